@@ -1,0 +1,67 @@
+"""One tree of errors; each message is a sentence fit to show a user.
+
+    FootnoteError
+    ├── StorageError ...              see storage/errors.py
+    ├── SettingsError                 a setting is missing or wrong; names key and value
+    ├── DocumentRefused               a file cannot be read; says why
+    ├── QuestionRefused               a question cannot be asked; says why
+    ├── EmbeddingError
+    │   ├── ModelUnavailable          the model's files cannot be had or are not the expected ones
+    │   └── IndexMismatch             the index was made by another embedding model
+    ├── LLMError
+    │   ├── LLMUnreachable            refused, no such host, TLS, timeout
+    │   ├── LLMRejected               the server answered with an error status
+    │   └── LLMGarbled                the server's answer makes no sense
+    ├── RetrievalError                no retriever could answer
+    └── Cancelled                     the user stopped it
+"""
+
+from storage.errors import FootnoteError
+
+
+class SettingsError(FootnoteError):
+    """A setting is missing or wrong."""
+
+
+class DocumentRefused(FootnoteError):
+    """A file cannot be read as a document."""
+
+
+class QuestionRefused(FootnoteError):
+    """A question cannot be asked as it stands."""
+
+
+class EmbeddingError(FootnoteError):
+    """Texts cannot be turned into vectors."""
+
+
+class ModelUnavailable(EmbeddingError):
+    """A model's files cannot be had, or are not the ones expected."""
+
+
+class IndexMismatch(EmbeddingError):
+    """The index was made by another embedding model."""
+
+
+class LLMError(FootnoteError):
+    """The language model did not answer."""
+
+
+class LLMUnreachable(LLMError):
+    """No connection to the model's server, or no answer in time."""
+
+
+class LLMRejected(LLMError):
+    """The model's server answered with an error."""
+
+
+class LLMGarbled(LLMError):
+    """The model's server sent something that is not an answer."""
+
+
+class RetrievalError(FootnoteError):
+    """No retriever could answer."""
+
+
+class Cancelled(FootnoteError):
+    """The user stopped what was running."""

@@ -1,0 +1,56 @@
+"""A passage: a chunk that was retrieved, with its place and with who found it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.documents import Document
+
+
+@dataclass(frozen=True)
+class Found:
+    """One retriever's finding of a passage: its rank from 1, raw score, and score after normalisation."""
+
+    rank: int
+    score: float
+    normalised: float
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A chunk of a document's canonical text, ``text == canonical[start:end]``.
+
+    ``page`` counts from 1 and is None where the format has no pages; ``heading`` is the
+    heading path, ``"Guide > Install"``, or empty. ``found_by`` maps a retriever's name to
+    its finding; ``score`` is the score the list was ordered by.
+    """
+
+    id: str
+    document_id: str
+    document: str
+    sha256: str
+    page: int | None
+    heading: str
+    start: int
+    end: int
+    text: str
+    score: float = 0.0
+    found_by: Mapping[str, Found] = field(default_factory=dict)
+
+    @classmethod
+    def from_document(cls, document: Document) -> "Passage":
+        """Read a passage from a LangChain document; foreign ones may lack every field but the text."""
+        metadata: dict[str, Any] = document.metadata
+        return cls(
+            id=document.id or "",
+            document_id=metadata.get("document_id", ""),
+            document=metadata.get("document", metadata.get("source", "")),
+            sha256=metadata.get("sha256", ""),
+            page=metadata.get("page"),
+            heading=metadata.get("heading", ""),
+            start=metadata.get("start", 0),
+            end=metadata.get("end", len(document.page_content)),
+            text=document.page_content,
+            score=metadata.get("score", 0.0),
+            found_by={name: Found(**found) for name, found in metadata.get("found_by", {}).items()},
+        )
