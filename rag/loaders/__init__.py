@@ -1,0 +1,1 @@
+"""From any file to canonical text."""

@@ -1,0 +1,151 @@
+"""Run a generator in a server thread; many readers follow it from its start; cancel.
+
+A page lives as long as its tab. A job lives as long as the server: the page only follows it,
+and may leave, come back, or be one of several.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+from rag.errors import Cancelled
+
+E = TypeVar("E")
+Cancel = Callable[[], bool]
+Work = Callable[[Cancel], Iterator[E]]
+
+log = logging.getLogger(__name__)
+
+
+class Job(Generic[E]):
+    """One running generator and everything it has said so far."""
+
+    def __init__(self, work: Work[E]):
+        self._work = work
+        self._events: list[E] = []
+        self._changed = threading.Condition()
+        self._cancel = threading.Event()
+        self._done = False
+        self.error: BaseException | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the generator has ended, for whatever reason."""
+        return self._done
+
+    @property
+    def latest(self) -> E | None:
+        """The last event so far; None before the first."""
+        return self._events[-1] if self._events else None
+
+    def cancel(self) -> None:
+        """Ask the work to stop; it is closed at its next event, or sooner where it looks itself."""
+        self._cancel.set()
+
+    def since(self, seen: int, wait: float = 0.0) -> list[E]:
+        """Return the events after the first `seen`, waiting up to `wait` seconds for one."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._events) > seen or self._done, wait)
+            return self._events[seen:]
+
+    def follow(self) -> Iterator[E]:
+        """Yield every event from the first, then live ones, until the job ends."""
+        seen = 0
+        while True:
+            fresh = self.since(seen, wait=1.0)
+            yield from fresh
+            seen += len(fresh)
+            if self._done and seen == len(self._events):
+                return
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the job has ended; False when `timeout` seconds were not enough."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._done, timeout)
+
+    def run(self) -> None:
+        """Run the generator to its end in the calling thread."""
+        try:
+            self._drain(self._work(self._cancel.is_set))
+        except Cancelled as error:
+            self.error = error
+        except Exception as error:
+            self.error = error
+            log.exception("A job failed")
+        finally:
+            with self._changed:
+                self._done = True
+                self._changed.notify_all()
+
+    def _drain(self, events: Iterator[E]) -> None:
+        try:
+            for event in events:
+                with self._changed:
+                    self._events.append(event)
+                    self._changed.notify_all()
+                if self._cancel.is_set():
+                    return
+        finally:
+            close = getattr(events, "close", None)
+            if close is not None:
+                close()
+
+
+class Jobs:
+    """The server's running jobs, by owner and key.
+
+    `lanes` names queues in which jobs wait their turn, with how many run at once; a job
+    without a lane starts at once in a thread of its own.
+    """
+
+    def __init__(self, lanes: dict[str, int] | None = None):
+        self._lanes: dict[str, Executor] = {
+            name: ThreadPoolExecutor(width, thread_name_prefix=name) for name, width in (lanes or {}).items()
+        }
+        self._running: dict[tuple[str, str], Job[object]] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def start(self, owner: str, key: str, work: Work[E], *, lane: str | None = None) -> Job[E]:
+        """Start `work` under `key`; where that owner's key runs already, return the running job."""
+        with self._lock:
+            running = self._running.get((owner, key))
+            if running is not None:
+                return running  # type: ignore[return-value]
+            if self._closed:
+                raise Cancelled("Footnote is shutting down. Start it again and retry.")
+            job: Job[E] = Job(work)
+            self._running[owner, key] = job  # type: ignore[assignment]
+        self._launch(lambda: self._run(owner, key, job), lane)
+        return job
+
+    def get(self, owner: str, key: str) -> Job[object] | None:
+        """Return the job that runs, or waits, under this owner's key."""
+        return self._running.get((owner, key))
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Cancel every job and wait up to `timeout` seconds for each to put its things in order."""
+        with self._lock:
+            self._closed = True
+            jobs = list(self._running.values())
+        for job in jobs:
+            job.cancel()
+        for lane in self._lanes.values():
+            lane.shutdown(wait=False, cancel_futures=True)
+        for job in jobs:
+            job.wait(timeout)
+
+    def _launch(self, run: Callable[[], None], lane: str | None) -> None:
+        if lane is None:
+            threading.Thread(target=run, daemon=True).start()
+        else:
+            self._lanes[lane].submit(run)
+
+    def _run(self, owner: str, key: str, job: Job[E]) -> None:
+        try:
+            job.run()
+        finally:
+            with self._lock:
+                del self._running[owner, key]
