@@ -1,0 +1,162 @@
+"""Settings: from the environment, then `.streamlit/secrets.toml`, then the settings page, then defaults.
+
+The environment wins, so that whoever runs a server decides; the page shows what is fixed there.
+Settings are read once, in `ui/services.py` or `rag/cli.py`, and passed on as values.
+"""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from rag.errors import SettingsError
+
+RetrieverName = Literal["ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25"]
+
+SECRETS = Path(".streamlit/secrets.toml")
+SAVED = "settings.json"
+# What the settings page may change; the rest belongs to whoever starts the server.
+EDITABLE = frozenset(
+    {"llm_base_url", "llm_api_key", "llm_model", "llm_context_tokens", "embedding_model", "retriever", "k"}
+)
+
+
+def default_model_cache() -> Path:
+    """Return the folder that keeps embedding models, shared by all data directories of a user."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "footnote" / "models"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. In the environment each name is upper case after `FOOTNOTE_`.
+
+    A language model is connected when `llm_model` is set. `OPENAI_BASE_URL` and `OPENAI_API_KEY`
+    are read too, but alone they connect nothing: documents are sent nowhere unasked.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="FOOTNOTE_", extra="ignore", validate_by_name=True, frozen=True
+    )
+
+    data: Path = Path("data")
+    database_url: str | None = Field(None, validation_alias="DATABASE_URL")
+    model_cache: Path = Field(default_factory=default_model_cache)
+    llm_base_url: str = Field(
+        "https://api.openai.com/v1", validation_alias=AliasChoices("FOOTNOTE_LLM_BASE_URL", "OPENAI_BASE_URL")
+    )
+    llm_api_key: SecretStr = Field(
+        SecretStr(""), validation_alias=AliasChoices("FOOTNOTE_LLM_API_KEY", "OPENAI_API_KEY")
+    )
+    llm_model: str = Field("", validation_alias=AliasChoices("FOOTNOTE_LLM_MODEL", "OPENAI_MODEL"))
+    llm_timeout: float = Field(120.0, gt=0)
+    llm_idle_timeout: float = Field(60.0, gt=0)
+    llm_context_tokens: int = Field(8192, ge=512)
+    embedding_model: str = Field("multilingual-e5-small", min_length=1)
+    embedding_base_url: str | None = None
+    embedding_api_key: SecretStr = SecretStr("")
+    retriever: RetrieverName = "ensemble-cc"
+    k: int = Field(6, ge=1, le=50)
+    max_upload_mb: int = Field(50, ge=1)
+
+    @field_validator("llm_base_url", "embedding_base_url")
+    @classmethod
+    def _is_http(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ValueError("must start with http:// or https://")
+        return url
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read only what `load` gives: arguments of the command first, then the environment."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return init_settings, env_settings
+
+    @property
+    def connected(self) -> bool:
+        """Whether a language model is set."""
+        return bool(self.llm_model)
+
+
+def load(arguments: Mapping[str, Any] | None = None, *, secrets: Path = SECRETS) -> Settings:
+    """Read the settings; `arguments` come before the environment, files after it.
+
+    Raises SettingsError naming the first wrong key and its value.
+    """
+    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    try:
+        fixed = Settings(**{**_absent_from_environment(_read_secrets(secrets)), **given})
+        saved = _editable(_read_json(fixed.data / SAVED))
+        free = {name: value for name, value in saved.items() if name not in fixed.model_fields_set}
+        return Settings(**{**fixed.model_dump(include=fixed.model_fields_set), **free})
+    except ValidationError as error:
+        raise SettingsError(_sentence(error)) from error
+
+
+def fixed_fields(*, secrets: Path = SECRETS) -> frozenset[str]:
+    """Return the names that the environment or the secrets file decides, so the page cannot."""
+    return frozenset(Settings().model_fields_set | _read_secrets(secrets).keys())
+
+
+def save(data: Path, changes: Mapping[str, Any]) -> None:
+    """Keep what was set on the page in the data directory, readable by its owner only."""
+    path = data / SAVED
+    merged = {**_editable(_read_json(path)), **_editable(changes)}
+    temporary = path.with_suffix(".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(merged, file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _editable(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in EDITABLE}
+
+
+def _absent_from_environment(secrets: Mapping[str, Any]) -> dict[str, Any]:
+    decided = Settings().model_fields_set
+    return {name: value for name, value in secrets.items() if name not in decided}
+
+
+def _read_secrets(path: Path) -> dict[str, Any]:
+    """Return the `[footnote]` table, whose keys are the settings' names in lower case."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("footnote", {})
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+    unknown = table.keys() - Settings.model_fields.keys()
+    if unknown:
+        raise SettingsError(f"{path} has no setting called {min(unknown)!r}. Correct or remove it.")
+    return dict(table)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+    return values if isinstance(values, dict) else {}
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else "settings"
+    field = name if name.isupper() else f"FOOTNOTE_{name.upper()}"
+    value = "(hidden)" if "KEY" in field else repr(first["input"])
+    return f"The setting {field} is {value}, which cannot be used: {first['msg']}."

@@ -1,0 +1,81 @@
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from rag import config
+from rag.errors import SettingsError
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch, tmp_path):
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL", "DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FOOTNOTE_DATA", str(tmp_path))
+
+
+def test_without_anything_set_no_model_is_connected():
+    settings = config.load()
+    assert not settings.connected
+    assert settings.retriever == "ensemble-cc"
+
+
+def test_a_key_in_the_environment_alone_connects_nothing(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-marked")
+    assert not config.load().connected
+
+
+def test_environment_comes_before_secrets_before_the_saved_page(monkeypatch, tmp_path):
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text('[footnote]\nllm_model = "from-secrets"\nk = 9\n')
+    config.save(tmp_path, {"llm_model": "from-page", "k": 3, "retriever": "bm25"})
+    assert config.load(secrets=secrets).llm_model == "from-secrets"
+    assert config.load(secrets=secrets).retriever == "bm25"
+    monkeypatch.setenv("FOOTNOTE_LLM_MODEL", "from-environment")
+    assert config.load(secrets=secrets).llm_model == "from-environment"
+    assert config.load(secrets=secrets).k == 9
+    assert config.fixed_fields(secrets=secrets) == {"llm_model", "k", "data"}
+
+
+def test_an_argument_comes_before_the_environment(tmp_path):
+    assert config.load({"data": tmp_path / "other", "k": None}).data == tmp_path / "other"
+
+
+def test_what_the_page_saves_is_for_its_owner_only_and_merges(tmp_path):
+    config.save(tmp_path, {"llm_model": "m", "llm_api_key": "sk-marked"})
+    config.save(tmp_path, {"k": 4, "data": "elsewhere"})
+    saved = tmp_path / config.SAVED
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o600
+    assert json.loads(saved.read_text()) == {"llm_model": "m", "llm_api_key": "sk-marked", "k": 4}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FOOTNOTE_K", "0"),
+        ("FOOTNOTE_K", "many"),
+        ("FOOTNOTE_LLM_BASE_URL", "localhost:8080"),
+        ("FOOTNOTE_LLM_TIMEOUT", "-1"),
+        ("FOOTNOTE_RETRIEVER", "magic"),
+        ("FOOTNOTE_EMBEDDING_MODEL", ""),
+    ],
+)
+def test_a_wrong_value_is_refused_naming_key_and_value(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=name) as refused:
+        config.load()
+    assert repr(value) in str(refused.value)
+
+
+def test_a_key_is_never_shown(monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_LLM_API_KEY", "sk-marked")
+    assert "sk-marked" not in repr(config.load())
+
+
+@pytest.mark.parametrize("content", ["k = [", "[footnote]\nnonsense = 1\n", b"\xff\xfe\x00"])
+def test_an_unreadable_secrets_file_is_refused_by_name(tmp_path: Path, content):
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(SettingsError, match=r"secrets\.toml"):
+        config.load(secrets=secrets)
