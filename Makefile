@@ -1,0 +1,50 @@
+# Two commands: `make run` serves the app, `make test` runs everything that must hold.
+.DELETE_ON_ERROR:
+.PHONY: run test lint format clean
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+run: $(VENV)/.installed
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/.installed-tests chromium lint
+	$(BIN)/pytest
+
+lint: $(VENV)/.installed-tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-tests
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Footnote needs Python 3.11: make run PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python constraints.txt pyproject.toml
+	@echo "Installing Footnote's packages (a few minutes, once)"
+	$(PIP) --editable .
+	@echo "Preparing the embedding model (once)"
+	$(BIN)/footnote model fetch
+	touch $@
+
+$(VENV)/.installed-tests: $(VENV)/.installed
+	@echo "Installing the tests' packages (once)"
+	$(PIP) --editable '.[test]'
+	touch $@
+
+# The browser tests drive Debian's Chromium; elsewhere install any Chromium as `chromium`.
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || { command -v apt-get >/dev/null \
+		&& SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo) \
+		&& $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk >/dev/null \
+		|| { echo "The browser tests need chromium: install it and run make test again."; exit 1; }; }
