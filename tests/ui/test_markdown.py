@@ -1,0 +1,190 @@
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ui.markdown import JOINER, Link, label, marked, markers, safe_answer, verbatim
+
+PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+SYNTAX = st.sampled_from(
+    [
+        *"\\`*_[](){}<>#+-=|$~:&!.@/\"'^\n \t1aé가日",
+        "![x](http://evil.test/p.png)",
+        "[t](http://evil.test)",
+        "[r]: http://evil.test",
+        "[r][r]",
+        "<img src=x onerror=alert(1)>",
+        "<script>",
+        "https://evil.test/a?b=c",
+        "www.evil.test",
+        "a@evil.test",
+        "$$x$$",
+        ":smile:",
+        ":red[x]",
+        ":material/home:",
+        ":streamlit:",
+        "```",
+        "~~~",
+        "\n\n",
+        "| a | b |\n|---|---|\n",
+        "    ",
+        "- ",
+        "1. ",
+        "> ",
+        "# ",
+        "&lt;",
+        " -> ",
+        "[1]",
+        "**",
+        "한국어",
+        "\u202e",
+        "\x00",
+        "\ud800",
+        "\ue0000\ue001",
+    ]
+)
+HOSTILE = st.lists(SYNTAX, max_size=30).map("".join)
+
+
+def tokens(markdown: str) -> list[Token]:
+    flat: list[Token] = []
+    for token in PARSER.parse(markdown):
+        flat += [token, *(token.children or [])]
+    return flat
+
+
+def words(markdown: str) -> str:
+    """The text a reader sees, without white space and invisible joiners."""
+    shown = "".join(
+        t.content for t in tokens(markdown) if t.type in ("text", "code_inline", "code_block", "fence")
+    )
+    return re.sub(rf"[\s{JOINER}]", "", shown)
+
+
+def is_inert(markdown: str) -> None:
+    for token in tokens(markdown):
+        assert token.type not in ("html_block", "html_inline", "image"), token
+        if token.type == "link_open":
+            assert str(token.attrs["href"]).startswith("#cite-"), token
+        if token.type == "text":
+            assert not re.search(r"https?:/|www\.|:(?!\d+:)[\w+-]+:|:material/", token.content), token
+    markdown.encode("utf-8")
+
+
+@given(HOSTILE)
+@example("`a``b``c` ![x](http://evil.test/p.png)")
+@example("- a\n\n        ```\n![x](http://evil.test)\n```")
+@example("[1](http://evil.test)[1]: http://evil.test")
+@example("| `a | ![x](http://evil.test) |\n|---|---|\n| `b\\|` | c |")
+def test_nothing_in_an_answer_acts(text: str):
+    links = [(offset, Link(number, "m-0", text[:50])) for offset, number in markers(text)]
+    is_inert(safe_answer(text, links))
+
+
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_nothing_in_a_document_acts(before: str, quote: str, after: str):
+    for shown in (verbatim(quote), label(quote)):
+        is_inert(shown)
+        assert not {t.type for t in tokens(shown)} & {
+            "link_open",
+            "strong_open",
+            "heading_open",
+            "table_open",
+        }
+    is_inert(marked(before, quote, after).replace(":yellow-background", ""))
+
+
+@given(HOSTILE)
+def test_every_word_of_a_document_is_shown(text: str):
+    dropped = r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff\u2060]"
+    assert words(verbatim(text)) == re.sub(dropped, "", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Revenue rose 12 % to $4.1 billion (2024: $3.7 billion).",
+        "매출은 12 % 늘어 4조 1천억 원이 되었다. * 잠정치",
+        "売上高は12%増の41億ドルとなった。 # 速報値",
+        "2024. 3. 1. a -> b, x >= y -- _so_ ~~it~~ went at 12:30:45.",
+    ],
+)
+def test_verbatim_keeps_what_was_written(text: str):
+    assert words(verbatim(text)) == re.sub(r"\s", "", text)
+
+
+def test_simple_markdown_of_an_answer_is_kept():
+    shown = safe_answer(
+        "## Sum\n\nIt **grew** by `x|y`:\n\n- one\n  - two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\n$x$ <b>\n```"
+    )
+    kinds = [t.type for t in tokens(shown)]
+    for kind in ("heading_open", "strong_open", "code_inline", "bullet_list_open", "table_open", "fence"):
+        assert kind in kinds
+    assert kinds.count("bullet_list_open") == 2
+    assert next(t for t in tokens(shown) if t.type == "fence").content == "$x$ <b>\n"
+
+
+def test_a_code_fence_that_never_closes_takes_nothing_with_it():
+    assert (
+        "![x]"
+        in next(t for t in tokens(safe_answer("```\n![x](http://e.test)")) if t.type == "fence").content
+    )
+
+
+def test_a_known_marker_becomes_a_link_with_its_quote():
+    text = "It grew [1]. It fell [2]."
+    shown = safe_answer(text, [(8, Link(1, "m7-0", 'It "grew" — a.pdf, page 3'))])
+    link = next(t for t in tokens(shown) if t.type == "link_open")
+    assert link.attrs == {"href": "#cite-m7-0", "title": 'It "grew" — a.pdf, page 3'}
+    assert words(shown) == "Itgrew[1].Itfell[2]."
+
+
+def test_a_marker_in_code_stays_text():
+    shown = safe_answer("`a[1]`", [(2, Link(1, "m-0", ""))])
+    assert words(shown) == "a[1]" and "link_open" not in {t.type for t in tokens(shown)}
+
+
+def test_images_and_links_are_shown_as_words():
+    shown = safe_answer("See ![chart](https://e.test/a.png) and [this](https://e.test/b).")
+    assert words(shown) == "Seechart(imagenotshown)andthis(https://e.test/b)."
+
+
+def test_markers_are_found_where_they_stand():
+    assert list(markers("So it is [2]. And[13][x].")) == [(9, 2), (17, 13)]
+
+
+def test_a_quote_stands_between_its_neighbours():
+    shown = marked("Before. ", "The *quote*.", "\nAfter.")
+    assert shown == "Before. :yellow-background[The \\*quote\\*.]\\\nAfter."
+
+
+def test_a_label_is_one_short_line():
+    assert label("a\n b" + "c" * 200, limit=10) == "a bcccccc…"
+
+
+UNITS = [
+    "[",
+    "*",
+    "`",
+    "![",
+    "[a](",
+    "a@",
+    "|",
+    ":",
+    "- ",
+    "``a",
+    "**a",
+    "http://",
+    "http://" + "." * 20_000 + "a",
+]
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("unit", UNITS)
+def test_long_hostile_text_takes_linear_time(unit: str):
+    safe_answer(unit * (20_000 // len(unit) + 1))
+    verbatim(unit * (20_000 // len(unit) + 1))
