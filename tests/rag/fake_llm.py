@@ -1,0 +1,293 @@
+"""A real local server speaking OpenAI's chat completions, with scripted answers, faults and delays.
+
+    with FakeLLM() as fake:
+        fake.say("Seoul is the capital [1].")            # streamed word by word
+        fake.reply(Reply(status=429, headers={"retry-after": "1"}))
+        fake.reply(Reply("Half an answer", hang_after=2))
+        ... LLMSettings(base_url=fake.url, model="fake") ...
+        fake.requests[-1].messages, fake.hung_up.wait(1)
+
+Scripted replies are used in their order, then the last one again; with none scripted it answers from the
+passages in the prompt, as an obedient model would. `python tests/rag/fake_llm.py --port N` runs it by hand.
+"""
+
+import argparse
+import json
+import re
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it arrived: the path, its headers in lower case, and the JSON body."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        return self.body.get("messages", [])
+
+    @property
+    def prompt(self) -> str:
+        return "\n".join(message["content"] for message in self.messages)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What to send for one request. Times in seconds, `*_after` in pieces sent before."""
+
+    text: str | Callable[[Request], str] = ""
+    pieces: tuple[str, ...] | None = None  # exact pieces; without them the text goes word by word
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes | None = None  # sent as it is in place of a completion
+    content_type: str = "text/event-stream"
+    delay: float = 0.0  # before the headers
+    pause: float = 0.0  # between pieces
+    hang: bool = False  # never even send headers
+    hang_after: int | None = None
+    drop_after: int | None = None  # close the socket without a goodbye
+    trickle: float = 0.0  # send byte by byte with this pause
+    repeat: bool = False  # the pieces again and again, without end
+
+
+def from_passages(request: Request) -> str:
+    """Answer with the first sentence of each of the first two passages in the prompt, cited."""
+    prompt = request.prompt
+    fenced = re.findall(r'<passage number="(\d+)"[^>]*>\n(.*?)\n</passage>', prompt, re.S)
+    if not fenced:
+        return request.messages[-1]["content"].strip().splitlines()[-1] if request.messages else "Hello."
+    said = []
+    for number, text in fenced[:2]:
+        sentence = re.split(r"(?<=[.!?。！？])\s*", " ".join(text.split()))[0]
+        said.append(f"{sentence} [{number}]")
+    return " ".join(said)
+
+
+class FakeLLM:
+    """The server, in threads of its own, from `with` to the end of its block."""
+
+    def __init__(self, port: int = 0, *, default: Reply | None = None, context_tokens: int | None = None):
+        self.requests: list[Request] = []
+        self.hung_up = threading.Event()  # set when a client closed a connection before its answer was over
+        self.hung_up_at = 0.0  # time.monotonic() of that
+        self.context_tokens = context_tokens
+        self._replies: list[Reply] = [default or Reply(from_passages)]
+        self._next = 0
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.fake = self
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> "FakeLLM":
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def serve(self) -> None:
+        self._server.serve_forever()
+
+    def reply(self, *replies: Reply) -> None:
+        """Script the coming requests; the last reply is repeated. Scripting again starts over."""
+        with self._lock:
+            self._replies, self._next = list(replies), 0
+
+    def say(self, *texts: str) -> None:
+        self.reply(*(Reply(text) for text in texts))
+
+    def take(self, request: Request) -> Reply:
+        with self._lock:
+            self.requests.append(request)
+            reply = self._replies[min(self._next, len(self._replies) - 1)]
+            self._next += 1
+            return reply
+
+    def note_hang_up(self) -> None:
+        self.hung_up_at = time.monotonic()
+        self.hung_up.set()
+
+    def sleep(self, seconds: float) -> None:
+        self._closing.wait(seconds)
+
+    @property
+    def closing(self) -> bool:
+        return self._closing.is_set()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    fake: FakeLLM
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients of these tests break connections on purpose."""
+
+
+class _Gone(Exception):
+    """The client closed the connection."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        request = Request(self.path, self._headers(), {})
+        fake = self.server.fake
+        if not self.path.endswith("/models"):
+            self._whole(404, b"{}", "application/json")
+            return
+        reply = fake.take(request)
+        if reply.status != 200 or reply.body is not None:
+            self._whole(reply.status, reply.body or b"{}", reply.content_type, reply.headers)
+            return
+        model: dict[str, Any] = {"id": "fake", "object": "model"}
+        if fake.context_tokens:
+            model["max_model_len"] = fake.context_tokens
+        self._whole(200, json.dumps({"object": "list", "data": [model]}).encode(), "application/json")
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        request = Request(self.path, self._headers(), json.loads(raw or b"{}"))
+        reply = self.server.fake.take(request)
+        try:
+            self._answer(request, reply)
+        except (_Gone, OSError):
+            self.server.fake.note_hang_up()
+            self.close_connection = True
+
+    def _answer(self, request: Request, reply: Reply) -> None:
+        self._idle(reply.delay)
+        if reply.hang:
+            self._hang()
+        if reply.status != 200:
+            body = reply.body if reply.body is not None else b'{"error": {"message": "scripted"}}'
+            self._whole(reply.status, body, "application/json", reply.headers)
+        elif reply.body is not None:
+            self._start(reply)
+            self._send(reply.body, reply.trickle)
+            self._finish(reply)
+        elif not request.body.get("stream"):
+            text = reply.text(request) if callable(reply.text) else reply.text
+            whole = {
+                "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]
+            }
+            self._whole(200, json.dumps(whole).encode(), "application/json")
+        else:
+            self._start(reply)
+            self._stream(request, reply)
+            self._finish(reply)
+
+    def _stream(self, request: Request, reply: Reply) -> None:
+        for count, piece in enumerate(_pieces(request, reply)):
+            self._break(reply, count)
+            self._send(_event({"delta": {"content": piece}, "finish_reason": None}), reply.trickle)
+            self._idle(reply.pause)
+        self._break(reply, len(list(_pieces(request, reply))) if not reply.repeat else 0)
+        self._send(_event({"delta": {}, "finish_reason": "stop"}) + b"data: [DONE]\n\n", reply.trickle)
+
+    def _break(self, reply: Reply, sent: int) -> None:
+        if reply.hang_after == sent:
+            self._hang()
+        if reply.drop_after == sent:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            raise ConnectionAbortedError
+
+    def _start(self, reply: Reply) -> None:
+        self.send_response(200)
+        self.send_header("content-type", reply.content_type)
+        self.send_header("transfer-encoding", "chunked")
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self._break(reply, -1)
+
+    def _finish(self, reply: Reply) -> None:
+        if reply.body is not None and reply.drop_after == 0:
+            self._break(reply, 0)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _send(self, data: bytes, trickle: float = 0.0) -> None:
+        self._idle(0)
+        for part in [data[i : i + 1] for i in range(len(data))] if trickle else [data]:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            self._idle(trickle)
+
+    def _whole(self, status: int, body: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {
+            "content-type": kind,
+            "content-length": str(len(body)),
+            **(headers or {}),
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _hang(self) -> None:
+        while not self.server.fake.closing:
+            self._idle(0.2)
+        raise _Gone
+
+    def _idle(self, seconds: float) -> None:
+        """Wait, but notice at once when the client hangs up."""
+        until = time.monotonic() + seconds
+        while True:
+            left = max(0.0, min(until - time.monotonic(), 0.1))
+            readable, _, _ = select.select([self.connection], [], [], left)
+            if readable and self.connection.recv(1, socket.MSG_PEEK) == b"":
+                raise _Gone
+            if self.server.fake.closing or time.monotonic() >= until:
+                return
+
+    def _headers(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.headers.items()}
+
+
+def _pieces(request: Request, reply: Reply) -> Iterator[str]:
+    text = reply.text(request) if callable(reply.text) else reply.text
+    pieces = reply.pieces if reply.pieces is not None else tuple(re.findall(r"\s*\S+\s*?|\s+", text))
+    yield from pieces
+    while reply.repeat:
+        yield from pieces
+
+
+def _event(choice: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"index": 0, **choice}]}).encode() + b"\n\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--pause", type=float, default=0.02, help="seconds between words")
+    parser.add_argument("--say", help="answer this, whatever is asked")
+    options = parser.parse_args()
+    fake = FakeLLM(options.port, default=Reply(options.say or from_passages, pause=options.pause))
+    print(fake.url, flush=True)
+    fake.serve()
+
+
+if __name__ == "__main__":
+    main()
