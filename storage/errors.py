@@ -9,6 +9,7 @@ Every message is a sentence fit to show a user: what happened, to what, and what
     │   ├── DatabaseTooNew        written by a later version of Footnote
     │   ├── DiskFull              no space left to write
     │   ├── StorageBusy           the ledger stayed locked longer than we wait
+    │   ├── AnswerPending         the conversation's last answer is still on its way
     │   └── NotFound              no such thing for this owner
     └── ...                       the rest of the tree is drawn in rag/errors.py
 """
@@ -40,6 +41,10 @@ class DiskFull(StorageError):
 
 class StorageBusy(StorageError):
     """The ledger stayed locked longer than we wait."""
+
+
+class AnswerPending(StorageError):
+    """An answer of this conversation is still on its way."""
 
 
 class NotFound(StorageError):

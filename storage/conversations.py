@@ -1,0 +1,271 @@
+"""The conversations of one owner: questions kept before they are answered, answers with their evidence."""
+
+import secrets
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+from sqlalchemy.orm import Session
+
+from storage import messages, tables
+from storage.database import Database
+from storage.errors import AnswerPending, NotFound
+from storage.records import (
+    AnswerState,
+    CitationRecord,
+    CitationStatus,
+    Conversation,
+    Message,
+    PassageRecord,
+    Role,
+    Turn,
+)
+
+__all__ = [
+    "AnswerState",
+    "CitationRecord",
+    "CitationStatus",
+    "Conversation",
+    "Conversations",
+    "Message",
+    "PassageRecord",
+    "Role",
+    "Turn",
+    "interrupt_pending",
+]
+
+
+class Conversations:
+    """What one owner may see and change; anyone else's id is an id that does not exist."""
+
+    def __init__(self, database: Database, owner: str) -> None:
+        self._database = database
+        self._owner = owner
+
+    def create(self, title: str = "") -> Conversation:
+        """Begin a conversation."""
+        now = _now()
+        with self._database.writing() as session:
+            tables.ensure_user(session, self._owner)
+            row = tables.Conversation(
+                id=_new_id(), owner=self._owner, title=title, folded=_fold(title), created=now, updated=now
+            )
+            session.add(row)
+            session.flush()
+            return _conversation(row)
+
+    def open(self, conversation_id: str) -> Conversation:
+        """Read one conversation; NotFound when this owner has no such one."""
+        with self._database.reading() as session:
+            return _conversation(self._row(session, conversation_id))
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Give a conversation another title."""
+        with self._database.writing() as session:
+            row = self._row(session, conversation_id)
+            row.title, row.folded = title, _fold(title)
+
+    def delete(self, conversation_id: str) -> None:
+        """Remove a conversation with all that was said in it."""
+        with self._database.writing() as session:
+            session.delete(self._row(session, conversation_id))
+
+    def message(self, message_id: str) -> Message:
+        """Read one message with its evidence; NotFound when this owner has no such one."""
+        with self._database.reading() as session:
+            return messages.read(session, [self._message(session, message_id)])[0]
+
+    def messages(self, conversation_id: str, *, before: str | None = None, limit: int = 50) -> list[Message]:
+        """Read the newest ``limit`` messages, oldest first; with ``before``, of those before that message."""
+        with self._database.reading() as session:
+            row = self._row(session, conversation_id)
+            page = select(tables.Message).where(tables.Message.conversation_id == row.id)
+            if before is not None:
+                page = page.where(tables.Message.position < self._message(session, before).position)
+            newest = session.scalars(page.order_by(tables.Message.position.desc()).limit(limit)).all()
+            return messages.read(session, newest[::-1])
+
+    def begin_turn(self, conversation_id: str, question: str) -> Turn:
+        """Keep a question and its empty pending answer in one commit.
+
+        Raises AnswerPending while another answer of the conversation is on its way.
+        """
+        turn = Turn(conversation_id, question_id=_new_id(), answer_id=_new_id())
+        with self._database.writing() as session:
+            row = self._row(session, conversation_id)
+            _refuse_pending(session, row.id)
+            last = select(func.max(tables.Message.position)).where(tables.Message.conversation_id == row.id)
+            position = session.scalar(last) or 0
+            session.add(_asked(turn, position + 1, question))
+            session.flush()
+            session.add(_unanswered(turn, position + 2))
+            row.updated = _now()
+        return turn
+
+    def begin_retry(self, answer_id: str) -> Turn:
+        """Empty an answer and make it pending again, in one commit.
+
+        Raises AnswerPending while it, or another answer of the conversation, is on its way.
+        """
+        with self._database.writing() as session:
+            answer = self._answer(session, answer_id)
+            _refuse_pending(session, answer.conversation_id)
+            messages.keep_passages(session, answer.id, ())
+            messages.keep_citations(session, answer.id, ())
+            answer.state, answer.content, answer.folded, answer.timings_ms = "pending", "", "", {}
+            answer.standalone_question = answer.model = answer.error = None
+            self._row(session, answer.conversation_id).updated = _now()
+            return Turn(answer.conversation_id, answer.question_id or "", answer.id)
+
+    def checkpoint(
+        self,
+        answer_id: str,
+        content: str,
+        *,
+        standalone_question: str | None = None,
+        passages: Sequence[PassageRecord] | None = None,
+    ) -> None:
+        """Keep what a pending answer has so far; None leaves what was kept before. A finished one stays."""
+        with self._database.writing() as session:
+            answer = self._answer(session, answer_id)
+            if answer.state != "pending":
+                return
+            answer.content = content
+            if standalone_question is not None:
+                answer.standalone_question = standalone_question
+            if passages is not None:
+                messages.keep_passages(session, answer.id, passages)
+
+    def finish(
+        self,
+        answer_id: str,
+        state: AnswerState,
+        content: str,
+        *,
+        citations: Sequence[CitationRecord] = (),
+        model: str | None = None,
+        error: str | None = None,
+        timings_ms: Mapping[str, float] | None = None,
+    ) -> None:
+        """End a pending answer; an answer that has ended stays as it is.
+
+        Raises NotFound when its conversation was deleted meanwhile.
+        """
+        with self._database.writing() as session:
+            answer = self._answer(session, answer_id)
+            if answer.state != "pending":
+                return
+            messages.keep_citations(session, answer.id, citations)
+            answer.state, answer.content, answer.folded = state, content, _fold(content)
+            answer.model, answer.error, answer.timings_ms = model, error, dict(timings_ms or {})
+            self._row(session, answer.conversation_id).updated = _now()
+
+    def list(self, search: str = "") -> list[Conversation]:
+        """List conversations, last used first; with ``search``, those whose title or messages have its words.
+
+        A word is any run of characters, so parts of Korean and Japanese words are found.
+        """
+        words = [_has_word(word) for word in _fold(search).split()]
+        with self._database.reading() as session:
+            mine = self._mine().where(*words)
+            newest = mine.order_by(tables.Conversation.updated.desc(), tables.Conversation.id)
+            return [_conversation(row) for row in session.scalars(newest)]
+
+    def _mine(self) -> Select[tables.Conversation]:
+        return select(tables.Conversation).where(tables.Conversation.owner == self._owner)
+
+    def _row(self, session: Session, conversation_id: str) -> tables.Conversation:
+        row = session.scalar(self._mine().where(tables.Conversation.id == conversation_id))
+        if row is None:
+            raise NotFound(f"There is no conversation {conversation_id!r}.")
+        return row
+
+    def _message(self, session: Session, message_id: str, role: Role | None = None) -> tables.Message:
+        mine = (
+            select(tables.Message)
+            .join(tables.Conversation, tables.Conversation.id == tables.Message.conversation_id)
+            .where(tables.Conversation.owner == self._owner, tables.Message.id == message_id)
+        )
+        row = session.scalar(mine)
+        if row is None or role not in (None, row.role):
+            raise NotFound(f"There is no message {message_id!r}.")
+        return row
+
+    def _answer(self, session: Session, answer_id: str) -> tables.Message:
+        return self._message(session, answer_id, "assistant")
+
+
+def interrupt_pending(database: Database) -> int:
+    """At the start, mark every answer that was on its way as interrupted; returns how many."""
+    message = tables.Message
+    with database.writing() as session:
+        pending = session.scalars(select(message).where(message.state == "pending")).all()
+        for answer in pending:
+            answer.state, answer.folded = "interrupted", _fold(answer.content)
+        return len(pending)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)
+
+
+def _fold(text: str) -> str:
+    """Text as search compares it: case, width and composition do not matter: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _has_word(word: str) -> ColumnElement[bool]:
+    """Whether a conversation's title or one of its messages contains a folded word, taken literally."""
+    said = exists().where(
+        tables.Message.conversation_id == tables.Conversation.id,
+        tables.Message.folded.contains(word, autoescape=True),
+    )
+    return or_(tables.Conversation.folded.contains(word, autoescape=True), said)
+
+
+def _refuse_pending(session: Session, conversation_id: str) -> None:
+    pending = select(tables.Message.id).where(
+        tables.Message.conversation_id == conversation_id, tables.Message.state == "pending"
+    )
+    if session.scalar(pending) is not None:
+        raise AnswerPending(
+            "An answer in this conversation is still on its way. Wait for it, or stop it first."
+        )
+
+
+def _asked(turn: Turn, position: int, question: str) -> tables.Message:
+    return tables.Message(
+        id=turn.question_id,
+        conversation_id=turn.conversation_id,
+        position=position,
+        role="user",
+        content=question,
+        folded=_fold(question),
+        state="complete",
+        timings_ms={},
+        created=_now(),
+    )
+
+
+def _unanswered(turn: Turn, position: int) -> tables.Message:
+    return tables.Message(
+        id=turn.answer_id,
+        conversation_id=turn.conversation_id,
+        position=position,
+        role="assistant",
+        content="",
+        folded="",
+        state="pending",
+        question_id=turn.question_id,
+        timings_ms={},
+        created=_now(),
+    )
+
+
+def _conversation(row: tables.Conversation) -> Conversation:
+    return Conversation(id=row.id, title=row.title, created=row.created, updated=row.updated)

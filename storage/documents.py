@@ -1,0 +1,284 @@
+"""The documents of one owner: what was sent, how far it has come, its text, pages and chunks."""
+
+import secrets
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from sqlalchemy import Select, delete, insert, select
+from sqlalchemy.orm import Session
+
+from storage import tables
+from storage.database import Database
+from storage.errors import NotFound, StorageError
+from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
+from storage.tables import Chunk, Document, DocumentText, IndexState, Page, User
+
+__all__ = [
+    "ChunkRecord",
+    "ChunkSpan",
+    "DocumentRecord",
+    "Documents",
+    "Outcome",
+    "PageSpan",
+    "State",
+    "owners",
+]
+
+SEARCHABLE: tuple[State, ...] = ("searchable_by_words", "searchable_by_meaning", "ready")
+UNFINISHED: tuple[State, ...] = ("queued", "reading", "searchable_by_words", "searchable_by_meaning")
+_BATCH = 900  # below the 999 parameters that every SQLite allows
+
+
+class Documents:
+    """What one owner may see and change; anyone else's id is an id that does not exist."""
+
+    def __init__(self, database: Database, owner: str) -> None:
+        self._database = database
+        self._owner = owner
+
+    def add(self, name: str, sha256: str, size: int) -> tuple[DocumentRecord, Outcome]:
+        """Queue a file of ``size`` bytes, in one commit.
+
+        Content that is there already is "unchanged", unless it was refused: then it is tried again.
+        Other content under a name in use "replaces" it once promoted; until then the old one answers,
+        and a replacement that was still on its way gives way to the newer one.
+        """
+        name = tables.storable(unicodedata.normalize("NFC", name))
+        with self._database.writing() as session:
+            tables.ensure_user(session, self._owner)
+            known = session.scalar(self._mine().where(Document.sha256 == sha256))
+            namesakes = session.scalars(self._mine().where(Document.name == name)).all()
+            if known is not None and known.state != "refused":
+                _drop(session, [row for row in namesakes if row.replaces == known.id])
+                return _document(known), "unchanged"
+            others = [row for row in namesakes if row is not known]
+            standing = next((row for row in others if row.replaces is None and row.state != "refused"), None)
+            _drop(session, [row for row in others if row is not standing])
+            row = known or Document(id=secrets.token_hex(8), owner=self._owner, sha256=sha256, created=_now())
+            _queue(row, name, size, standing)
+            session.add(row)
+            session.flush()
+            return _document(row), "new" if standing is None else "replaces"
+
+    def unfinished(self) -> list[DocumentRecord]:
+        """Documents neither ready nor refused, oldest first."""
+        with self._database.reading() as session:
+            rows = session.scalars(
+                self._mine().where(Document.state.in_(UNFINISHED)).order_by(Document.created, Document.id)
+            )
+            return [_document(row) for row in rows]
+
+    def get(self, document_id: str) -> DocumentRecord:
+        """One document; NotFound when this owner has no such one."""
+        with self._database.reading() as session:
+            return _document(self._row(session, document_id))
+
+    def text(self, document_id: str) -> str:
+        """Read the canonical text; NotFound, also while it has not been read."""
+        with self._database.reading() as session:
+            row = session.get(DocumentText, self._row(session, document_id).id)
+            if row is None:
+                raise NotFound("This document has not been read yet.")
+            return row.text
+
+    def pages(self, document_id: str) -> Sequence[PageSpan]:
+        """List the pages in order; empty where the format has none."""
+        with self._database.reading() as session:
+            rows = session.scalars(
+                select(Page)
+                .where(Page.document_id == self._row(session, document_id).id)
+                .order_by(Page.number)
+            )
+            return [PageSpan(row.number, row.start, row.end) for row in rows]
+
+    def set_state(self, document_id: str, state: State, reason: str | None = None) -> None:
+        """Record how far a document has come, and of a refused one the reason."""
+        with self._database.writing() as session:
+            row = self._row(session, document_id)
+            row.state, row.reason, row.updated = state, reason, _now()
+
+    def save_chunks(
+        self,
+        document_id: str,
+        text: str,
+        pages: Sequence[PageSpan],
+        chunks: Sequence[ChunkSpan],
+    ) -> None:
+        """Keep text, pages and chunks in one commit, in place of what was there.
+
+        A chunk's id is its document's and its position: ``"5f0c…-00003"``. StorageError when a span
+        does not lie in the text; then nothing changes.
+        """
+        text = tables.storable(text)
+        spans: Sequence[PageSpan | ChunkSpan] = [*pages, *chunks]
+        for span in spans:
+            if not 0 <= span.start <= span.end <= len(text):
+                raise StorageError(
+                    f"Span [{span.start}, {span.end}) does not lie in the {len(text)} characters "
+                    f"of document {document_id!r}."
+                )
+        with self._database.writing() as session:
+            row = self._row(session, document_id)
+            for table in (DocumentText, Page, Chunk):
+                session.execute(delete(table).where(table.document_id == row.id))
+            session.add(DocumentText(document_id=row.id, text=text))
+            _insert(session, Page, [_page_values(row.id, page) for page in pages])
+            _insert(
+                session, Chunk, [_chunk_values(row.id, text, *numbered) for numbered in enumerate(chunks)]
+            )
+            row.page_count, row.chunk_count, row.updated = len(pages) or None, len(chunks), _now()
+
+    def chunks(self, document_id: str) -> Sequence[ChunkRecord]:
+        """List the chunks of one document in order."""
+        with self._database.reading() as session:
+            mine = self._my_chunks().where(Document.id == self._row(session, document_id).id)
+            return [ChunkRecord(*row) for row in session.execute(mine.order_by(Chunk.position))]
+
+    def chunks_by_id(self, ids: Iterable[str]) -> dict[str, ChunkRecord]:
+        """Look chunks up, in the order of the ids; unknown ones and a waiting replacement's are absent.
+
+        So a replacement is heard as a whole from the commit that promotes it, and not before.
+        """
+        wanted = list(dict.fromkeys(ids))
+        found: dict[str, ChunkRecord] = {}
+        with self._database.reading() as session:
+            for first in range(0, len(wanted), _BATCH):
+                batch = Chunk.id.in_(wanted[first : first + _BATCH])
+                rows = session.execute(self._my_chunks().where(batch, Document.replaces.is_(None)))
+                found |= {row.id: ChunkRecord(*row) for row in rows}
+        return {id_: found[id_] for id_ in wanted if id_ in found}
+
+    def chunk_ids(self) -> set[str]:
+        """Every chunk that belongs in the indexes: those of searchable documents, replacements too."""
+        with self._database.reading() as session:
+            mine = select(Chunk.id).join(Document, Document.id == Chunk.document_id)
+            return set(
+                session.scalars(mine.where(Document.owner == self._owner, Document.state.in_(SEARCHABLE)))
+            )
+
+    def promote(self, document_id: str) -> str | None:
+        """Let a replacement take its place, in one commit; returns the id of the document that goes."""
+        with self._database.writing() as session:
+            row = self._row(session, document_id)
+            replaced = row.replaces
+            if replaced is not None:
+                row.replaces, row.updated = None, _now()
+                session.flush()
+                session.execute(
+                    delete(Document).where(Document.id == replaced, Document.owner == self._owner)
+                )
+            return replaced
+
+    def delete(self, document_id: str) -> None:
+        """Remove a document with its text, pages and chunks; answers keep the evidence they were given."""
+        with self._database.writing() as session:
+            session.delete(self._row(session, document_id))
+
+    def index_state(self, index: str) -> dict[str, Any] | None:
+        """Tell what this owner's index was made with; None when nothing was recorded."""
+        with self._database.reading() as session:
+            row = session.get(IndexState, (self._owner, index))
+            return None if row is None else row.state
+
+    def set_index_state(self, index: str, state: dict[str, Any]) -> None:
+        """Record what this owner's index was made with: ``"vectors", {"model", "sha256", "dimension"}``."""
+        with self._database.writing() as session:
+            tables.ensure_user(session, self._owner)
+            session.merge(IndexState(owner=self._owner, name=index, state=state))
+
+    def list(self) -> list[DocumentRecord]:
+        """Every document, newest first, replacements on their way among them."""
+        with self._database.reading() as session:
+            rows = session.scalars(self._mine().order_by(Document.created.desc(), Document.id))
+            return [_document(row) for row in rows]
+
+    def _mine(self) -> Select[Document]:
+        return select(Document).where(Document.owner == self._owner)
+
+    def _row(self, session: Session, document_id: str) -> Document:
+        row = session.scalar(self._mine().where(Document.id == document_id))
+        if row is None:
+            raise NotFound(f"There is no document {document_id!r}.")
+        return row
+
+    def _my_chunks(self) -> Select[*tuple[Any, ...]]:
+        """Chunks in the shape of a ChunkRecord."""
+        return (
+            select(
+                Chunk.id,
+                Chunk.document_id,
+                Document.name,
+                Document.sha256,
+                Chunk.position,
+                Chunk.start,
+                Chunk.end,
+                Chunk.page,
+                Chunk.heading,
+                Chunk.text,
+            )
+            .join(Document, Document.id == Chunk.document_id)
+            .where(Document.owner == self._owner)
+        )
+
+
+def owners(database: Database) -> list[str]:
+    """Everyone who has anything stored, in order."""
+    with database.reading() as session:
+        return list(session.scalars(select(User.id).order_by(User.id)))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _queue(row: Document, name: str, size: int, standing: Document | None) -> None:
+    """Put a row at the start of its way."""
+    row.name, row.size, row.state, row.reason = name, size, "queued", None
+    row.page_count, row.chunk_count, row.updated = None, 0, _now()
+    row.replaces = None if standing is None else standing.id
+
+
+def _drop(session: Session, rows: Sequence[Document]) -> None:
+    for row in rows:
+        session.delete(row)
+    session.flush()
+
+
+def _insert(session: Session, table: type[tables.Base], values: list[dict[str, Any]]) -> None:
+    if values:
+        session.execute(insert(table), values)
+
+
+def _page_values(document_id: str, page: PageSpan) -> dict[str, Any]:
+    return {"document_id": document_id, "number": page.number, "start": page.start, "end": page.end}
+
+
+def _chunk_values(document_id: str, text: str, position: int, chunk: ChunkSpan) -> dict[str, Any]:
+    return {
+        "id": f"{document_id}-{position:05d}",
+        "document_id": document_id,
+        "position": position,
+        "start": chunk.start,
+        "end": chunk.end,
+        "page": chunk.page,
+        "heading": chunk.heading,
+        "text": text[chunk.start : chunk.end],
+    }
+
+
+def _document(row: Document) -> DocumentRecord:
+    return DocumentRecord(
+        id=row.id,
+        name=row.name,
+        sha256=row.sha256,
+        size=row.size,
+        state=cast(State, row.state),
+        reason=row.reason,
+        pages=row.page_count,
+        chunks=row.chunk_count,
+        replaces=row.replaces,
+        created=row.created,
+        updated=row.updated,
+    )

@@ -1,0 +1,103 @@
+"""One process per data directory, held by an advisory lock that dies with its process."""
+
+import fcntl
+import json
+import os
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from storage.errors import DataDirectoryLocked, StorageError
+
+NAME = "footnote.lock"
+SIZE = 512  # the note is padded to this, so that one write replaces it whole
+
+
+class DataDirectoryLock:
+    """Exclusive use of ``directory``, noted in ``directory/footnote.lock``.
+
+    The note is JSON: ``pid``, ``command`` and ``since`` of the holder, and ``commits``, the number
+    of commits the ledger has acknowledged. What a killed process leaves behind does not lock.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.commits = 0
+        self._since = ""
+        self._fd: int | None = None
+
+    def acquire(self) -> None:
+        """Make the directory (0700) and take the lock, or raise DataDirectoryLocked naming the holder."""
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fd = os.open(self.directory / NAME, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise StorageError(
+                f"The data directory {self.directory} cannot be used: {error.strerror}. "
+                "Choose another one, or give yourself the right to write there."
+            ) from error
+        try:
+            self._hold(fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        self._fd = fd
+
+    def _hold(self, fd: int) -> None:
+        note = _read(fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise DataDirectoryLocked(
+                f"The data directory {self.directory} is in use by process {note.get('pid', '?')} "
+                f"({note.get('command', 'unknown')}, since {note.get('since', '?')}). "
+                "Close it first, or choose another data directory."
+            ) from error
+        self.commits = int(note.get("commits", 0))
+        self._since = datetime.now(UTC).isoformat(timespec="seconds")
+        self._write(fd)
+
+    def note(self, commits: int) -> None:
+        """Remember that the ledger has acknowledged this many commits."""
+        self.commits = commits
+        if self._fd is not None:
+            with suppress(OSError):  # the commit stands; the note only helps to notice a lost one
+                self._write(self._fd)
+
+    def confirm(self) -> None:
+        """Raise StorageError when the directory was moved or deleted under us."""
+        try:
+            here = (self.directory / NAME).stat()
+        except OSError:
+            here = None
+        if self._fd is None or here is None or not os.path.samestat(here, os.fstat(self._fd)):
+            raise StorageError(
+                f"The data directory {self.directory} was moved, deleted or closed while in use, "
+                "and nothing more is written to it. Put it back and start Footnote again."
+            )
+
+    def release(self) -> None:
+        """Give the directory back; calling it twice is the same as once."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _write(self, fd: int) -> None:
+        note = {
+            "pid": os.getpid(),
+            "command": Path(sys.argv[0]).name[:40],
+            "since": self._since,
+            "commits": self.commits,
+        }
+        os.pwrite(fd, json.dumps(note).encode().ljust(SIZE), 0)
+
+
+def _read(fd: int) -> dict[str, Any]:
+    """Read the note in the lock file, empty where there is none or it was torn."""
+    try:
+        note = json.loads(os.pread(fd, SIZE, 0))
+    except ValueError:
+        return {}
+    return note if isinstance(note, dict) else {}

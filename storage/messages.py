@@ -1,0 +1,100 @@
+"""Messages as rows and as records, with their evidence. The caller has asked whose they are."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import cast
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.orm import Session
+
+from storage.records import AnswerState, CitationRecord, CitationStatus, Message, PassageRecord, Role
+from storage.tables import Citation, MessagePassage
+from storage.tables import Message as MessageRow
+
+
+def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
+    """Make records of rows, in their order, with two queries for the evidence of all."""
+    ids = [row.id for row in rows]
+    passages = session.scalars(
+        select(MessagePassage)
+        .where(MessagePassage.message_id.in_(ids))
+        .order_by(MessagePassage.message_id, MessagePassage.number)
+    )
+    citations = session.scalars(
+        select(Citation).where(Citation.message_id.in_(ids)).order_by(Citation.message_id, Citation.position)
+    )
+    evidence = {
+        id_: tuple(map(_passage, part)) for id_, part in groupby(passages, lambda row: row.message_id)
+    }
+    quotes = {
+        id_: tuple(map(_citation, part)) for id_, part in groupby(citations, lambda row: row.message_id)
+    }
+    return [_message(row, evidence.get(row.id, ()), quotes.get(row.id, ())) for row in rows]
+
+
+def keep_passages(session: Session, message_id: str, passages: Sequence[PassageRecord]) -> None:
+    """Freeze the passages an answer was given, in place of any it had."""
+    session.execute(delete(MessagePassage).where(MessagePassage.message_id == message_id))
+    if passages:
+        values = [{"message_id": message_id, **asdict(passage)} for passage in passages]
+        session.execute(insert(MessagePassage), values)
+
+
+def keep_citations(session: Session, message_id: str, citations: Sequence[CitationRecord]) -> None:
+    """Keep the citations of an answer, in place of any it had."""
+    session.execute(delete(Citation).where(Citation.message_id == message_id))
+    if citations:
+        values = [
+            {"message_id": message_id, "position": position, **asdict(citation)}
+            for position, citation in enumerate(citations)
+        ]
+        session.execute(insert(Citation), values)
+
+
+def _message(
+    row: MessageRow, passages: tuple[PassageRecord, ...], citations: tuple[CitationRecord, ...]
+) -> Message:
+    return Message(
+        id=row.id,
+        role=cast(Role, row.role),
+        content=row.content,
+        state=cast(AnswerState, row.state),
+        question_id=row.question_id,
+        standalone_question=row.standalone_question,
+        model=row.model,
+        error=row.error,
+        timings_ms=row.timings_ms,
+        created=row.created,
+        passages=passages,
+        citations=citations,
+    )
+
+
+def _passage(row: MessagePassage) -> PassageRecord:
+    return PassageRecord(
+        number=row.number,
+        chunk_id=row.chunk_id,
+        document_id=row.document_id,
+        document=row.document,
+        sha256=row.sha256,
+        page=row.page,
+        heading=row.heading,
+        start=row.start,
+        end=row.end,
+        text=row.text,
+        score=row.score,
+        found_by=row.found_by,
+    )
+
+
+def _citation(row: Citation) -> CitationRecord:
+    return CitationRecord(
+        marker=row.marker,
+        answer_start=row.answer_start,
+        answer_end=row.answer_end,
+        status=cast(CitationStatus, row.status),
+        quote_start=row.quote_start,
+        quote_end=row.quote_end,
+        quote=row.quote,
+    )

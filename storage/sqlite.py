@@ -1,0 +1,161 @@
+"""What is SQLite's own: connections, a look that changes nothing, backup, and what its errors mean."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from storage.errors import DatabaseDamaged, DiskFull, StorageBusy, StorageError
+
+BUSY_SECONDS = 10.0
+PRAGMAS = (
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA busy_timeout=10000",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+)
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_ORPHANS = "rows refer to others that do not exist"
+_NEEDED = 1 << 20  # less free space than this explains a failed write
+
+
+def engine(path: Path) -> Engine:
+    """Make an engine whose every connection has our PRAGMAs and whose every BEGIN is ours."""
+    made = create_engine(
+        URL.create("sqlite", database=str(path)), pool_size=8, max_overflow=24, pool_timeout=BUSY_SECONDS
+    )
+
+    @event.listens_for(made, "connect")
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        for pragma in PRAGMAS:
+            connection.execute(pragma)
+
+    @event.listens_for(made, "begin")
+    def begin(connection: Connection) -> None:
+        immediate = connection.get_execution_options().get("immediate", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+    return made
+
+
+@contextmanager
+def migration(made: Engine) -> Iterator[Connection]:
+    """One transaction in which tables may be rebuilt: references are checked at its end instead of within."""
+    with made.execution_options(immediate=True).connect() as connection:
+        driver = cast(sqlite3.Connection, connection.connection.driver_connection)
+        driver.execute("PRAGMA foreign_keys=OFF")
+        try:
+            with connection.begin():
+                yield connection
+                if connection.exec_driver_sql("PRAGMA foreign_key_check").first():
+                    raise sqlite3.DatabaseError(_ORPHANS)
+        finally:
+            driver.execute("PRAGMA foreign_keys=ON")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a ledger file holds: its revision (None before the first) and its acknowledged commits."""
+
+    revision: str | None
+    commits: int
+
+
+def inspect(path: Path, *, references: bool = False) -> Stored | None:
+    """Check a ledger file without changing a byte of it; None where there is none, or an empty one.
+
+    ``references`` also follows every foreign key, which takes longer.
+
+    Raises sqlite3.DatabaseError when it is damaged.
+    """
+    if not path.exists() or path.stat().st_size == 0:
+        return None
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+        (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if said != "ok":
+            raise sqlite3.DatabaseError(said)
+        if references and db.execute("PRAGMA foreign_key_check").fetchone():
+            raise sqlite3.DatabaseError(_ORPHANS)
+        return Stored(_value(db, "SELECT version_num FROM alembic_version"), _commits(db))
+
+
+def _commits(db: sqlite3.Connection) -> int:
+    return int(_value(db, "SELECT commits FROM ledger") or 0)
+
+
+def _value(db: sqlite3.Connection, query: str) -> str | None:
+    """Read the first value of a query, None when there is no row or not even a table."""
+    with suppress(sqlite3.OperationalError):
+        row = db.execute(query).fetchone()
+        return None if row is None else str(row[0])
+    return None
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a ledger in use through the backup API into a plain single file, whole or not at all."""
+    part = target.with_name(f".{target.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with (
+            closing(sqlite3.connect(source, timeout=BUSY_SECONDS)) as here,
+            closing(sqlite3.connect(part)) as there,
+        ):
+            here.backup(there)
+            there.execute("PRAGMA journal_mode=DELETE")
+        part.chmod(0o600)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def explained(directory: Path) -> Iterator[None]:
+    """Raise what the driver reports as an error of ours, a sentence about ``directory``."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise StorageBusy(_busy(directory)) from error
+    except DBAPIError as error:
+        raise _meaning(error.orig, directory) from error
+    except sqlite3.Error as error:
+        raise _meaning(error, directory) from error
+
+
+def _meaning(error: BaseException | None, directory: Path) -> StorageError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_space(directory)):
+        return DiskFull(
+            f"There is no space left in {directory}. Free some, then try again; nothing was half written."
+        )
+    if code in _BUSY:
+        return StorageBusy(_busy(directory))
+    if code in _DAMAGED:
+        return DatabaseDamaged(
+            f"The ledger in {directory} is damaged: {error}. "
+            "Start Footnote again to be told how to restore it."
+        )
+    return StorageError(f"The ledger in {directory} could not be used: {error}.")
+
+
+def _busy(directory: Path) -> str:
+    return (
+        f"The ledger in {directory} was locked for more than {BUSY_SECONDS:.0f} seconds. "
+        "Close other programs that use it, then try again."
+    )
+
+
+def _no_space(directory: Path) -> bool:
+    try:
+        return shutil.disk_usage(directory).free < _NEEDED
+    except OSError:
+        return False

@@ -1,0 +1,219 @@
+"""The tables of the ledger. Everything hangs on its owner and goes when what it hangs on goes."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, DateTime, ForeignKey, Index, MetaData, Text, TypeDecorator, text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(value: str) -> str:
+    r"""Replace what no database holds, one for one so that offsets stand: ``"a\x00" -> "a\ufffd"``."""
+    return _UNSTORABLE.sub("\ufffd", value)
+
+
+class SafeText(TypeDecorator[str]):
+    """Text of any origin: NUL and lone surrogates become U+FFFD on the way in."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Make a value storable."""
+        return None if value is None else storable(value)
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time, always aware and in UTC; SQLite itself forgets the zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Give the zone back."""
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class Base(DeclarativeBase):
+    """Names every constraint, so that a later migration can find it."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {str: SafeText, datetime: Moment, dict[str, Any]: JSON}  # noqa: RUF012
+
+
+def _part_of(column: str) -> ForeignKey:
+    return ForeignKey(column, ondelete="CASCADE")
+
+
+class Ledger(Base):
+    """One row: how many commits were acknowledged. Fewer than the lock file says means some were lost."""
+
+    __tablename__ = "ledger"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    commits: Mapped[int]
+
+
+class User(Base):
+    """An owner; the id is what the sign-in calls them."""
+
+    __tablename__ = "users"
+    id: Mapped[str] = mapped_column(primary_key=True)
+    created: Mapped[datetime]
+
+
+def ensure_user(session: Session, owner: str) -> None:
+    """Give an owner their row, the first time they keep anything."""
+    if session.get(User, storable(owner)) is None:
+        session.add(User(id=owner, created=datetime.now(UTC)))
+        session.flush()
+
+
+class Conversation(Base):
+    """A chat. ``folded`` is the title as search compares it."""
+
+    __tablename__ = "conversations"
+    __table_args__ = (Index(None, "owner", "updated"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(_part_of("users.id"))
+    title: Mapped[str]
+    folded: Mapped[str]
+    created: Mapped[datetime]
+    updated: Mapped[datetime]
+
+
+class Message(Base):
+    """A question or its answer. Indexes see to it: one answer a question, one pending a conversation."""
+
+    __tablename__ = "messages"
+    __table_args__ = (
+        Index(None, "conversation_id", "position", unique=True),
+        Index(
+            "ix_messages_pending",
+            "conversation_id",
+            unique=True,
+            sqlite_where=text("state = 'pending'"),
+            postgresql_where=text("state = 'pending'"),
+        ),
+    )
+    id: Mapped[str] = mapped_column(primary_key=True)
+    conversation_id: Mapped[str] = mapped_column(_part_of("conversations.id"))
+    position: Mapped[int]
+    role: Mapped[str]
+    content: Mapped[str]
+    folded: Mapped[str]
+    state: Mapped[str]
+    question_id: Mapped[str | None] = mapped_column(_part_of("messages.id"), unique=True)
+    standalone_question: Mapped[str | None]
+    model: Mapped[str | None]
+    error: Mapped[str | None]
+    timings_ms: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
+
+
+class MessagePassage(Base):
+    """Evidence as it was when the answer was made: no reference to documents, so it outlives them."""
+
+    __tablename__ = "message_passages"
+    message_id: Mapped[str] = mapped_column(_part_of("messages.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    chunk_id: Mapped[str]
+    document_id: Mapped[str]
+    document: Mapped[str]
+    sha256: Mapped[str]
+    page: Mapped[int | None]
+    heading: Mapped[str]
+    start: Mapped[int]
+    end: Mapped[int]
+    text: Mapped[str]
+    score: Mapped[float]
+    found_by: Mapped[dict[str, Any]]
+
+
+class Citation(Base):
+    """A sentence of an answer and the words it rests on."""
+
+    __tablename__ = "citations"
+    message_id: Mapped[str] = mapped_column(_part_of("messages.id"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    marker: Mapped[int]
+    answer_start: Mapped[int]
+    answer_end: Mapped[int]
+    status: Mapped[str]
+    quote_start: Mapped[int]
+    quote_end: Mapped[int]
+    quote: Mapped[str]
+
+
+class Document(Base):
+    """A file of an owner and how far it has come. ``replaces`` is set until it takes the other's place."""
+
+    __tablename__ = "documents"
+    __table_args__ = (
+        Index(None, "owner", "sha256", unique=True),
+        Index(None, "owner", "created"),
+    )
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(_part_of("users.id"))
+    name: Mapped[str]
+    sha256: Mapped[str]
+    size: Mapped[int]
+    state: Mapped[str]
+    reason: Mapped[str | None]
+    page_count: Mapped[int | None]
+    chunk_count: Mapped[int]
+    replaces: Mapped[str | None] = mapped_column(ForeignKey("documents.id", ondelete="SET NULL"), index=True)
+    created: Mapped[datetime]
+    updated: Mapped[datetime]
+
+
+class DocumentText(Base):
+    """The canonical text, apart from its document so that lists stay fast."""
+
+    __tablename__ = "document_texts"
+    document_id: Mapped[str] = mapped_column(_part_of("documents.id"), primary_key=True)
+    text: Mapped[str]
+
+
+class Page(Base):
+    """A page as a span of code points of the canonical text."""
+
+    __tablename__ = "pages"
+    document_id: Mapped[str] = mapped_column(_part_of("documents.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    start: Mapped[int]
+    end: Mapped[int]
+
+
+class Chunk(Base):
+    """A span of the canonical text with its words, so that a thousand are read without their documents."""
+
+    __tablename__ = "chunks"
+    __table_args__ = (Index(None, "document_id", "position", "id", unique=True),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    document_id: Mapped[str] = mapped_column(_part_of("documents.id"))
+    position: Mapped[int]
+    start: Mapped[int]
+    end: Mapped[int]
+    page: Mapped[int | None]
+    heading: Mapped[str]
+    text: Mapped[str]
+
+
+class IndexState(Base):
+    """What a derived index of an owner was made with."""
+
+    __tablename__ = "index_states"
+    owner: Mapped[str] = mapped_column(_part_of("users.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    state: Mapped[dict[str, Any]]
