@@ -44,6 +44,14 @@ class Database:
             raise
         return cls(directory, engine, lock)
 
+    @staticmethod
+    def restore(directory: Path, backup: Path) -> Path | None:
+        """Put a backup in the ledger's place; returns the folder that keeps what was there, if anything.
+
+        Raises DataDirectoryLocked while in use, StorageError when the backup is missing or damaged.
+        """
+        return backups.restore(directory, backup)
+
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """One read transaction: a single moment of the ledger."""

@@ -182,11 +182,15 @@ class Documents:
             row = session.get(IndexState, (self._owner, index))
             return None if row is None else row.state
 
-    def set_index_state(self, index: str, state: dict[str, Any]) -> None:
-        """Record what this owner's index was made with: ``"vectors", {"model", "sha256", "dimension"}``."""
+    def set_index_state(self, index: str, state: dict[str, Any] | None) -> None:
+        """Record what this owner's index was made with: ``"vectors", {"model": …}``; None forgets it."""
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
-            session.merge(IndexState(owner=self._owner, name=index, state=state))
+            session.execute(
+                delete(IndexState).where(IndexState.owner == self._owner, IndexState.name == index)
+            )
+            if state is not None:
+                session.add(IndexState(owner=self._owner, name=index, state=state))
 
     def list(self) -> list[DocumentRecord]:
         """Every document, newest first, replacements on their way among them."""

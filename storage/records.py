@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 State = Literal["queued", "reading", "searchable_by_words", "searchable_by_meaning", "ready", "refused"]
 Outcome = Literal["new", "unchanged", "replaces"]
@@ -38,24 +38,14 @@ class PageSpan:
     end: int
 
 
-class ChunkSpan(Protocol):
-    """What a splitter makes: a place in the text, its page if there are pages, its heading path."""
+@dataclass(frozen=True)
+class ChunkSpan:
+    """A chunk is ``text[start:end]``; ``heading`` is its path, ``"Guide > Install"``, or empty."""
 
-    @property
-    def start(self) -> int:
-        """First code point."""
-
-    @property
-    def end(self) -> int:
-        """One past the last code point."""
-
-    @property
-    def page(self) -> int | None:
-        """Page number from 1."""
-
-    @property
-    def heading(self) -> str:
-        """Heading path, ``"Guide > Install"``, or empty."""
+    start: int
+    end: int
+    page: int | None = None
+    heading: str = ""
 
 
 @dataclass(frozen=True)
