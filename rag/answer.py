@@ -1,0 +1,123 @@
+"""Passages and a question in, a cited answer out, as one stream of events.
+
+`Sources` first: exactly the passages the answer is made from. Then `Token`s, in which only markers of those
+passages occur; then `Done` with the whole text and the evidence of every sentence.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from langchain_core.embeddings import Embeddings
+
+from rag.citations import Citation, cite
+from rag.errors import Cancelled
+from rag.extract import extract
+from rag.llm import LLM, never
+from rag.markers import MarkerFilter
+from rag.passages import Passage
+from rag.prompts import answer_messages, fitting
+from rag.text import language
+
+ANSWER_TOKENS = 1024
+"""Room for an answer; a context too small for it gives a quarter of itself."""
+
+NOT_FOUND = {
+    "en": "Your documents do not seem to answer this.",
+    "ko": "문서에서 이 질문에 대한 답을 찾지 못했습니다.",
+    "ja": "ドキュメントの中に、この質問への答えは見つかりませんでした。",
+}
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """The question as it was understood and searched."""
+
+    question: str
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The passages the answer is made from; marker n is the n-th of them."""
+
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True)
+class Token:
+    """The next piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """The whole answer, which may have gained markers since its tokens, and what each sentence rests on.
+
+    `model` names the language model; None where the answer is the documents' own sentences.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    model: str | None
+
+
+Event = Condensed | Sources | Token | Done
+
+
+def answer(
+    question: str,
+    passages: Sequence[Passage],
+    *,
+    llm: LLM | None,
+    embedder: Embeddings | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> Iterator[Event]:
+    """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good."""
+    if llm is None or not passages:
+        yield from _extracted(question, passages, embedder, cancelled)
+    else:
+        yield from _generated(question, passages, llm, cancelled)
+
+
+def _extracted(
+    question: str, passages: Sequence[Passage], embedder: Embeddings | None, cancelled: Callable[[], bool]
+) -> Iterator[Event]:
+    yield Sources(tuple(passages))
+    text = ""
+    citations: list[Citation] = []
+    for pick in extract(question, passages, embedder=embedder):
+        if cancelled():
+            raise Cancelled("You stopped the answer.")
+        passage = passages[pick.number - 1]
+        quote = passage.text[pick.start : pick.end]
+        line = ("\n" if text else "") + f"{' '.join(quote.split())} [{pick.number}]"
+        start = len(text) + line.count("\n")
+        text += line
+        place = (passage.start + pick.start, passage.start + pick.end)
+        citations.append(Citation(pick.number, start, len(text), "verified", *place, quote))
+        yield Token(line)
+    if not text:
+        text = NOT_FOUND.get(language(question), NOT_FOUND["en"])
+        yield Token(text)
+    yield Done(text, tuple(citations), None)
+
+
+def _generated(
+    question: str, passages: Sequence[Passage], llm: LLM, cancelled: Callable[[], bool]
+) -> Iterator[Event]:
+    room = llm.settings.context_tokens
+    longest = min(ANSWER_TOKENS, room // 4)
+    given = fitting(question, passages, room - longest)
+    yield Sources(given)
+    markers = MarkerFilter(len(given))
+    said: list[str] = []
+    pieces = llm.stream(answer_messages(question, given), max_tokens=longest, cancelled=cancelled)
+    for piece in map(markers.feed, pieces):
+        if piece:
+            said.append(piece)
+            yield Token(piece)
+    if rest := markers.flush():
+        said.append(rest)
+        yield Token(rest)
+    text, citations = cite("".join(said), given)
+    yield Done(text, citations, llm.settings.model)

@@ -1,0 +1,117 @@
+"""Citation markers in a stream of text: `[1]` and its relatives, split over pieces in any way.
+
+Only markers of passages that were given pass; links and images of a model's making do not survive,
+so that no text a document dictates can make a browser call anyone.
+"""
+
+import re
+from dataclasses import dataclass
+
+_OPEN, _CLOSE = r"[\[【［]", r"[\]】］]"
+_NUMBERS = r"\d{1,4}(?:\s*(?:[,;、，·&–-]|and|및|と)\s*\^?\d{1,4})*"
+_WORD = r"(?:\^|#|passages?|sources?|documents?|docs?|出典|資料|文書|출처|자료|문서|구절|문단|지문)?"
+_MARKER = re.compile(
+    rf"(?<![ \t])[ \t]*{_OPEN}\s*{_WORD}\s*:?\s*({_NUMBERS})(?:\s*†[^\]】］\n]{{0,40}})?\s*{_CLOSE}", re.I
+)
+_HELD = 60
+"""No marker is longer; what is held back of a stream stays as short."""
+_LINE = 120
+_OPENED = re.compile(rf"{_OPEN}[^\[\]【】［］\n]{{0,{_HELD}}}\Z")
+_DEFINITION = re.compile(r"\W*\[[^\]]*\]\Z")
+_SHOWN = re.compile(r"\[(\d{1,4})\]")
+
+
+class MarkerFilter:
+    """Passes a stream on with only the markers 1 to `count`, each written `[n]`.
+
+    >>> markers = MarkerFilter(2)
+    >>> [markers.feed(piece) for piece in ("Yes [", "1, 9", "] and no【2】.")] + [markers.flush()]
+    ['Yes', '', ' [1] and no[2].', '']
+    """
+
+    def __init__(self, count: int):
+        self._count = count
+        self._held = ""
+        self._line = ""
+
+    def feed(self, piece: str) -> str:
+        """Return what of the text so far is decided and was not yet returned."""
+        text = self._held + piece
+        opened = _OPENED.search(text)
+        cut = len(text[: opened.start() if opened else None].rstrip(" \t"))
+        self._held = text[cut:]
+        return self._pass(text[:cut])
+
+    def flush(self) -> str:
+        """Return what was held back, at the end of the stream."""
+        text, self._held = self._held, ""
+        return self._pass(text)
+
+    def _pass(self, text: str) -> str:
+        return self._unlink(_MARKER.sub(self._keep, text))
+
+    def _keep(self, match: re.Match[str]) -> str:
+        numbers = [number for number in _listed(match[1]) if 1 <= number <= self._count]
+        if not numbers:
+            return ""
+        space = match[0][: len(match[0]) - len(match[0].lstrip(" \t"))]
+        return space + "".join(f"[{number}]" for number in dict.fromkeys(numbers))
+
+    def _unlink(self, text: str) -> str:
+        """Set a space into `![`, `](` and `[x]:`, without which Markdown has neither images nor links."""
+        passed = []
+        for character in text:
+            if self._links(character):
+                passed.append(" ")
+            passed.append(character)
+            self._line = "" if character == "\n" else (self._line + character)[-_LINE:]
+        return "".join(passed)
+
+    def _links(self, character: str) -> bool:
+        if character == "[":
+            return self._line.endswith("!")
+        if character == "(":
+            return self._line.endswith("]")
+        return character == ":" and bool(_DEFINITION.match(self._line))
+
+
+def _listed(numbers: str) -> list[int]:
+    """Return the numbers of one marker; a dash spans a range.
+
+    >>> _listed("1, 3-5")
+    [1, 3, 4, 5]
+    """
+    found: list[int] = []
+    for first, last in re.findall(r"(\d+)(?:\s*[–-]\s*\^?(\d+))?", numbers):
+        start, end = int(first), int(last or first)
+        found.extend(range(start, end + 1) if 0 <= end - start < 20 else (start, end))
+    return found
+
+
+@dataclass(frozen=True)
+class Plain:
+    """An answer without its markers: the text, where each of its characters stood, and the markers' places.
+
+    `markers` holds (position in the plain text, number).
+    """
+
+    text: str
+    offsets: tuple[int, ...]
+    markers: tuple[tuple[int, int], ...]
+
+
+def plain(answer: str) -> Plain:
+    """Take the markers out of an answer that passed a MarkerFilter.
+
+    >>> plain("Yes [1][2].").text, plain("Yes [1].").markers
+    ('Yes .', ((4, 1),))
+    """
+    kept: list[int] = []
+    markers: list[tuple[int, int]] = []
+    done = 0
+    for match in _SHOWN.finditer(answer):
+        kept.extend(range(done, match.start()))
+        markers.append((len(kept), int(match[1])))
+        done = match.end()
+    kept.extend(range(done, len(answer)))
+    return Plain("".join(answer[at] for at in kept), tuple(kept), tuple(markers))
