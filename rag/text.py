@@ -1,0 +1,105 @@
+"""A text as search sees it: its sentences, its language, and its tokens for BM25."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import snowballstemmer
+
+from rag.language import STOP_WORDS, language, latin_language
+from rag.sentences import sentences
+
+__all__ = ["TOKENIZER", "language", "sentences", "tokens"]
+
+TOKENIZER = "footnote-words-and-bigrams-1"  # a change of tokens() changes this, and indexes are made anew
+
+_STEMMERS = {
+    "en": "english",
+    "de": "german",
+    "fr": "french",
+    "es": "spanish",
+    "it": "italian",
+    "pt": "portuguese",
+    "nl": "dutch",
+    "sv": "swedish",
+    "ru": "russian",
+    "el": "greek",
+}
+# Scripts written without spaces between words, or (Hangul) with particles glued to them.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u3099-\u309f\u30a1-\u30fa"
+    "\u30fc-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_MARKS = "".join(chr(c) for c in range(0x300, 0x1D00) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+_TOKEN = re.compile(
+    rf"(?P<unspaced>[{_UNSPACED}]+)"
+    rf"|(?P<number>\d+(?:[.,]\d+)+)"
+    rf"|(?P<word>(?:(?![{_UNSPACED}])[^\W_][{_MARKS}]*)+)"
+)
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")  # 1,234.5
+_GROUPED_BY_POINTS = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")  # 1.234,5
+_STEMMING = Lock()  # a stemmer keeps the word it works on in itself
+_LONGEST = 64  # characters of a word that are kept: nobody asks for more, and indexes refuse too much
+
+
+def tokens(text: str, language: str | None = None) -> list[str]:
+    """Return the tokens of a text for BM25, the same for documents and questions.
+
+    Words are folded, stemmed in the given or detected language, and its stop words left out;
+    Hangul, Kana and Han become pairs of characters; a grouped number is there as written and plain.
+
+    >>> tokens("The cats of 東京都, 1,234.5!")
+    ['cat', '東京', '京都', '1,234.5', '1234.5']
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    code = language or _word_language(folded)
+    return [token for match in _TOKEN.finditer(folded) for token in _tokens_of(match, code)]
+
+
+def _word_language(text: str) -> str:
+    """Return the language whose stemmer the words of a text need: in a Korean text that is English's."""
+    code = language(text)
+    return code if code in _STEMMERS else latin_language(text)
+
+
+def _tokens_of(match: re.Match[str], code: str) -> Iterator[str]:
+    found = match[0]
+    if match.lastgroup == "unspaced":
+        yield from bigrams(found)
+    elif match.lastgroup == "number":
+        yield found
+        if plain := _plain(found):
+            yield plain
+    elif found not in STOP_WORDS.get(code, ()):
+        yield _stem(found[:_LONGEST], code)
+
+
+def bigrams(run: str) -> list[str]:
+    """Return a run's overlapping pairs of characters; one character is its own: ``"東京都" -> 東京 京都``."""
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def _plain(number: str) -> str:
+    """Return a number without grouping, or nothing if it has none: "1,234.5" and "1.234,5" -> "1234.5"."""
+    if _GROUPED.fullmatch(number):
+        return number.replace(",", "")
+    if _GROUPED_BY_POINTS.fullmatch(number):
+        return number.replace(".", "").replace(",", ".")
+    return ""
+
+
+@lru_cache(maxsize=200_000)  # a stem takes 20 us, and a corpus repeats its words
+def _stem(word: str, code: str) -> str:
+    """Return a word's stem without accents: people type questions without them."""
+    with _STEMMING:
+        stem = _stemmer(code).stemWord(word) if code in _STEMMERS and not word.isdigit() else word
+    decomposed = unicodedata.normalize("NFD", stem)
+    return "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f") or stem
+
+
+@lru_cache
+def _stemmer(code: str) -> Any:
+    return snowballstemmer.stemmer(_STEMMERS[code])
