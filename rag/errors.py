@@ -1,19 +1,20 @@
 """One tree of errors; each message is a sentence fit to show a user.
 
-    FootnoteError
-    ├── StorageError ...              see storage/errors.py
-    ├── SettingsError                 a setting is missing or wrong; names key and value
-    ├── DocumentRefused               a file cannot be read; says why
-    ├── QuestionRefused               a question cannot be asked; says why
-    ├── EmbeddingError
-    │   ├── ModelUnavailable          the model's files cannot be had or are not the expected ones
-    │   └── IndexMismatch             the index was made by another embedding model
-    ├── LLMError
-    │   ├── LLMUnreachable            refused, no such host, TLS, timeout
-    │   ├── LLMRejected               the server answered with an error status
-    │   └── LLMGarbled                the server's answer makes no sense
-    ├── RetrievalError                no retriever could answer
-    └── Cancelled                     the user stopped it
+FootnoteError
+├── StorageError ...              see storage/errors.py
+├── SettingsError                 a setting is missing or wrong; names key and value
+├── DocumentRefused               a file cannot be read; says why
+├── QuestionRefused               a question cannot be asked; says why
+├── EmbeddingError
+│   ├── ModelUnavailable          the model's files cannot be had or are not the expected ones
+│   └── IndexMismatch             the index was made by another embedding model
+├── LLMError
+│   ├── LLMUnreachable            refused, no such host, TLS, timeout
+│   ├── LLMRejected               the server answered with an error status
+│   └── LLMGarbled                the server's answer makes no sense
+├── RetrievalError                no retriever could answer
+│   └── IndexUnusable             an index on disk cannot be read or written
+└── Cancelled                     the user stopped it
 """
 
 from storage.errors import FootnoteError
@@ -61,6 +62,10 @@ class LLMGarbled(LLMError):
 
 class RetrievalError(FootnoteError):
     """No retriever could answer."""
+
+
+class IndexUnusable(RetrievalError):
+    """An index on disk cannot be read or written."""
 
 
 class Cancelled(FootnoteError):

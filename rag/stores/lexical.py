@@ -1,0 +1,243 @@
+"""The word index: BM25 over chunks, persistent, in tantivy. Chunks come and go one by one."""
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+import tantivy
+
+from rag.errors import IndexUnusable
+from rag.text import TOKENIZER, index_tokens, question_tokens, word_language
+
+_MARKER = "footnote.json"  # written last: an index without it was never finished
+_HEAP = 32_000_000  # bytes the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
+_MOST_TERMS = 256  # of a question; a pasted book must not cost a minute
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A chunk as the word index takes it; `text` is what is searched."""
+
+    id: str
+    document_id: str
+    text: str
+
+
+class LexicalIndex(Protocol):
+    """What a word index can do; a search server can stand in for the embedded one."""
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Add entries, replacing those with the same id; the next search sees them."""
+
+    def delete(self, ids: Collection[str]) -> None:
+        """Remove entries; unknown ids are no error."""
+
+    def search(
+        self, query: str, k: int, document_ids: Collection[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` (id, BM25 score), best first, of the given documents or of all."""
+
+    def ids(self) -> set[str]:
+        """Return the id of every entry."""
+
+    def close(self) -> None:
+        """Let go of files and threads."""
+
+
+class TantivyIndex:
+    """A `LexicalIndex` in a directory, or in memory without one; one writer, any number of searches.
+
+    Scores are raw BM25 (k1 = 1.2, b = 0.75). `stale` says that the index cannot be used, because
+    another tokenizer made it or its files are damaged: `clear` it and add everything again.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        preprocess_func: Callable[[str], Sequence[str]] | None = None,
+        tokenizer: str = TOKENIZER,
+    ):
+        self._directory = directory
+        self._preprocess = preprocess_func
+        self._tokenizer = tokenizer
+        self._writing = Lock()
+        self._writer: Any = None
+        self._index = self._open()
+
+    @property
+    def stale(self) -> bool:
+        """Whether the index must be cleared and filled again before use."""
+        return self._index is None
+
+    def clear(self) -> None:
+        """Start again with an empty index of the present tokenizer."""
+        with self._writing:
+            self._let_go()
+            self._index = self._create()
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Add entries, replacing those with the same id; raises IndexUnusable when they cannot be written."""
+        documents = {entry.id: self._document(entry) for entry in entries}
+        if not documents:
+            return
+        with self._commit() as writer:
+            for id_, document in documents.items():
+                writer.delete_documents_by_term("id", id_)
+                writer.add_document(document)
+
+    def delete(self, ids: Collection[str]) -> None:
+        """Remove entries; unknown ids are no error."""
+        if not ids:
+            return
+        with self._commit() as writer:
+            for id_ in ids:
+                writer.delete_documents_by_term("id", id_)
+
+    def search(
+        self, query: str, k: int, document_ids: Collection[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` (id, BM25 score), best first, equal scores by id."""
+        terms = self._terms(query)
+        if k < 1 or not terms or (document_ids is not None and not document_ids):
+            return []
+        with self._reading("searched") as searcher:
+            hits = searcher.search(self._query(terms, document_ids), limit=k, count=False).hits
+            found = [(searcher.doc(address)["id"][0], float(score)) for score, address in hits]
+        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+
+    def ids(self) -> set[str]:
+        """Return the id of every entry."""
+        with self._reading("read") as searcher:
+            return {id_ for id_, _ in searcher.terms_with_prefix("id", "", tantivy.Query.all_query())}
+
+    def rarity(self, token: str) -> float:
+        """Return a token's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)).
+
+        In 10 entries a token of one entry has ln(1 + 9.5 / 1.5) = 1.99, one of all ten 0.05.
+        """
+        with self._reading("read") as searcher:
+            there, total = searcher.doc_freq("text", token), searcher.num_docs
+        there = min(there, total)  # deleted entries count until their segment is merged
+        return math.log(1 + (total - there + 0.5) / (there + 0.5))
+
+    def close(self) -> None:
+        """Let go of files and threads; the index cannot be used afterwards."""
+        with self._writing:
+            self._let_go()
+
+    def _open(self) -> Any:
+        if self._directory is None or not self._directory.exists():
+            return self._create()
+        try:
+            marker = json.loads((self._directory / _MARKER).read_text(encoding="utf-8"))
+            return tantivy.Index.open(str(self._directory)) if marker == self._marker else None
+        except (OSError, ValueError):
+            return None
+
+    def _create(self) -> Any:
+        if self._directory is None:
+            return tantivy.Index(_schema())
+        try:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory.mkdir(parents=True)
+            index = tantivy.Index(_schema(), path=str(self._directory))
+            (self._directory / _MARKER).write_text(json.dumps(self._marker), encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise self._unusable("made", error) from error
+        return index
+
+    @property
+    def _marker(self) -> dict[str, str]:
+        return {"tokenizer": self._tokenizer}
+
+    def _let_go(self) -> None:
+        writer, self._writer, self._index = self._writer, None, None
+        if writer is not None:
+            writer.wait_merging_threads()
+
+    @contextmanager
+    def _commit(self) -> Iterator[Any]:
+        """Give the writer; what was done with it is visible to the next search, or not done at all."""
+        with self._writing:
+            index = self._usable()
+            try:
+                self._writer = self._writer or index.writer(heap_size=_HEAP, num_threads=1)
+                yield self._writer
+                self._writer.commit()
+                index.reload()
+            except (OSError, ValueError) as error:
+                self._writer = (
+                    None  # a writer that failed stays failed; the next one starts at the last commit
+                )
+                raise self._unusable("written", error) from error
+
+    @contextmanager
+    def _reading(self, done: str) -> Iterator[Any]:
+        try:
+            yield self._usable().searcher()
+        except (OSError, ValueError) as error:
+            raise self._unusable(done, error) from error
+
+    def _usable(self) -> Any:
+        index = self._index
+        if index is None:
+            raise IndexUnusable(
+                f"The word index in {self._directory} is closed, damaged or of another version."
+            )
+        return index
+
+    def _unusable(self, done: str, error: Exception) -> IndexUnusable:
+        return IndexUnusable(f"The word index in {self._directory} could not be {done}: {error}")
+
+    def _document(self, entry: Entry) -> Any:
+        language = word_language(entry.text)
+        words = self._preprocessed(entry.text) if self._preprocess else index_tokens(entry.text, language)
+        return tantivy.Document(
+            id=entry.id,
+            document_id=entry.document_id,
+            language=language,
+            text=" ".join(words),
+        )
+
+    def _terms(self, query: str) -> list[str]:
+        """Return a question's distinct tokens, stemmed in each language that the index holds."""
+        if self._preprocess:
+            return list(dict.fromkeys(self._preprocessed(query)))[:_MOST_TERMS]
+        with self._reading("searched") as searcher:
+            languages = [code for code, _ in searcher.terms_with_prefix("language", "")]
+        return question_tokens(query, languages)[:_MOST_TERMS]
+
+    def _preprocessed(self, text: str) -> list[str]:
+        return (
+            ["_".join(token.split()) for token in self._preprocess(text) if token.strip()]
+            if self._preprocess
+            else []
+        )
+
+    def _query(self, terms: Sequence[str], document_ids: Collection[str] | None) -> Any:
+        schema, occur = _schema(), tantivy.Occur
+        words = tantivy.Query.boolean_query(
+            [(occur.Should, tantivy.Query.term_query(schema, "text", term, "freq")) for term in terms]
+        )
+        if document_ids is None:
+            return words
+        chosen = tantivy.Query.term_set_query(schema, "document_id", list(document_ids))
+        unscored = tantivy.Query.const_score_query(chosen, 0.0)
+        return tantivy.Query.boolean_query([(occur.Must, words), (occur.Must, unscored)])
+
+
+def _schema() -> Any:
+    """Return the fields: ids as they are, the text already in tokens, which only white space divides."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("document_id", stored=False, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("language", stored=False, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("text", stored=False, tokenizer_name="whitespace", index_option="freq")
+    return builder.build()
