@@ -19,6 +19,7 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>#+\-=|$~:&!{}^]")
 _SHORTCODE = re.compile(r":(?=[\w+/-]+:)(?!\d+:)|:(?=material/)")
 _REPLACED = frozenset({"<->", "->", "<-", "--", ">=", "<=", "~="})
 _ADDRESS = re.compile(r"https?:/|www\.|[\w.+-]@[\w-]+\.", re.IGNORECASE)
+_UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]{2}")  # written without spaces
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 _MARKER = re.compile(r"\[(\d{1,3})\]")
@@ -60,6 +61,20 @@ def verbatim(text: str) -> str:
     return "\n\n".join("\\\n".join(_lines(part)) for part in paragraphs if part.strip())
 
 
+def unwrap(text: str) -> str:
+    r"""Join the lines that a page's narrowness had broken: "a\nb\n\nc" -> "a b\n\nc"."""
+    return re.sub(r"\n\s*", _line_end, text)
+
+
+def _line_end(match: re.Match[str]) -> str:
+    if match[0].count("\n") > 1:
+        return "\n\n"
+    around = (
+        match.string[max(0, match.start() - 1) : match.start()] + match.string[match.end() : match.end() + 1]
+    )
+    return "" if _UNSPACED.fullmatch(around) else " "
+
+
 def marked(before: str, quote: str, after: str) -> str:
     """Return `quote` in a colour of its own between its neighbours, lines kept."""
     highlighted = "\n\n".join(
@@ -80,6 +95,7 @@ def safe_answer(text: str, links: Sequence[tuple[int, Link]] = ()) -> str:
     at = {offset: number for number, (offset, link) in enumerate(links)}
     text = text.replace(_OPEN, "\ufffd").replace(_CLOSE, "\ufffd")
     numbered = _MARKER.sub(lambda m: _sentinel(at, table, m), text)
+    numbered = re.sub(rf"(?<=\S) {_OPEN}", f"\u00a0{_OPEN}", numbered)  # no line begins with a marker
     return "\n".join(_Blocks(_clean(numbered).split("\n"), table).render()).strip("\n")
 
 
@@ -132,11 +148,12 @@ def _address(piece: str) -> str:
     right = piece.rstrip(".,;:!?)]}\"'*>")
     core = right.lstrip("([{\"'<*")
     lead, tail = right[: len(right) - len(core)], piece[len(right) :]
-    return _escape(lead) + "".join(map(_code_or_tick, re.split(r"(`)", core))) + _escape(tail)
+    return _escape(lead) + "".join(map(_code_or_mark, re.split(r"([`\[\]])", core))) + _escape(tail)
 
 
-def _code_or_tick(part: str) -> str:
-    return "\\`" if part == "`" else _code(part) if part else ""
+def _code_or_mark(part: str) -> str:
+    """Keep out of code what would end it, or would end the colour around it."""
+    return f"\\{part}" if part in ("`", "[", "]") else _code(part) if part else ""
 
 
 def _escape(text: str) -> str:

@@ -1,0 +1,151 @@
+"""The chat page: a conversation, its stream, and the way to ask the next question."""
+
+from typing import Any
+
+import streamlit as st
+
+from storage.errors import FootnoteError, NotFound
+from storage.records import Conversation, Message
+from ui import conversations, evidence, markers, pages
+from ui.ingesting import show_ingest
+from ui.live import follow
+from ui.markdown import label
+from ui.messages import show_answer, show_question
+from ui.services import services, workspace
+from ui.uploads import show_report, take, uploader
+from ui.workspace import Workspace
+
+PAGE = 30  # messages shown at first, and more at each "Show earlier"
+LOOK = 3.0  # seconds between looks for what another tab has done in this conversation
+
+
+def show() -> None:
+    """Show the chat page."""
+    here = workspace()
+    limit = services().settings.max_upload_mb
+    markers.listen(evidence.choose)
+    conversation = _opened(here)
+    asked = st.chat_input(
+        "Ask your documents",
+        key="question",
+        accept_file="multiple",
+        max_upload_size=limit,
+    )
+    if asked:
+        conversation = _submit(asked, conversation, here)
+    conversations.show_list(here, conversation)
+    show_ingest(here)
+    evidence.show_chosen(here)
+    show_report()
+    if conversation is None:
+        _welcome(here, limit)
+    else:
+        _show_conversation(conversation, here)
+
+
+def _opened(here: Workspace) -> Conversation | None:
+    chat = st.query_params.get(conversations.PARAMETER)
+    if not chat:
+        return None
+    try:
+        return here.conversations.open(chat)
+    except NotFound:
+        conversations.go_to(None)
+        st.toast("That chat is not here. It may have been deleted.")
+        return None
+
+
+def _submit(asked: Any, conversation: Conversation | None, here: Workspace) -> Conversation | None:
+    """Put what was sent to work: files into the library, the question into its conversation."""
+    read_first = [line.document_id for line in take(asked.files, here) if line.document_id]
+    if not asked.text.strip():
+        return conversation
+    try:
+        opened = conversation or here.conversations.create()
+        here.ask(opened.id, asked.text, after=read_first)
+    except FootnoteError as error:
+        st.error(label(str(error), 500), icon=":material/error:")
+        return conversation
+    st.query_params[conversations.PARAMETER] = opened.id
+    return here.conversations.open(opened.id)
+
+
+def _welcome(here: Workspace, limit_mb: int) -> None:
+    documents = here.library.documents.list()
+    if documents:
+        st.title("Ask your documents")
+        st.markdown(
+            f"{len(documents)} document{'s are' if len(documents) != 1 else ' is'} here. Ask anything below: "
+            "each statement of the answer has a number that opens the exact words it rests on."
+        )
+    else:
+        st.title("Ask your own documents")
+        st.markdown(
+            "1. **Add** a PDF, a Word file, a table, a web page or plain text.\n"
+            "2. **Ask** a question below, in any language.\n"
+            "3. **Check**: each number in the answer opens the exact words it rests on."
+        )
+        uploader(here, limit_mb)
+    _note_no_model()
+
+
+def _note_no_model() -> None:
+    if services().llm is not None:
+        return
+    with st.container(border=True):
+        st.markdown(
+            "**No language model is connected.** Answers are the best sentences of your documents, word for "
+            "word. Connect any OpenAI-compatible model to have answers written for you."
+        )
+        st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+
+
+def _show_conversation(conversation: Conversation, here: Workspace) -> None:
+    conversations.show_header(here, conversation)
+    shown = st.session_state.setdefault(f"shown-{conversation.id}", PAGE)
+    messages = here.conversations.messages(conversation.id, limit=shown + 1)
+    if len(messages) > shown:
+        st.button("Show earlier", icon=":material/history:", on_click=_show_more, args=(conversation.id,))
+    if services().llm is None:
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.caption(
+                "No language model is connected: answers are your documents' own sentences.", width="content"
+            )
+            st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+    questions = {message.id: message.content for message in messages if message.role == "user"}
+    pending = None
+    for message in messages[-shown:]:
+        if message.role == "user":
+            show_question(message)
+        elif message.state == "pending":
+            pending = message
+        else:
+            show_answer(message, questions.get(message.question_id or "", ""), here)
+    _watch(conversation, here)
+    if pending is not None:
+        _follow(pending, questions.get(pending.question_id or "", ""), here)
+
+
+def _follow(pending: Message, asked: str, here: Workspace) -> None:
+    job = here.answering(pending.id)
+    if job is not None:
+        follow(pending, asked, job, here)
+    elif here.conversations.message(pending.id).state != "pending":
+        st.rerun()
+    else:
+        st.caption("This answer has not begun yet.")
+
+
+@st.fragment(run_every=LOOK)
+def _watch(conversation: Conversation, here: Workspace) -> None:
+    """Run the page again when another tab has asked, stopped, renamed or deleted here."""
+    try:
+        now = here.conversations.open(conversation.id)
+    except NotFound:
+        st.rerun()
+    if now.updated != conversation.updated or now.title != conversation.title:
+        st.rerun()
+
+
+def _show_more(conversation_id: str) -> None:
+    st.session_state[f"shown-{conversation_id}"] += PAGE

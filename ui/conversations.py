@@ -1,0 +1,95 @@
+"""The list of conversations in the sidebar, and what can be done to the open one."""
+
+import streamlit as st
+
+from storage.records import Conversation
+from ui.markdown import label
+from ui.workspace import Workspace
+
+PARAMETER = "chat"
+SHOWN = 40
+UNTITLED = "New chat"
+
+
+def show_list(workspace: Workspace, current: Conversation | None) -> None:
+    """Show the conversations, newest first, those that a search finds."""
+    with st.sidebar:
+        st.button(
+            "New chat",
+            icon=":material/edit_square:",
+            on_click=go_to,
+            args=(None,),
+            width="stretch",
+            key="new-chat",
+        )
+        search = st.text_input(
+            "Search chats",
+            key="search-chats",
+            placeholder="Search chats",
+            icon=":material/search:",
+            label_visibility="collapsed",
+        )
+        found = workspace.conversations.list(search)
+        if search and not found:
+            st.caption("No chat has these words.")
+        with st.container(key="chats", gap=None):
+            for conversation in found[:SHOWN]:
+                _row(conversation, current)
+        if len(found) > SHOWN:
+            st.caption(f"{len(found) - SHOWN} older chats: search to find them.")
+
+
+def show_header(workspace: Workspace, conversation: Conversation) -> None:
+    """Show the open conversation's title, and rename and delete."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        st.markdown(f"#### {label(conversation.title or UNTITLED, 70)}", anchors=False)
+        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename-chat"):
+            st.text_input(
+                "Title",
+                value=conversation.title,
+                max_chars=200,
+                key=f"title-{conversation.id}",
+                on_change=_rename,
+                args=(workspace, conversation.id),
+            )
+        with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
+            st.markdown("Delete this chat with all its answers? Your documents stay.")
+            st.button(
+                "Delete for good",
+                type="primary",
+                key=f"delete-{conversation.id}",
+                on_click=_delete,
+                args=(workspace, conversation.id),
+            )
+
+
+def go_to(conversation_id: str | None) -> None:
+    """Open a conversation, or an empty page for a new one."""
+    st.query_params.clear()
+    if conversation_id is not None:
+        st.query_params[PARAMETER] = conversation_id
+
+
+def _row(conversation: Conversation, current: Conversation | None) -> None:
+    is_open = current is not None and conversation.id == current.id
+    st.button(
+        label(conversation.title or UNTITLED, 44),
+        key=f"open-{conversation.id}",
+        type="secondary" if is_open else "tertiary",
+        help="The open chat" if is_open else None,
+        width="stretch",
+        on_click=go_to,
+        args=(conversation.id,),
+        wrap=False,
+    )
+
+
+def _rename(workspace: Workspace, conversation_id: str) -> None:
+    title = " ".join(str(st.session_state[f"title-{conversation_id}"]).split())
+    if title:
+        workspace.conversations.rename(conversation_id, title)
+
+
+def _delete(workspace: Workspace, conversation_id: str) -> None:
+    workspace.delete_conversation(conversation_id)
+    go_to(None)

@@ -1,0 +1,140 @@
+"""The documents page: add, see how far each is, download, delete."""
+
+from datetime import datetime
+from typing import Literal
+
+import streamlit as st
+
+from storage.errors import FootnoteError
+from storage.records import DocumentRecord
+from ui.ingesting import TICK, share, state_name, step_name
+from ui.markdown import label, verbatim
+from ui.services import services, workspace
+from ui.uploads import show_report, uploader
+from ui.workspace import Workspace
+
+PAGE = 25
+
+Color = Literal["gray", "blue", "green", "red"]
+
+_BADGES: dict[str, tuple[str, Color]] = {
+    "queued": (":material/schedule:", "gray"),
+    "reading": (":material/menu_book:", "blue"),
+    "searchable_by_words": (":material/search:", "blue"),
+    "searchable_by_meaning": (":material/search:", "blue"),
+    "ready": (":material/check_circle:", "green"),
+    "refused": (":material/error:", "red"),
+}
+
+
+def show() -> None:
+    """Show the documents page."""
+    here = workspace()
+    st.title("Documents")
+    uploader(here, services().settings.max_upload_mb)
+    show_report()
+    records = here.library.documents.list()
+    if not records:
+        st.markdown(
+            "Nothing here yet. Add files above; you can ask about each as soon as its words are read."
+        )
+        return
+    _totals(records)
+    busy = any(here.ingest.running(record.id) for record in records)
+    st.fragment(_rows, run_every=TICK if busy else None)(here, busy)
+
+
+def _totals(records: list[DocumentRecord]) -> None:
+    pages = sum(record.pages or 0 for record in records)
+    counts = [_count(len(records), "document"), _count(pages, "page") if pages else ""]
+    st.caption(" · ".join(count for count in counts if count))
+
+
+def _rows(here: Workspace, busy: bool) -> None:
+    """Show one page of rows; once nothing runs any more, have the page drawn without looking again."""
+    records = here.library.documents.list()
+    last = max(1, -(-len(records) // PAGE))
+    number = min(st.session_state.get("documents-page", 1), last)
+    for record in records[(number - 1) * PAGE : number * PAGE]:
+        _row(record, here)
+    if last > 1:
+        st.pagination(last, key="documents-page")
+    if busy and not any(here.ingest.running(record.id) for record in records):
+        st.rerun()
+
+
+def _row(record: DocumentRecord, here: Workspace) -> None:
+    icon, color = _BADGES[record.state]
+    with st.container(border=True, gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(gap=None, width="stretch"):
+                st.markdown(f"**{label(record.name, 90)}**")
+                st.caption(_facts(record))
+            st.badge(state_name(record), icon=icon, color=color)
+            _actions(record, here)
+        progress = here.ingest.progress(record.id)
+        if progress is not None:
+            st.progress(share(progress), text=step_name(progress).capitalize())
+        if record.reason:
+            st.markdown(verbatim(record.reason))
+
+
+def _actions(record: DocumentRecord, here: Workspace) -> None:
+    with st.popover("More", type="tertiary", key=f"actions-{record.id}"):
+        st.download_button(
+            "Download the original",
+            data=lambda: here.library.files.path(record.sha256).read_bytes(),
+            file_name=record.name,
+            icon=":material/download:",
+            on_click="ignore",
+            key=f"download-{record.id}",
+            width="stretch",
+        )
+        st.caption("Answers that quote this document keep their quotes.")
+        if st.button(
+            "Delete for good",
+            icon=":material/delete:",
+            type="primary",
+            key=f"remove-{record.id}",
+            width="stretch",
+        ):
+            _remove(record, here)
+
+
+def _remove(record: DocumentRecord, here: Workspace) -> None:
+    try:
+        here.ingest.remove(record.id)
+    except FootnoteError as error:
+        st.toast(label(str(error), 300), icon=":material/error:")
+    else:
+        st.toast(f"{label(record.name, 60)} was deleted.", icon=":material/delete:")
+    st.rerun()
+
+
+def _facts(record: DocumentRecord) -> str:
+    facts = [
+        _count(record.pages, "page") if record.pages else "",
+        _count(record.chunks, "passage") if record.chunks else "",
+        _size(record.size),
+        f"added {_day(record.created)}",
+        "a new version, being read" if record.replaces else "",
+    ]
+    return " · ".join(fact for fact in facts if fact)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _size(octets: int) -> str:
+    """Return a size for people: 1536 -> "1.5 kB"."""
+    value = float(octets)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GB"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%b %Y}"

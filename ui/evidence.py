@@ -1,0 +1,143 @@
+"""The evidence panel: the cited words at their place in their document.
+
+What is shown first is what was stored with the answer; the document is only consulted for what lies
+around it, so an old answer stays whole when its document is gone.
+"""
+
+from typing import Literal
+
+import streamlit as st
+
+from storage.errors import NotFound
+from storage.records import PageSpan, PassageRecord
+from ui.citing import Evidence, resolve, split_target
+from ui.markdown import label, marked, unwrap, verbatim
+from ui.page_view import is_pdf, show_page
+from ui.workspace import Workspace
+
+AROUND = 700  # characters of the document shown on either side of the cited words,
+BESIDE_PAGE = 300  # and where the page itself is shown beside them
+PARAMETER = "cite"
+
+Standing = Literal["here", "changed", "removed"]
+
+_BADGES = {
+    "changed": "This document has been changed since this answer was written. The quote is as it was then.",
+    "removed": "This document has been removed since this answer was written. The quote is as it was then.",
+}
+
+_HEADINGS = {
+    "verified": "The cited words",
+    "related": "The nearest words: on this subject, but they do not say quite that",
+    "unsupported": "This source was read for the answer, but the statement was not found in it",
+    "passage": "The passage that was read for the answer, marked",
+}
+
+
+def choose(target: str) -> None:
+    """Make `target` the evidence that the page shows; it goes into the address, so that it can be shared."""
+    st.query_params[PARAMETER] = target
+
+
+def show_chosen(workspace: Workspace) -> None:
+    """Open the panel when the address names evidence."""
+    target = st.query_params.get(PARAMETER)
+    if not target:
+        return
+    evidence = _find(target, workspace)
+    if evidence is None:
+        st.toast("That source is not here. The answer it belonged to may have been deleted.")
+        _dismiss()
+        return
+    title = label(evidence.passage.document, 80)
+    st.dialog(title, width="large", icon=":material/format_quote:", on_dismiss=_dismiss)(_panel)(
+        evidence, workspace
+    )
+
+
+def standing(passage: PassageRecord, workspace: Workspace) -> Standing:
+    """Return what became of a passage's document since the answer was written."""
+    try:
+        record = workspace.library.documents.get(passage.document_id)
+    except NotFound:
+        names = {record.name for record in workspace.library.documents.list()}
+        return "changed" if passage.document in names else "removed"
+    return "here" if record.sha256 == passage.sha256 else "changed"
+
+
+def _dismiss() -> None:
+    st.query_params.pop(PARAMETER, None)
+
+
+def _find(target: str, workspace: Workspace) -> Evidence | None:
+    answer_id, place = split_target(target)
+    try:
+        return resolve(workspace.conversations.message(answer_id), place)
+    except NotFound:
+        return None
+
+
+def _panel(evidence: Evidence, workspace: Workspace) -> None:
+    passage = evidence.passage
+    found = standing(passage, workspace)
+    span = _page(evidence, workspace) if found == "here" else None
+    number = span.number if span else passage.page
+    where = [f"Page {number}" if number is not None else "", label(passage.heading, 200)]
+    if any(where):
+        st.caption(" · ".join(part for part in where if part))
+    if found in _BADGES:
+        st.warning(_BADGES[found], icon=":material/history:")
+    if span is None or not is_pdf(passage, workspace):
+        _words(evidence, found, workspace, around=AROUND, paged=passage.page is not None)
+        return
+    words, page = st.columns([5, 6], gap="medium")
+    with words:
+        _words(evidence, found, workspace, around=BESIDE_PAGE, paged=True)
+    with page:
+        show_page(evidence, span, workspace)
+
+
+def _page(evidence: Evidence, workspace: Workspace) -> PageSpan | None:
+    """Return the page on which the cited words begin; a passage may reach over several."""
+    pages = workspace.library.documents.pages(evidence.passage.document_id)
+    return next((page for page in pages if page.start <= evidence.start < page.end), None)
+
+
+def _words(evidence: Evidence, found: Standing, workspace: Workspace, *, around: int, paged: bool) -> None:
+    """Show the cited words, and then among their neighbours; a page's own line ends are not kept."""
+    status = evidence.citation.status if evidence.citation else "passage"
+    before, after = _neighbours(evidence, found, workspace, around)
+    quote = evidence.quote
+    if paged:
+        before, quote, after = unwrap(before), unwrap(quote), unwrap(after)
+    st.markdown(f"**{_HEADINGS[status]}**")
+    if evidence.exact:
+        with st.container(border=True):
+            st.markdown(verbatim(quote))
+        st.markdown("**In their place**, marked:")
+    st.markdown(marked(before, quote, after), anchors=False)
+
+
+def _neighbours(evidence: Evidence, found: Standing, workspace: Workspace, around: int) -> tuple[str, str]:
+    """Return the text on either side of the cited words: of the document, or of the stored passage."""
+    passage, start, end = evidence.passage, evidence.start, evidence.end
+    if found == "here":
+        text = workspace.library.documents.text(passage.document_id)
+        if text[start:end] == evidence.quote:
+            head, tail = text[max(0, start - around) : start], text[end : end + around]
+            return _cut_head(head, start > around), _cut_tail(tail, end + around < len(text))
+    local = slice(start - passage.start, end - passage.start)
+    if passage.text[local] == evidence.quote:
+        return passage.text[: local.start], passage.text[local.stop :]
+    return "", ""
+
+
+def _cut_head(text: str, cut: bool) -> str:
+    """Begin at a word where the text was cut: "rd and more" -> "… and more"."""
+    head, space, rest = text.partition(" ")
+    return f"… {rest}" if cut and space and len(head) < 40 else f"…{text}" if cut else text
+
+
+def _cut_tail(text: str, cut: bool) -> str:
+    rest, space, tail = text.rpartition(" ")
+    return f"{rest} …" if cut and space and len(tail) < 40 else f"{text}…" if cut else text

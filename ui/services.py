@@ -1,0 +1,88 @@
+"""What a server holds once, for all its pages: the only shared state of the application."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from rag import config
+from rag.assembly import LOCAL_OWNER, make_llm
+from rag.ingest import LANES
+from rag.jobs import Jobs
+from rag.llm import LLM
+from storage.conversations import interrupt_pending
+from storage.database import Database
+from storage.documents import owners
+from ui.workspace import Workspace
+
+
+class Services:
+    """The data directory, the running jobs and the connected model of one server."""
+
+    def __init__(self, settings: config.Settings):
+        self.settings = settings
+        self.database = Database.open(settings.data, url=settings.database_url)
+        interrupt_pending(self.database)
+        self.jobs = Jobs(LANES)
+        self.llm: LLM | None = make_llm(settings)
+        self._workspaces: dict[str, Workspace] = {}
+        self._lock = threading.Lock()
+
+    def workspace(self, owner: str) -> Workspace:
+        """Return what `owner` may see and do."""
+        with self._lock:
+            if owner not in self._workspaces:
+                self._workspaces[owner] = Workspace(
+                    self.database, owner, self.jobs, lambda: (self.settings, self.llm)
+                )
+            return self._workspaces[owner]
+
+    def warm_up(self) -> None:
+        """Bring every library in step, go on with unfinished documents, open what answers need."""
+        for owner in {*owners(self.database), LOCAL_OWNER}:
+            self.workspace(owner).recover()
+
+    def change(self, changes: Mapping[str, Any]) -> None:
+        """Keep changed settings and work by them from now on; raises SettingsError and changes nothing."""
+        config.check(self.settings, changes)
+        config.save(self.settings.data, changes)
+        before, self.settings = self.settings, config.load({"data": self.settings.data})
+        previous, self.llm = self.llm, make_llm(self.settings)
+        if previous is not None:
+            previous.close()
+        if self.settings.embedding_model != before.embedding_model:
+            for workspace in list(self._workspaces.values()):
+                workspace.embed_anew()
+
+    def close(self) -> None:
+        """Stop the jobs, each putting its things in order, and give the data directory back."""
+        self.jobs.close()
+        if self.llm is not None:
+            self.llm.close()
+        self.database.close()
+
+
+_opened: Services | None = None
+_opening = threading.Lock()
+
+
+def services() -> Services:
+    """Return the server's services, opened at the first call; raises FootnoteError when they cannot be."""
+    global _opened
+    with _opening:
+        if _opened is None:
+            _opened = Services(config.load())
+        return _opened
+
+
+def workspace() -> Workspace:
+    """Return what the person at this page may see and do."""
+    return services().workspace(LOCAL_OWNER)
+
+
+def close() -> None:
+    """Close the server's services; the next call of `services` opens them anew."""
+    global _opened
+    with _opening:
+        if _opened is not None:
+            _opened.close()
+        _opened = None

@@ -1,0 +1,151 @@
+"""The settings page: the model that writes answers, and how passages are found."""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import streamlit as st
+
+from rag.config import RetrieverName, Settings, fixed_fields
+from rag.llm import LLM, LLMSettings
+from storage.errors import FootnoteError
+from ui.markdown import label, verbatim
+from ui.services import Services, services
+
+EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
+
+_RETRIEVERS: dict[str, str] = {
+    "ensemble-cc": "Words and meaning, scores weighed (recommended)",
+    "ensemble-rrf": "Words and meaning, ranks weighed",
+    "similarity": "Meaning only",
+    "mmr": "Meaning only, varied passages",
+    "bm25": "Words only",
+}
+_ANY_EMBEDDING = (
+    "Also `openai:<model>`, or any sentence-transformers model. A change has every document embedded anew."
+)
+TEST_SECONDS = 10.0
+_FIXED = "Set where the server was started; it cannot be changed here."
+
+
+def show() -> None:
+    """Show the settings page."""
+    all_of_it = services()
+    fixed = fixed_fields()
+    st.title("Settings")
+    _model(all_of_it, fixed)
+    _finding(all_of_it, fixed)
+
+
+def _model(held: Services, fixed: frozenset[str]) -> None:
+    settings = held.settings
+    st.header("Language model")
+    st.markdown(
+        f"Answers are written by **{label(settings.llm_model)}**."
+        if settings.connected
+        else "None is connected: answers are your documents' own sentences. Any server that speaks the "
+        "OpenAI protocol will do, such as OpenAI, Ollama, LM Studio, vLLM or llama.cpp."
+    )
+    with st.form("model", border=True):
+        changes = {
+            "llm_base_url": _text("Base URL", "llm_base_url", settings.llm_base_url, fixed),
+            "llm_model": _text("Model (empty: none)", "llm_model", settings.llm_model, fixed),
+        }
+        key = st.text_input(
+            "API key",
+            type="password",
+            key="llm_api_key",
+            placeholder="Kept; type to change it"
+            if settings.llm_api_key.get_secret_value()
+            else "None, as for local servers",
+            disabled="llm_api_key" in fixed,
+            help=_FIXED if "llm_api_key" in fixed else "Stored on this computer, and never shown again.",
+            autocomplete="off",
+        )
+        if key:
+            changes["llm_api_key"] = key
+        with st.container(horizontal=True):
+            save = st.form_submit_button("Save", type="primary")
+            test = st.form_submit_button("Test the connection", icon=":material/cable:")
+    if save and _change(held, changes, fixed):
+        st.rerun()
+    if test:
+        _test(settings, changes)
+
+
+def _finding(held: Services, fixed: frozenset[str]) -> None:
+    settings = held.settings
+    st.header("Finding passages")
+    names = list(dict.fromkeys([*EMBEDDING_MODELS, settings.embedding_model]))
+    with st.form("finding", border=True):
+        changes: dict[str, Any] = {
+            "retriever": st.selectbox(
+                "Search by",
+                get_args(RetrieverName),
+                index=get_args(RetrieverName).index(settings.retriever),
+                format_func=_RETRIEVERS.__getitem__,
+                disabled="retriever" in fixed,
+                help=_FIXED if "retriever" in fixed else None,
+            ),
+            "k": st.slider(
+                "Passages for each answer",
+                1,
+                20,
+                min(settings.k, 20),
+                disabled="k" in fixed,
+                help=_FIXED if "k" in fixed else "More passages find more, and take longer to read.",
+            ),
+            "embedding_model": st.selectbox(
+                "Embedding model",
+                names,
+                index=names.index(settings.embedding_model),
+                accept_new_options=True,
+                disabled="embedding_model" in fixed,
+                help=_FIXED if "embedding_model" in fixed else _ANY_EMBEDDING,
+            ),
+        }
+        save = st.form_submit_button("Save", type="primary", key="save-finding")
+    if save and _change(held, changes, fixed):
+        st.rerun()
+
+
+def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
+    return st.text_input(
+        name, value=value, key=field, disabled=field in fixed, help=_FIXED if field in fixed else None
+    ).strip()
+
+
+def _change(held: Services, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
+    """Keep what may be changed here; on a wrong value say so, and keep nothing."""
+    try:
+        held.change({name: value for name, value in changes.items() if name not in fixed})
+    except FootnoteError as error:
+        st.error(verbatim(str(error)), icon=":material/error:")
+        return False
+    st.toast("Saved.", icon=":material/check:")
+    return True
+
+
+def _test(settings: Settings, changes: Mapping[str, str]) -> None:
+    """Ask the server what models it has, with what is typed in the form but not saved yet."""
+    try:
+        with LLM(_tried(settings, changes)) as llm, st.spinner("Asking the server…"):
+            models = llm.models()
+    except FootnoteError as error:
+        st.error(verbatim(str(error)), icon=":material/error:")
+        return
+    st.success("The server answers.", icon=":material/check_circle:")
+    wanted = changes["llm_model"]
+    if wanted and wanted not in models:
+        st.warning(f"It has no model called {label(wanted)}.", icon=":material/info:")
+    st.markdown("Its models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
+
+
+def _tried(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:
+    return LLMSettings(
+        base_url=changes["llm_base_url"],
+        api_key=changes.get("llm_api_key", settings.llm_api_key.get_secret_value()),
+        model=changes["llm_model"],
+        timeout=TEST_SECONDS,
+        idle_timeout=TEST_SECONDS,
+        context_tokens=settings.llm_context_tokens,
+    )

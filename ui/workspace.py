@@ -1,0 +1,113 @@
+"""Everything one person has here: documents, conversations, and the jobs that work on them."""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from rag.ask import Asker
+from rag.assembly import make_asker, make_embedder
+from rag.config import Settings
+from rag.conversation import Conversation
+from rag.ingest import Ingest
+from rag.jobs import Cancel, Job, Jobs
+from rag.library import Library
+from rag.llm import LLM
+from storage.conversations import Conversations
+from storage.database import Database
+from storage.errors import NotFound
+from storage.records import DocumentRecord, Outcome, Turn
+
+# A question sent along with files waits for them to be searchable by words, but not for ever.
+READING_PATIENCE = 60.0
+
+
+class Workspace:
+    """One owner's library and conversations over the server's database, jobs and current settings."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        jobs: Jobs,
+        current: Callable[[], tuple[Settings, LLM | None]],
+    ):
+        self.owner = owner
+        self.conversations = Conversations(database, owner)
+        self.library = Library(database, owner, lambda: make_embedder(current()[0]))
+        self.ingest = Ingest(self.library, jobs)
+        self._jobs = jobs
+        self._current = current
+
+    def recover(self) -> None:
+        """Bring the library in step, go on with unfinished documents, and open the embedding model."""
+        self.ingest.recover()
+        self.asker()
+
+    def asker(self) -> Asker:
+        """Return what answers questions by the current settings."""
+        settings, llm = self._current()
+        return make_asker(settings, self.library, llm)
+
+    def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
+        """Keep a file and queue it for reading; returns at once."""
+        record, outcome = self.library.add(name, content)
+        self.ingest.start(record.id)
+        return record, outcome
+
+    def embed_anew(self) -> None:
+        """Embed every document again, after a change of model."""
+        for document_id in self.library.rebuild_vectors():
+            self.ingest.start(document_id)
+
+    def ask(self, conversation_id: str, question: str, *, after: Collection[str] = ()) -> Turn:
+        """Commit a question and answer it in a job, once the documents `after` have been read."""
+        turn = self._conversation().begin(conversation_id, question)
+        self._answer(turn, after)
+        return turn
+
+    def retry(self, answer_id: str) -> Turn:
+        """Answer a question again."""
+        turn = self.conversations.begin_retry(answer_id)
+        self._answer(turn, ())
+        return turn
+
+    def answering(self, answer_id: str) -> Job[Any] | None:
+        """Return the job that is writing this answer, if one is."""
+        return self._jobs.get(self.owner, _key(answer_id))
+
+    def stop(self, answer_id: str) -> None:
+        """Stop writing an answer; what is there is kept."""
+        job = self.answering(answer_id)
+        if job is not None:
+            job.cancel()
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """Delete a conversation, stopping what is being written in it."""
+        for message in self.conversations.messages(conversation_id, limit=1):
+            self.stop(message.id)
+        self.conversations.delete(conversation_id)
+
+    def _conversation(self) -> Conversation:
+        return Conversation(self.conversations, self.asker)
+
+    def _answer(self, turn: Turn, after: Collection[str]) -> None:
+        def work(cancelled: Cancel) -> Iterator[Any]:
+            self._wait_until_read(after, cancelled)
+            yield from self._conversation().run(turn, cancelled)
+
+        self._jobs.start(self.owner, _key(turn.answer_id), work)
+
+    def _wait_until_read(self, document_ids: Collection[str], cancelled: Cancel) -> None:
+        deadline = time.monotonic() + READING_PATIENCE
+        while time.monotonic() < deadline and not cancelled() and any(map(self._unread, document_ids)):
+            time.sleep(0.1)
+
+    def _unread(self, document_id: str) -> bool:
+        try:
+            return self.library.documents.get(document_id).state in ("queued", "reading")
+        except NotFound:
+            return False
+
+
+def _key(answer_id: str) -> str:
+    return f"answer:{answer_id}"
