@@ -1,0 +1,57 @@
+"""What a loader makes of a file: one canonical text with its pages and headings."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+BETWEEN_PAGES = "\n\n"
+_NEVER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class LoadedDocument:
+    """A file as text. Offsets are code points of ``text``; ``end`` is one past the last.
+
+    ``pages`` holds (number from 1, start, end) and is empty where the format has none;
+    ``headings`` holds (start, level from 1, heading).
+    """
+
+    text: str
+    pages: tuple[tuple[int, int, int], ...] = ()
+    title: str = ""
+    media_type: str = "text/plain"
+    headings: tuple[tuple[int, int, str], ...] = ()
+
+
+def page_spans(pages: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
+    """Return (number, start, end) of each page in ``BETWEEN_PAGES.join(pages)``.
+
+    >>> page_spans(["ab", "c"])
+    ((1, 0, 2), (2, 4, 5))
+    """
+    starts = accumulate((len(page) + len(BETWEEN_PAGES) for page in pages), initial=0)
+    return tuple(
+        (number, start, start + len(page))
+        for number, (page, start) in enumerate(zip(pages, starts, strict=False), 1)
+    )
+
+
+def clean(text: str) -> str:
+    r"""Return text as it is kept: ``\n`` line ends, NFC, no control characters or lone surrogates.
+
+    >>> clean("a\r\nb\x00c")
+    'a\nbc'
+    """
+    return unicodedata.normalize("NFC", _NEVER.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def shown(name: str) -> str:
+    r"""Return a file's name fit for a sentence: printable, at most 100 characters.
+
+    >>> shown("a\nb.pdf")
+    'a?b.pdf'
+    """
+    printable = "".join(character if character.isprintable() else "?" for character in name)
+    return printable if len(printable) <= 100 else printable[:80] + "…" + printable[-19:]

@@ -1,0 +1,164 @@
+"""Tell what a file is by its content and read it; what we cannot read is refused by its own name."""
+
+import importlib
+import re
+import zipfile
+from pathlib import Path, PurePath
+
+from rag.errors import DocumentRefused
+from rag.loaders.document import LoadedDocument
+
+MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
+
+# `module:function` of a path, imported when needed: a PDF starts no Office library.
+_READERS = {
+    "pdf": "rag.loaders.pdf:read",
+    "docx": "rag.loaders.office:read_docx",
+    "pptx": "rag.loaders.office:read_pptx",
+    "epub": "rag.loaders.office:read_epub",
+    "xlsx": "rag.loaders.tables:read_xlsx",
+    "csv": "rag.loaders.tables:read_csv",
+    "html": "rag.loaders.markup:read_html",
+    "xml": "rag.loaders.markup:read_xml",
+    "markdown": "rag.loaders.text:read_markdown",
+    "text": "rag.loaders.text:read_text",
+}
+_MAGIC = (
+    (b"{\\rtf", "an RTF file"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
+    (b"BM", "an image"),
+    (b"II*\0", "an image"),
+    (b"MM\0*", "an image"),
+    (b"RIFF", "an image, sound or video"),
+    (b"ID3", "a sound file"),
+    (b"OggS", "a sound file"),
+    (b"fLaC", "a sound file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"SQLite format 3", "a database"),
+    (b"HWP Document File", "a Hangul (HWP) document"),
+    (b"%!PS", "a PostScript file"),
+)
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLE_STREAMS = (  # names of streams inside, as UTF-16
+    ("EncryptedPackage", ""),
+    ("WordDocument", "an old Word document (.doc)"),
+    ("PowerPoint Document", "an old PowerPoint presentation (.ppt)"),
+    ("Workbook", "an old Excel workbook (.xls)"),
+    ("HwpSummaryInformation", "a Hangul (HWP) document"),
+    ("__substg1.0", "an Outlook message (.msg)"),
+)
+_OFFICE = (
+    ("word/document.xml", "docx"),
+    ("ppt/presentation.xml", "pptx"),
+    ("xl/workbook.xml", "xlsx"),
+)
+_MIMETYPES = (
+    ("application/epub+zip", "epub", ""),
+    ("application/vnd.oasis.opendocument.text", "", "an OpenDocument text (.odt)"),
+    ("application/vnd.oasis.opendocument.spreadsheet", "", "an OpenDocument spreadsheet (.ods)"),
+    ("application/vnd.oasis.opendocument.presentation", "", "an OpenDocument presentation (.odp)"),
+    ("application/hwp+zip", "", "a Hangul (HWPX) document"),
+)
+_BY_NAME = {
+    ".eml": "an e-mail message (.eml)",
+    ".p7s": "a signature",
+    ".p7m": "a signed message",
+}
+_TEXT_BY_NAME = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mdown": "markdown",
+    ".mkd": "markdown",
+}
+_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*\?>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
+_XML = re.compile(rb"\s*<\?xml\b")
+LOCKED = "is locked with a password. Save it without one and add it again."
+
+
+def read(path: Path, name: str) -> LoadedDocument:
+    """Read a file of any kind; raises DocumentRefused whose message goes on from the file's name."""
+    if path.stat().st_size == 0:
+        raise DocumentRefused("is empty.")
+    module, _, function = _READERS[kind(path, name)].partition(":")
+    document: LoadedDocument = getattr(importlib.import_module(module), function)(path)
+    if len(document.text) > MAX_CHARACTERS:
+        raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
+    if not any(character.isalnum() for character in document.text):
+        raise DocumentRefused("holds no text.")
+    return document
+
+
+def kind(path: Path, name: str) -> str:
+    """Return the key of the reader for a file; raises DocumentRefused for a kind none reads."""
+    with path.open("rb") as file:
+        start = file.read(4096)
+    extension = PurePath(name).suffix.lower()
+    if b"%PDF-" in start[:1024]:
+        return "pdf"
+    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _kind_of_zip(path)
+    if start.startswith(_OLE):
+        raise DocumentRefused(_ole_reason(path))
+    for magic, what in _MAGIC:
+        if start.startswith(magic) and (len(magic) > 2 or b"\0" in start):
+            raise unsupported(what)
+    if extension in _BY_NAME:
+        raise unsupported(_BY_NAME[extension])
+    return _kind_of_text(start, extension)
+
+
+def unsupported(what: str) -> DocumentRefused:
+    """Return the refusal of a kind that Footnote does not read."""
+    return DocumentRefused(
+        f"is {what}, which Footnote does not read. "
+        "Save it as PDF, DOCX, PPTX, XLSX, CSV, HTML, EPUB, Markdown or plain text."
+    )
+
+
+def _kind_of_zip(path: Path) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            mimetype = archive.read("mimetype")[:80] if "mimetype" in names else b""
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+        raise DocumentRefused("is damaged: its ZIP container cannot be opened.") from error
+    for start, reader, what in _MIMETYPES:
+        if mimetype.startswith(start.encode()):
+            if reader:
+                return reader
+            raise unsupported(what)
+    for member, reader in _OFFICE:
+        if member in names:
+            return reader
+    raise unsupported("a ZIP archive")
+
+
+def _ole_reason(path: Path) -> str:
+    content = path.read_bytes()
+    for stream, what in _OLE_STREAMS:
+        if stream.encode("utf-16-le") in content:
+            return str(unsupported(what)) if what else LOCKED
+    return str(unsupported("an old Office file"))
+
+
+def _kind_of_text(start: bytes, extension: str) -> str:
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        start = start.decode("utf-16", "ignore").encode()
+    start = start.removeprefix(b"\xef\xbb\xbf")
+    if _HTML.match(start) or extension in (".html", ".htm", ".xhtml"):
+        return "html"
+    if _XML.match(start) or extension == ".xml":
+        return "xml"
+    return _TEXT_BY_NAME.get(extension, "text")

@@ -1,0 +1,69 @@
+"""What Markdown says of itself: headings, title; and Markdown from converters made fit to quote."""
+
+import re
+
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
+_UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
+_CODE = r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|`[^`\n]+`"
+_TARGET = r"\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"
+_NOISE = re.compile(rf"(?P<code>{_CODE})|<!--.*?-->|</?u>|!\[(?P<words>[^\]]*)\]{_TARGET}", re.S | re.M)
+_LINK = re.compile(rf"(?P<code>{_CODE})|(?<!!)\[(?P<words>[^\[\]]*)\]{_TARGET}", re.S | re.M)
+_NO_ALT = re.compile(r"(?:picture|image|graphic|placeholder|object|그림|図)?[\s\d_]*", re.I)
+_BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
+_TRAILING = re.compile(r"[ \t]+(?=\n)")
+_EMPHASIS = re.compile(r"[*_`]{1,3}")
+
+
+def headings(text: str) -> tuple[tuple[int, int, str], ...]:
+    r"""Return (start, level, heading) of each heading outside code fences.
+
+    >>> headings("# A\ntext\n\nB\n---\n")
+    ((0, 1, 'A'), (10, 2, 'B'))
+    """
+    found: list[tuple[int, int, str]] = []
+    fence, start, previous = "", 0, ""
+    for line in text.split("\n"):
+        fenced = _FENCE.match(line)
+        if fenced and (not fence or fenced[1].startswith(fence)):
+            fence = "" if fence else fenced[1]
+        elif not fence:
+            heading = _HEADING.match(line)
+            under = _UNDERLINE.match(line)
+            if heading:
+                found.append((start, len(heading[1]), _plain(heading[2])))
+            elif under and _may_be_underlined(previous):
+                found.append((start - len(previous) - 1, 1 if "=" in under[1] else 2, _plain(previous)))
+        previous, start = line, start + len(line) + 1
+    return tuple(entry for entry in found if entry[2])
+
+
+def _may_be_underlined(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith(("#", "|", "-", "*", ">", "+", "```"))
+
+
+def _plain(heading: str) -> str:
+    return _EMPHASIS.sub("", tidy(heading)).strip()
+
+
+def title(text: str) -> str:
+    """Return the first heading, or nothing."""
+    first = headings(text[:20_000])
+    return first[0][2] if first else ""
+
+
+def tidy(text: str) -> str:
+    """Return Markdown without images, link targets, comments and runs of blank lines; code is left as it is.
+
+    >>> tidy("![a map](data:image/png;base64,AAAA) [b](c) `![x](y)`<!-- z -->")
+    'a map b `![x](y)`'
+    """
+    text = _LINK.sub(_kept, _NOISE.sub(_kept, text))
+    return _BLANKS.sub("\n\n", _TRAILING.sub("", text)).strip("\n")
+
+
+def _kept(noise: re.Match[str]) -> str:
+    if noise["code"]:
+        return noise["code"]
+    words = noise["words"] or ""
+    return "" if _NO_ALT.fullmatch(words) else words

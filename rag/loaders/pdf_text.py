@@ -1,0 +1,182 @@
+"""The text of one PDF page, and which of the page's characters each code point is.
+
+Loading and highlighting both read a page with `page_text`, so what was stored can be found again.
+Order is the page's own order of content; lines are joined where a word runs over their end.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from ctypes import byref, c_double
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+import pypdfium2.raw as pdfium
+from pypdfium2 import PdfTextPage
+
+INSERTED = -1  # the character index of a line break that we wrote
+_HYPHEN = "\x02"  # how pdfium reports a hyphen that splits a word over two lines
+_LINE_END = re.compile("\r?\n|\x02")
+_SPECIAL = re.compile(
+    "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufeff\ufffe\uffff]"
+)
+_DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\ufeff\ufffe\uffff]")
+_BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
+_JOINING = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+@dataclass
+class Line:
+    """One line as pdfium found it, with its place along and across its own direction, in points."""
+
+    text: str
+    indices: Sequence[int]
+    hyphenated: bool
+    left: float = 0.0
+    right: float = 0.0
+    baseline: float = 0.0
+    size: float = 0.0
+    angle: float = 0.0
+
+
+@dataclass(frozen=True)
+class PageText:
+    """A page's text; ``indices[i]`` is pdfium's index of ``text[i]``, or INSERTED.
+
+    ``lines`` holds (start of the line in the text, font size in points).
+    """
+
+    text: str
+    indices: list[int]
+    lines: list[tuple[int, float]]
+
+
+def page_text(page: PdfTextPage) -> PageText:
+    """Read a page: lines, words that run over line ends, paragraphs as blank lines."""
+    lines = [line for line in _lines(page) if line.text.strip()]
+    for line in lines:
+        _measure(page, line)
+    breaks = _breaks(lines)
+    text = ""
+    indices: list[int] = []
+    starts: list[tuple[int, float]] = []
+    for line, before in zip(lines, breaks, strict=True):
+        starts.append((len(text) + len(before), line.size))
+        text += before + line.text
+        indices.extend([INSERTED] * len(before))
+        indices.extend(line.indices)
+    return PageText(text, indices, starts)
+
+
+def _lines(page: PdfTextPage) -> Iterator[Line]:
+    raw = page.raw
+    text = "".join([chr(pdfium.FPDFText_GetUnicode(raw, index)) for index in range(page.count_chars())])
+    start = 0
+    for end in _LINE_END.finditer(text):
+        hyphenated = end.group() == _HYPHEN
+        line = text[start : end.start()] + "-" * hyphenated
+        yield _readable(line, range(start, start + len(line)), hyphenated)
+        start = end.end()
+    yield _readable(text[start:], range(start, len(text)), False)
+
+
+def _readable(text: str, indices: Sequence[int], hyphenated: bool) -> Line:
+    """Drop what is not text, pair surrogates, compose accents; keep each character's index."""
+    if not _SPECIAL.search(text) and unicodedata.is_normalized("NFC", text):
+        return Line(text, indices, hyphenated)
+    clusters: list[str] = []
+    firsts: list[int] = []
+    for character, index in zip(text, indices, strict=True):
+        if clusters and _continues(clusters[-1], character):
+            clusters[-1] = _joined(clusters[-1], character)
+        else:
+            clusters.append(character)
+            firsts.append(index)
+    cleaned = [_cleaned(cluster) for cluster in clusters]
+    repeated = [index for index, cluster in zip(firsts, cleaned, strict=True) for _ in cluster]
+    return Line("".join(cleaned), repeated, hyphenated)
+
+
+def _continues(before: str, character: str) -> bool:
+    if "\udc00" <= character <= "\udfff":
+        return "\ud800" <= before[-1] <= "\udbff"
+    return unicodedata.combining(character) != 0 or "\u1160" <= character <= "\u11ff"
+
+
+def _joined(before: str, character: str) -> str:
+    if "\ud800" <= before[-1] <= "\udbff":
+        return before[:-1] + (before[-1] + character).encode("utf-16", "surrogatepass").decode("utf-16")
+    return before + character
+
+
+def _cleaned(cluster: str) -> str:
+    if cluster in _BULLETS:
+        return "•"
+    if cluster in ("\xa0", "\t", "\u2028"):
+        return " "
+    cluster = unicodedata.normalize("NFC", cluster)
+    return _DROPPED.sub("", cluster) if not "\ud800" <= cluster[0] <= "\udfff" else ""
+
+
+def _measure(page: PdfTextPage, line: Line) -> None:
+    """Find the line's place along its own direction, so that turned pages read like upright ones."""
+    first = line.indices[len(line.text) - len(line.text.lstrip())]
+    last = line.indices[len(line.text.rstrip()) - 1]
+    matrix = pdfium.FS_MATRIX()
+    pdfium.FPDFText_GetMatrix(page, first, matrix)
+    length = math.hypot(matrix.a, matrix.b) or 1.0
+    along = (matrix.a / length, matrix.b / length)
+    x, y = c_double(), c_double()
+    pdfium.FPDFText_GetCharOrigin(page, first, byref(x), byref(y))
+    line.size = pdfium.FPDFText_GetFontSize(page, first) * math.hypot(matrix.c, matrix.d)
+    line.angle = math.degrees(math.atan2(along[1], along[0]))
+    line.left = x.value * along[0] + y.value * along[1]
+    line.baseline = y.value * along[0] - x.value * along[1]
+    left, bottom, right, top = page.get_charbox(last, loose=True)
+    line.right = max(x * along[0] + y * along[1] for x in (left, right) for y in (bottom, top))
+
+
+def _breaks(lines: list[Line]) -> list[str]:
+    """Return what stands before each line: nothing, a line end, or a blank line."""
+    pairs = list(pairwise(lines))
+    gaps = [gap for before, line in pairs if 0 < (gap := before.baseline - line.baseline) < 4 * line.size]
+    leading = median(gaps) if gaps else 0.0
+    spaced = any(_HANGUL.match(a.text.rstrip()[-1]) and a.text[-1].isspace() for a, _ in pairs)
+    return [""][: len(lines)] + [_break(lines, before, line, leading, spaced) for before, line in pairs]
+
+
+def _break(lines: list[Line], before: Line, line: Line, leading: float, spaced: bool) -> str:
+    if before.hyphenated:
+        if line.text[:1].islower():
+            before.text, before.indices = before.text[:-1], before.indices[:-1]
+        return ""
+    gap = before.baseline - line.baseline
+    if abs(before.angle - line.angle) > 1 or abs(before.size - line.size) > 0.15 * max(
+        before.size, line.size
+    ):
+        return "\n\n"
+    if gap > max(1.25 * leading, 1.3 * line.size):
+        return "\n\n"
+    if gap > 0 and _runs_on(before.text, line.text, spaced) and _full(lines, before):
+        return ""
+    return "\n"
+
+
+def _runs_on(before: str, after: str, spaced: bool) -> bool:
+    """Whether a word may run over a line end: in Korean only where lines keep their spaces."""
+    last, first = before[-1], after[0]
+    if _HANGUL.match(last) and _HANGUL.match(first):
+        return spaced
+    return bool(_JOINING.match(last) and _JOINING.match(first)) and last not in "。！？"
+
+
+def _full(lines: list[Line], line: Line) -> bool:
+    """Whether a line reaches the right edge of the lines that begin where it begins."""
+    em = 2 * line.size
+    edge = max(
+        other.right for other in lines if abs(other.left - line.left) <= em and other.angle == line.angle
+    )
+    return line.right >= edge - 1.5 * line.size

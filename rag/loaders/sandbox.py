@@ -1,0 +1,90 @@
+"""Run a parser in a child process that may neither take long, nor grow, nor write, nor call anyone.
+
+A parser's death is its file's result: it is told as DocumentRefused and nothing else is touched.
+"""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rag.errors import DocumentRefused
+from rag.loaders.document import shown
+
+log = logging.getLogger(__name__)
+
+_PROJECT = Path(__file__).resolve().parents[2]
+# One thread and one memory arena: a child's address space is capped, and each thread would claim its share.
+_ENVIRONMENT = {
+    "MALLOC_ARENA_MAX": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONIOENCODING": "utf-8",
+    "PYTHONPATH": str(_PROJECT),
+    "PATH": os.defpath,
+}
+
+
+def run(
+    task: str, path: Path, name: str, *, timeout: float, memory: int, **arguments: Any
+) -> tuple[dict[str, Any], bytes]:
+    """Run a task of `rag.loaders.child` on a file; return its facts and its bytes.
+
+    `timeout` in seconds, `memory` in bytes of address space. Raises DocumentRefused.
+    """
+    request = json.dumps({"path": str(path.absolute()), "name": name, **arguments}).encode()
+    command = [sys.executable, "-P", "-m", "rag.loaders.child", task, str(timeout), str(memory)]
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and module; the request goes by standard input
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=_ENVIRONMENT,
+        cwd="/",
+        start_new_session=True,
+    ) as child:
+        try:
+            output, complaint = child.communicate(request, timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise DocumentRefused(f"{shown(name)} took longer than {timeout:g} seconds to read.") from error
+        finally:
+            _end(child)
+    if child.returncode != 0:
+        raise DocumentRefused(_reason(name, child.returncode, complaint, timeout, memory))
+    return _facts(name, output)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill the child if it still runs, and wait for it."""
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def _facts(name: str, output: bytes) -> tuple[dict[str, Any], bytes]:
+    """Split a child's output: one line of JSON, then bytes."""
+    line, _, rest = output.partition(b"\n")
+    facts: Mapping[str, Any] = json.loads(line)
+    if "refused" in facts:
+        raise DocumentRefused(f"{shown(name)} {facts['refused']}")
+    return dict(facts), rest
+
+
+def _reason(name: str, status: int, complaint: bytes, timeout: float, memory: int) -> str:
+    """Say why a child died, from its exit status (negative: a signal) and last words."""
+    last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    log.warning("reading %s ended with status %s: %s", shown(name), status, last[:300])
+    if status in (-signal.SIGXCPU, -signal.SIGALRM):
+        return f"{shown(name)} took longer than {timeout:g} seconds to read."
+    if last.startswith(("MemoryError", "std::bad_alloc")) or "MemoryError" in last or "bad_alloc" in last:
+        return f"{shown(name)} needs more than {memory >> 20} MB of memory to read."
+    if last.startswith("RecursionError"):
+        return f"{shown(name)} is nested too deeply to read."
+    if status < 0:
+        return f"{shown(name)} is damaged: it made its reader crash."
+    return f"{shown(name)} is damaged and cannot be read."

@@ -1,0 +1,79 @@
+"""Plain text and Markdown in the encodings people have."""
+
+import re
+from pathlib import Path
+
+from rag.errors import DocumentRefused
+from rag.loaders.document import LoadedDocument, clean
+from rag.loaders.markdown import headings, tidy, title
+
+_NON_ASCII = re.compile("[^\x00-\x7f]")
+# The commonest letters of each: a wrong decoding hardly ever yields them. Latin is the last resort.
+_COMMON = {
+    "cp949": frozenset("이다는의을에가고지하로한기도자사리나라인서시어대정아그해"),
+    "cp932": frozenset("のにはをたがでとしれさるいなてすりるもこうアイスンルトラー、。"),
+    "euc_jp": frozenset("のにはをたがでとしれさるいなてすりるもこうアイスンルトラー、。"),
+    "gb18030": frozenset("的一是不了在人有我他这中大来上国个到说们为和地出时，。"),
+    "big5": frozenset("的一是不了在人有我他這中大來上國個到說們為和地出時，。"),
+}
+_MOSTLY = 0.05  # share of the commonest letters that a right decoding reaches
+
+
+def read_text(path: Path) -> LoadedDocument:
+    """Read plain text."""
+    return LoadedDocument(clean(decode(path.read_bytes())))
+
+
+def read_markdown(path: Path) -> LoadedDocument:
+    """Read Markdown, its images and comments dropped."""
+    text = clean(tidy(decode(path.read_bytes())))
+    return LoadedDocument(text, (), title(text), "text/markdown", headings(text))
+
+
+def decode(content: bytes) -> str:
+    """Decode bytes by their mark, as UTF-8, UTF-16, or the legacy encoding whose common letters show up.
+
+    Raises DocumentRefused for what is not text.
+    """
+    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+        if content.startswith(mark):
+            return _text(content.decode(encoding, "replace"))
+    unmarked = _utf16(content)
+    if unmarked:
+        return _text(content.decode(unmarked, "replace"))
+    try:
+        return _text(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        if error.start > len(content) - 4:  # cut in the middle of the last character
+            return _text(content.decode("utf-8", "ignore"))
+    return _text(_legacy(content))
+
+
+def _utf16(content: bytes) -> str | None:
+    """Name UTF-16 without a mark by where its zero bytes are."""
+    sample = content[:4096]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) < 0.2 * len(sample) / 2 or min(even, odd) > 0.1 * max(even, odd):
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def _legacy(content: bytes) -> str:
+    best, best_share = content.decode("cp1252", "replace"), _MOSTLY
+    sample = content[:200_000]
+    for encoding, common in _COMMON.items():
+        text = sample.decode(encoding, "replace")
+        letters = _NON_ASCII.findall(text)
+        good = sum(letter in common for letter in letters) - 3 * letters.count("\ufffd")
+        if letters and good / len(letters) > best_share:
+            best, best_share = content.decode(encoding, "replace"), good / len(letters)
+    return best
+
+
+def _text(text: str) -> str:
+    """Refuse what decodes but is no text: more than one control character in fifty."""
+    sample = text[:100_000]
+    controls = sum(character < " " and character not in "\t\n\r\f\x1b" for character in sample)
+    if controls * 50 > len(sample):
+        raise DocumentRefused("is not text in any encoding Footnote knows.")
+    return text

@@ -1,0 +1,158 @@
+"""Makers of test documents: small files of every kind, in English, Korean and Japanese."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfgen.canvas import Canvas
+
+FONTS = {"en": "Helvetica", "ko": "HYSMyeongJo-Medium", "ja": "HeiseiMin-W3"}
+SENTENCES = {
+    "en": "The harbour of Veldham opened in 1887 and closed in 1931.",
+    "ko": "벨담 항구는 1887년에 문을 열고 1931년에 닫았다.",
+    "ja": "ベルダム港は1887年に開き、1931年に閉じた。",
+}
+for font in ("HYSMyeongJo-Medium", "HeiseiMin-W3"):
+    pdfmetrics.registerFont(UnicodeCIDFont(font))
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A string at a place of a page: left end of its baseline, in points from the bottom left."""
+
+    text: str
+    x: float
+    y: float
+    font: str = "Helvetica"
+    size: float = 12
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Its true place by the font's own metrics: left, bottom, right, top."""
+        ascent, descent = pdfmetrics.getAscentDescent(self.font, self.size)
+        width = pdfmetrics.stringWidth(self.text, self.font, self.size)
+        return self.x, self.y + descent, self.x + width, self.y + ascent
+
+
+def pdf(
+    path: Path, pages: list[list[Placed]], *, size: tuple[float, float] = (400, 500), rotate: int = 0
+) -> Path:
+    """Write a PDF with strings at exact places."""
+    canvas = Canvas(str(path), pagesize=size)
+    for page in pages:
+        canvas.setPageRotation(rotate)
+        for line in page:
+            canvas.setFont(line.font, line.size)
+            canvas.drawString(line.x, line.y, line.text)
+        canvas.showPage()
+    canvas.save()
+    return path
+
+
+def book(path: Path, language: str, pages: int = 3, lines: int = 30) -> Path:
+    """Write a PDF of full pages, the number of each in its first line."""
+    font = FONTS[language]
+    return pdf(
+        path,
+        [
+            [Placed(f"{number}. {SENTENCES[language]}", 40, 700 - 18 * row, font) for row in range(lines)]
+            for number in range(1, pages + 1)
+        ],
+        size=(600, 760),
+    )
+
+
+def docx(path: Path) -> Path:
+    """Write a Word document with headings, a table and three languages."""
+    from docx import Document
+
+    document = Document()
+    document.add_heading("Veldham", 1)
+    document.add_paragraph(SENTENCES["en"])
+    document.add_heading("Ships", 2)
+    table = document.add_table(rows=1, cols=2)
+    table.rows[0].cells[0].text, table.rows[0].cells[1].text = "Ship", "Year"
+    for ship, year in (("Alma", "1890"), ("Bora", "1901")):
+        cells = table.add_row().cells
+        cells[0].text, cells[1].text = ship, year
+    document.add_paragraph(SENTENCES["ko"])
+    document.add_paragraph(SENTENCES["ja"])
+    document.save(str(path))
+    return path
+
+
+def pptx(path: Path) -> Path:
+    """Write three slides, the second with notes."""
+    from pptx import Presentation
+
+    deck = Presentation()
+    for number, language in enumerate(SENTENCES, 1):
+        slide = deck.slides.add_slide(deck.slide_layouts[1])
+        slide.shapes.title.text = f"Slide {number}"
+        slide.placeholders[1].text = SENTENCES[language]
+        if number == 2:
+            slide.notes_slide.notes_text_frame.text = "Say it slowly."
+    deck.save(str(path))
+    return path
+
+
+def xlsx(path: Path) -> Path:
+    """Write a workbook of two sheets with numbers, a date, a per cent and a Korean column."""
+    import datetime
+
+    from openpyxl import Workbook
+
+    book = Workbook()
+    first = book.active
+    first.title = "Prices"
+    first.append(["Item", "Price", "Share", "Since", "비고"])
+    first.append(["Anchor", 12.5, 0.25, datetime.datetime(2024, 3, 1), "무겁다"])
+    first.append(["Rope", 3, 0.75, None, None])
+    first["C2"].number_format = first["C3"].number_format = "0%"
+    second = book.create_sheet("価格")
+    second.append(["品名", "数"])
+    second.append(["錨", 4])
+    book.save(str(path))
+    return path
+
+
+def epub(path: Path, chapter: str = "") -> Path:
+    """Write an e-book of two chapters."""
+    import zipfile
+
+    pages = {
+        "one": f"<h1>One</h1><p>{SENTENCES['en']}{chapter}</p>",
+        "two": f"<h1>둘</h1><p>{SENTENCES['ko']}</p>",
+    }
+    items = "".join(f'<item id="{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in pages)
+    spine = "".join(f'<itemref idref="{n}"/>' for n in pages)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="book.opf" media-type="application/oebps-package+xml"/>'
+            "</rootfiles></container>",
+        )
+        archive.writestr(
+            "book.opf",
+            '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Harbour</dc:title></metadata>'
+            f"<manifest>{items}</manifest><spine>{spine}</spine></package>",
+        )
+        for name, body in pages.items():
+            archive.writestr(f"{name}.xhtml", f"<!DOCTYPE html><html><body>{body}</body></html>")
+    return path
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> Path:
+    """Write a ZIP container of any members."""
+    import zipfile
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    path.write_bytes(buffer.getvalue())
+    return path

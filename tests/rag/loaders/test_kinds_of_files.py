@@ -1,0 +1,141 @@
+"""Every kind of file that Footnote reads ends as clean text with its pages and headings."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from rag.errors import DocumentRefused
+from rag.loaders import LoadedDocument, load
+from tests.rag.loaders import makers
+from tests.rag.loaders.makers import SENTENCES
+
+
+def page(document: LoadedDocument, number: int) -> str:
+    start, end = next((start, end) for n, start, end in document.pages if n == number)
+    return document.text[start:end]
+
+
+@pytest.mark.parametrize("language", ["en", "ko", "ja"])
+def test_pdf_pages_hold_their_own_text(tmp_path: Path, language: str) -> None:
+    document = load(makers.book(tmp_path / "x", language, pages=3, lines=4), "book.pdf")
+    assert [number for number, _, _ in document.pages] == [1, 2, 3]
+    for number in (1, 2, 3):
+        assert page(document, number).startswith(f"{number}. {SENTENCES[language]}")
+    assert document.media_type == "application/pdf"
+
+
+def test_docx_keeps_headings_and_table_rows(tmp_path: Path) -> None:
+    document = load(makers.docx(tmp_path / "x"), "a.docx")
+    assert [(level, heading) for _, level, heading in document.headings] == [(1, "Veldham"), (2, "Ships")]
+    assert document.title == "Veldham"
+    assert "| Alma | 1890 |" in document.text
+    assert all(sentence in document.text for sentence in SENTENCES.values())
+
+
+def test_pptx_slides_are_pages(tmp_path: Path) -> None:
+    document = load(makers.pptx(tmp_path / "x"), "a.pptx")
+    assert len(document.pages) == 3
+    assert SENTENCES["ko"] in page(document, 2)
+    assert "Say it slowly." in page(document, 2)
+    assert "<!--" not in document.text
+
+
+def test_xlsx_rows_read_as_the_sheet_shows_them(tmp_path: Path) -> None:
+    document = load(makers.xlsx(tmp_path / "x"), "a.xlsx")
+    assert "| Anchor | 12.5 | 25% | 2024-03-01 | 무겁다 |" in document.text
+    assert "| Rope | 3 | 75% |\n" in document.text
+    assert [heading for _, _, heading in document.headings] == ["Prices", "価格"]
+
+
+def test_epub_chapters_stand_in_reading_order(tmp_path: Path) -> None:
+    document = load(makers.epub(tmp_path / "x"), "a.epub")
+    assert document.text.index(SENTENCES["en"]) < document.text.index(SENTENCES["ko"])
+    assert [heading for _, _, heading in document.headings] == ["One", "둘"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_csv_rows_become_table_rows(tmp_path: Path, delimiter: str) -> None:
+    file = tmp_path / "x"
+    file.write_text(delimiter.join(["港", "Year"]) + "\n" + delimiter.join(['"Vel\ndham"', "1887"]))
+    assert load(file, "a.csv").text == "| 港 | Year |\n| --- | --- |\n| Vel dham | 1887 |"
+
+
+def test_html_keeps_what_a_reader_sees(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text(
+        "<html><head><title>Port &amp; sea</title><style>p{}</style></head><body><h1>Veldham</h1>"
+        f"<script>alert(1)</script><p>{SENTENCES['ja']} <b>Snake_case</b> <a href='http://x.y'>here</a>"
+        "<img src='data:image/png;base64,AAAA' alt='a map of the port'></p><!-- secret --></body></html>"
+    )
+    document = load(file, "page.txt")
+    assert document.title == "Port & sea"
+    assert document.text == f"# Veldham\n\n{SENTENCES['ja']} Snake_case herea map of the port"
+    assert document.media_type == "text/html"
+
+
+def test_xml_is_the_text_between_its_tags(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text(
+        '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
+        "<a><b>One <i>two</i>&amp;</b><c>&e;</c><![CDATA[three <d>]]></a>"
+    )
+    assert load(file, "a.xml").text.split("\n") == ["One two&", "&e;", "three <d>"]
+
+
+def test_markdown_keeps_code_and_drops_images_and_targets(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text("# A\n\n![x](y.png) See [the guide](z.md).\n\n```\n![x](y) # no heading\n```\n\nB\n===\n")
+    document = load(file, "a.md")
+    assert document.text == "# A\n\nx See the guide.\n\n```\n![x](y) # no heading\n```\n\nB\n==="
+    assert [heading for _, _, heading in document.headings] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("language", "encoding"),
+    [
+        *product(SENTENCES, ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]),
+        ("ko", "cp949"),
+        ("ja", "cp932"),
+        ("ja", "euc_jp"),
+    ],
+)
+def test_text_in_the_encodings_people_have(tmp_path: Path, language: str, encoding: str) -> None:
+    text = (SENTENCES[language] + "\n") * 3
+    (tmp_path / "x").write_bytes(text.encode(encoding))
+    assert load(tmp_path / "x", "a.txt").text == text
+
+
+def test_western_text_of_one_byte_a_letter(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes("Das Café schließt über Ostern – “né”.".encode("cp1252"))
+    assert load(tmp_path / "x", "a.txt").text == "Das Café schließt über Ostern – “né”."
+
+
+def test_content_decides_not_the_name(tmp_path: Path) -> None:
+    assert load(makers.book(tmp_path / "x", "en", 1, 1), "a.docx").media_type == "application/pdf"
+    assert "Alma" in load(makers.docx(tmp_path / "y"), "a.pdf").text
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le"), "old Word document"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "Workbook".encode("utf-16-le"), "old Excel workbook"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "HwpSummaryInformation".encode("utf-16-le"), "HWP"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "password"),
+        (b"{\\rtf1 hello}", "RTF"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "image"),
+        (b"\x1f\x8b\x08\0", "gzip"),
+    ],
+)
+def test_a_kind_not_read_is_named(tmp_path: Path, content: bytes, named: str) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(DocumentRefused, match=named) as refused:
+        load(tmp_path / "x", "report.doc")
+    assert str(refused.value).startswith("report.doc is ")
+
+
+def test_a_message_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("Subject: hello\n\nHello")
+    with pytest.raises(DocumentRefused, match="e-mail"):
+        load(tmp_path / "x", "a.eml")
