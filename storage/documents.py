@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from sqlalchemy import Select, delete, insert, select
+from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from storage import tables
@@ -29,6 +29,18 @@ __all__ = [
 SEARCHABLE: tuple[State, ...] = ("searchable_by_words", "searchable_by_meaning", "ready")
 UNFINISHED: tuple[State, ...] = ("queued", "reading", "searchable_by_words", "searchable_by_meaning")
 _BATCH = 900  # below the 999 parameters that every SQLite allows
+_CHUNKS: Select[*tuple[Any, ...]] = select(
+    Chunk.id,
+    Chunk.document_id,
+    Document.name,
+    Document.sha256,
+    Chunk.position,
+    Chunk.start,
+    Chunk.end,
+    Chunk.page,
+    Chunk.heading,
+    Chunk.text,
+).join(Document, Document.id == Chunk.document_id)  # in the shape of a ChunkRecord
 
 
 class Documents:
@@ -45,7 +57,7 @@ class Documents:
         Other content under a name in use "replaces" it once promoted; until then the old one answers,
         and a replacement that was still on its way gives way to the newer one.
         """
-        name = tables.storable(unicodedata.normalize("NFC", name))
+        name, now = tables.storable(unicodedata.normalize("NFC", name)), _now()
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
             known = session.scalar(self._mine().where(Document.sha256 == sha256))
@@ -56,8 +68,8 @@ class Documents:
             others = [row for row in namesakes if row is not known]
             standing = next((row for row in others if row.replaces is None and row.state != "refused"), None)
             _drop(session, [row for row in others if row is not standing])
-            row = known or Document(id=secrets.token_hex(8), owner=self._owner, sha256=sha256, created=_now())
-            _queue(row, name, size, standing)
+            row = known or Document(id=secrets.token_hex(8), owner=self._owner, sha256=sha256, created=now)
+            _queue(row, name, size, standing, now)
             session.add(row)
             session.flush()
             return _document(row), "new" if standing is None else "replaces"
@@ -133,7 +145,9 @@ class Documents:
     def chunks(self, document_id: str) -> Sequence[ChunkRecord]:
         """List the chunks of one document in order."""
         with self._database.reading() as session:
-            mine = self._my_chunks().where(Document.id == self._row(session, document_id).id)
+            mine = _CHUNKS.where(
+                Document.id == self._row(session, document_id).id, Document.owner == self._owner
+            )
             return [ChunkRecord(*row) for row in session.execute(mine.order_by(Chunk.position))]
 
     def chunks_by_id(self, ids: Iterable[str]) -> dict[str, ChunkRecord]:
@@ -146,7 +160,10 @@ class Documents:
         with self._database.reading() as session:
             for first in range(0, len(wanted), _BATCH):
                 batch = Chunk.id.in_(wanted[first : first + _BATCH])
-                rows = session.execute(self._my_chunks().where(batch, Document.replaces.is_(None)))
+                # Expressions, which no index serves: else SQLite starts from all the owner's chunks.
+                standing = func.coalesce(Document.replaces, "") == ""
+                mine = Document.owner.concat("") == self._owner
+                rows = session.execute(_CHUNKS.where(batch, mine, standing))
                 found |= {row.id: ChunkRecord(*row) for row in rows}
         return {id_: found[id_] for id_ in wanted if id_ in found}
 
@@ -207,25 +224,6 @@ class Documents:
             raise NotFound(f"There is no document {document_id!r}.")
         return row
 
-    def _my_chunks(self) -> Select[*tuple[Any, ...]]:
-        """Chunks in the shape of a ChunkRecord."""
-        return (
-            select(
-                Chunk.id,
-                Chunk.document_id,
-                Document.name,
-                Document.sha256,
-                Chunk.position,
-                Chunk.start,
-                Chunk.end,
-                Chunk.page,
-                Chunk.heading,
-                Chunk.text,
-            )
-            .join(Document, Document.id == Chunk.document_id)
-            .where(Document.owner == self._owner)
-        )
-
 
 def owners(database: Database) -> list[str]:
     """Everyone who has anything stored, in order."""
@@ -237,10 +235,10 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _queue(row: Document, name: str, size: int, standing: Document | None) -> None:
+def _queue(row: Document, name: str, size: int, standing: Document | None, now: datetime) -> None:
     """Put a row at the start of its way."""
     row.name, row.size, row.state, row.reason = name, size, "queued", None
-    row.page_count, row.chunk_count, row.updated = None, 0, _now()
+    row.page_count, row.chunk_count, row.updated = None, 0, now
     row.replaces = None if standing is None else standing.id
 
 

@@ -55,7 +55,8 @@ class DataDirectoryLock:
                 f"({note.get('command', 'unknown')}, since {note.get('since', '?')}). "
                 "Close it first, or choose another data directory."
             ) from error
-        self.commits = int(note.get("commits", 0))
+        commits = note.get("commits")
+        self.commits = commits if isinstance(commits, int) else 0
         self._since = datetime.now(UTC).isoformat(timespec="seconds")
         self._write(fd)
 

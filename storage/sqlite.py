@@ -1,5 +1,6 @@
 """What is SQLite's own: connections, a look that changes nothing, backup, and what its errors mean."""
 
+import errno
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -127,13 +128,14 @@ def explained(directory: Path) -> Iterator[None]:
         raise StorageBusy(_busy(directory)) from error
     except DBAPIError as error:
         raise _meaning(error.orig, directory) from error
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise _meaning(error, directory) from error
 
 
 def _meaning(error: BaseException | None, directory: Path) -> StorageError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_space(directory)):
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if full or code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_space(directory)):
         return DiskFull(
             f"There is no space left in {directory}. Free some, then try again; nothing was half written."
         )

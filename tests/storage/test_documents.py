@@ -1,0 +1,312 @@
+import time
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import func, select
+
+from storage.documents import Documents, owners
+from storage.errors import NotFound, StorageError
+from storage.records import ChunkRecord, ChunkSpan, PageSpan
+from storage.tables import Chunk, DocumentText, Page
+
+TEXT = "The first page. 둘째 쪽입니다. 三頁目です。"
+PAGES = [PageSpan(1, 0, 15), PageSpan(2, 16, 24), PageSpan(3, 25, 31)]
+SPANS = [ChunkSpan(0, 15, 1, "Guide"), ChunkSpan(16, 24, 2, "Guide > 설치"), ChunkSpan(25, 31, 3, "")]
+
+
+@pytest.fixture
+def documents(database):
+    return Documents(database, "ann")
+
+
+def digest(number):
+    return f"{number:064x}"
+
+
+def ready(documents, name, number, text=TEXT, pages=PAGES, spans=SPANS):
+    """Take a document all the way; returns its id."""
+    record, _ = documents.add(name, digest(number), len(text))
+    documents.save_chunks(record.id, text, pages, spans)
+    documents.set_state(record.id, "searchable_by_words")
+    documents.promote(record.id)
+    documents.set_state(record.id, "ready")
+    return record.id
+
+
+def rows(database):
+    """How many chunks, pages and texts there are, of whatever document."""
+    with database.reading() as session:
+        return [
+            session.scalar(select(func.count()).select_from(table)) for table in (Chunk, Page, DocumentText)
+        ]
+
+
+def test_a_new_file_waits_in_the_queue(documents):
+    record, outcome = documents.add("report.pdf", digest(1), 123)
+    assert outcome == "new"
+    assert (record.name, record.sha256, record.size) == ("report.pdf", digest(1), 123)
+    assert (record.state, record.reason, record.pages, record.chunks) == ("queued", None, None, 0)
+    assert record.created == record.updated
+    assert record.created.utcoffset().total_seconds() == 0
+    assert documents.get(record.id) == record
+
+
+def test_the_same_content_makes_no_second_copy_under_any_name(documents):
+    first, _ = documents.add("report.pdf", digest(1), 123)
+    assert documents.add("report.pdf", digest(1), 123) == (first, "unchanged")
+    assert documents.add("copy of report.pdf", digest(1), 123) == (first, "unchanged")
+    assert documents.list() == [first]
+
+
+def test_the_same_file_sent_by_many_threads_at_once_is_one_document(documents):
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(lambda _: documents.add("same.pdf", digest(1), 1)[1], range(16)))
+    assert sorted(outcomes) == ["new"] + ["unchanged"] * 15
+    assert len(documents.list()) == 1
+
+
+def test_a_refused_file_is_tried_again(documents):
+    first, _ = documents.add("locked.pdf", digest(1), 1)
+    documents.set_state(first.id, "refused", "It is encrypted.")
+    assert documents.get(first.id).reason == "It is encrypted."
+    again, outcome = documents.add("unlocked.pdf", digest(1), 1)
+    assert outcome == "new"
+    assert again.id == first.id
+    assert (again.name, again.state, again.reason) == ("unlocked.pdf", "queued", None)
+
+
+def test_a_mended_file_takes_the_place_of_a_refused_one_at_once(documents):
+    refused, _ = documents.add("report.pdf", digest(1), 1)
+    documents.set_state(refused.id, "refused", "It is damaged.")
+    mended, outcome = documents.add("report.pdf", digest(2), 1)
+    assert outcome == "new"
+    assert documents.list() == [mended]
+
+
+def test_chunks_are_the_words_at_their_place(documents):
+    record, _ = documents.add("guide.pdf", digest(1), 9)
+    documents.save_chunks(record.id, TEXT, PAGES, SPANS)
+    assert documents.text(record.id) == TEXT
+    assert documents.pages(record.id) == PAGES
+    chunks = documents.chunks(record.id)
+    assert chunks[1] == ChunkRecord(
+        id=f"{record.id}-00001",
+        document_id=record.id,
+        document="guide.pdf",
+        sha256=digest(1),
+        position=1,
+        start=16,
+        end=24,
+        page=2,
+        heading="Guide > 설치",
+        text="둘째 쪽입니다.",
+    )
+    assert [chunk.text for chunk in chunks] == [TEXT[span.start : span.end] for span in SPANS]
+    saved = documents.get(record.id)
+    assert (saved.pages, saved.chunks) == (3, 3)
+
+
+def test_saving_chunks_again_leaves_only_the_new_ones(documents, database):
+    record, _ = documents.add("guide.txt", digest(1), 9)
+    documents.save_chunks(record.id, TEXT, PAGES, SPANS)
+    for _ in range(2):
+        documents.save_chunks(record.id, "short", [], [ChunkSpan(0, 5)])
+    assert [chunk.text for chunk in documents.chunks(record.id)] == ["short"]
+    assert documents.pages(record.id) == []
+    assert documents.get(record.id).pages is None
+    assert rows(database) == [1, 0, 1]
+
+
+@pytest.mark.parametrize("span", [(-1, 3), (0, 32), (5, 4), (40, 50)])
+@pytest.mark.parametrize("kind", ["page", "chunk"])
+def test_a_span_outside_the_text_changes_nothing(documents, span, kind):
+    record, _ = documents.add("guide.txt", digest(1), 9)
+    documents.save_chunks(record.id, TEXT, PAGES, SPANS)
+    before = documents.get(record.id), documents.chunks(record.id)
+    pages = [*PAGES, PageSpan(4, *span)] if kind == "page" else PAGES
+    spans = [*SPANS, ChunkSpan(*span)] if kind == "chunk" else SPANS
+    with pytest.raises(StorageError, match="does not lie in the 31 characters"):
+        documents.save_chunks(record.id, TEXT, pages, spans)
+    assert (documents.get(record.id), documents.chunks(record.id)) == before
+
+
+def test_what_no_database_holds_is_replaced_without_moving_anything(documents):
+    text = "a\x00b\ud800c😀d"
+    record, _ = documents.add("odd\x00\udfff.txt", digest(1), 9)
+    documents.save_chunks(record.id, text, [], [ChunkSpan(2, 5), ChunkSpan(5, 7)])
+    assert documents.text(record.id) == "a\ufffdb\ufffdc😀d"
+    assert [chunk.text for chunk in documents.chunks(record.id)] == ["b\ufffdc", "😀d"]
+    assert documents.get(record.id).name == "odd\ufffd\ufffd.txt"
+
+
+def test_names_are_compared_as_people_read_them(documents):
+    old = ready(documents, unicodedata.normalize("NFC", "보고서 が.pdf"), 1)
+    record, outcome = documents.add(unicodedata.normalize("NFD", "보고서 が.pdf"), digest(2), 1)
+    assert outcome == "replaces"
+    assert record.replaces == old
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../x", "/etc/passwd", "x" * 300, "a\nb", "<img onerror=1>", "'; DROP TABLE documents; --", ""],
+)
+def test_a_hostile_name_is_kept_as_a_label(documents, name):
+    record, _ = documents.add(name, digest(1), 1)
+    assert documents.get(record.id).name == name
+
+
+def test_a_replacement_is_heard_only_once_it_is_promoted_and_then_alone(documents):
+    old = ready(documents, "report.pdf", 1)
+    new, outcome = documents.add("report.pdf", digest(2), 9)
+    assert outcome == "replaces"
+    assert new.replaces == old
+    documents.save_chunks(new.id, "other words", [], [ChunkSpan(0, 11)])
+    documents.set_state(new.id, "searchable_by_words")
+    every = {f"{old}-{position:05d}" for position in range(3)} | {f"{new.id}-00000"}
+    assert documents.chunk_ids() == every
+    assert set(documents.chunks_by_id(every)) == every - {f"{new.id}-00000"}
+
+    assert documents.promote(new.id) == old
+    assert list(documents.chunks_by_id(every)) == [f"{new.id}-00000"]
+    assert documents.chunk_ids() == {f"{new.id}-00000"}
+    assert [record.id for record in documents.list()] == [new.id]
+    assert documents.get(new.id).replaces is None
+    assert documents.promote(new.id) is None
+    with pytest.raises(NotFound):
+        documents.get(old)
+
+
+def test_a_replacement_that_is_refused_leaves_the_old_one_answering(documents):
+    old = ready(documents, "report.pdf", 1)
+    new, _ = documents.add("report.pdf", digest(2), 9)
+    documents.set_state(new.id, "refused", "It is empty.")
+    assert len(documents.chunks_by_id(documents.chunk_ids())) == 3
+    assert documents.get(old).state == "ready"
+
+
+def test_a_newer_replacement_supersedes_one_on_its_way(documents):
+    old = ready(documents, "report.pdf", 1)
+    second, _ = documents.add("report.pdf", digest(2), 9)
+    third, outcome = documents.add("report.pdf", digest(3), 9)
+    assert outcome == "replaces"
+    assert third.replaces == old
+    assert {record.id for record in documents.list()} == {old, third.id}
+    with pytest.raises(NotFound):
+        documents.save_chunks(second.id, TEXT, PAGES, SPANS)
+    assert documents.promote(third.id) == old
+    assert [record.id for record in documents.list()] == [third.id]
+
+
+def test_sending_the_old_content_again_calls_a_replacement_off(documents):
+    old = ready(documents, "report.pdf", 1)
+    documents.add("report.pdf", digest(2), 9)
+    record, outcome = documents.add("report.pdf", digest(1), 9)
+    assert (record.id, outcome) == (old, "unchanged")
+    assert [record.id for record in documents.list()] == [old]
+
+
+def test_a_replacement_stands_alone_when_the_old_one_is_deleted(documents):
+    old = ready(documents, "report.pdf", 1)
+    new, _ = documents.add("report.pdf", digest(2), 9)
+    documents.delete(old)
+    assert documents.get(new.id).replaces is None
+    assert documents.promote(new.id) is None
+
+
+def test_deleting_takes_everything_of_the_document_and_nothing_else(documents, database):
+    gone, kept = ready(documents, "gone.pdf", 1), ready(documents, "kept.pdf", 2)
+    documents.delete(gone)
+    assert [record.id for record in documents.list()] == [kept]
+    assert rows(database) == [3, 3, 1]
+    for action in (documents.get, documents.text, documents.pages, documents.chunks, documents.delete):
+        with pytest.raises(NotFound, match=gone):
+            action(gone)
+
+
+def test_a_document_not_yet_read_has_no_text(documents):
+    record, _ = documents.add("report.pdf", digest(1), 1)
+    with pytest.raises(NotFound, match="not been read"):
+        documents.text(record.id)
+    assert documents.chunks(record.id) == []
+
+
+def test_unfinished_are_those_neither_ready_nor_refused_oldest_first(documents):
+    states = ["queued", "reading", "ready", "searchable_by_words", "refused", "searchable_by_meaning"]
+    ids = [documents.add(f"{number}.txt", digest(number), 1)[0].id for number in range(6)]
+    for document_id, state in zip(ids, states, strict=True):
+        documents.set_state(document_id, state)
+    assert [record.id for record in documents.unfinished()] == [ids[0], ids[1], ids[3], ids[5]]
+    assert [record.id for record in documents.list()] == ids[::-1]
+
+
+def test_only_chunks_of_searchable_documents_belong_in_the_indexes(documents):
+    record, _ = documents.add("report.pdf", digest(1), 1)
+    documents.save_chunks(record.id, TEXT, PAGES, SPANS)
+    for state in ("queued", "reading", "refused"):
+        documents.set_state(record.id, state)
+        assert documents.chunk_ids() == set()
+    for state in ("searchable_by_words", "searchable_by_meaning", "ready"):
+        documents.set_state(record.id, state)
+        assert len(documents.chunk_ids()) == 3
+
+
+def test_chunks_come_in_the_order_asked_once_each_and_unknown_ones_are_absent(documents):
+    document_id = ready(documents, "a.txt", 1)
+    asked = [f"{document_id}-00002", "nobody's", f"{document_id}-00000", f"{document_id}-00002", "", "'; --"]
+    assert list(documents.chunks_by_id(asked)) == [f"{document_id}-00002", f"{document_id}-00000"]
+    assert documents.chunks_by_id([]) == {}
+
+
+def test_thousands_of_chunks_are_looked_up_at_once(documents):
+    spans = [ChunkSpan(start, start + 40) for start in range(2500)]
+    document_id = ready(documents, "long.txt", 1, "word " * 600, [], spans)
+    ids = documents.chunk_ids()
+    assert len(ids) == 2500
+    found = documents.chunks_by_id(ids)
+    assert found.keys() == ids
+    assert all(chunk.text == ("word " * 600)[chunk.start : chunk.end] for chunk in found.values())
+    assert [chunk.position for chunk in documents.chunks(document_id)] == list(range(2500))
+
+
+def test_an_index_remembers_what_it_was_made_with_for_each_owner(documents, database):
+    assert documents.index_state("vectors") is None
+    documents.set_index_state("vectors", {"model": "e5", "dimension": 384})
+    documents.set_index_state("vectors", {"model": "모델", "dimension": 512})
+    documents.set_index_state("words", {"tokenizer": "1"})
+    assert documents.index_state("vectors") == {"model": "모델", "dimension": 512}
+    assert Documents(database, "bob").index_state("vectors") is None
+    documents.set_index_state("vectors", None)
+    assert documents.index_state("vectors") is None
+    assert documents.index_state("words") == {"tokenizer": "1"}
+
+
+def test_owners_are_those_who_keep_something(database, documents):
+    assert owners(database) == []
+    documents.list()
+    Documents(database, "bob").add("b.txt", digest(1), 1)
+    documents.add("a.txt", digest(1), 1)
+    assert owners(database) == ["ann", "bob"]
+
+
+def fastest(action, times=5):
+    """Milliseconds of the best try, since other work may share the processor."""
+    spent = []
+    for _ in range(times):
+        began = time.perf_counter()
+        action()
+        spent.append(time.perf_counter() - began)
+    return min(spent) * 1000
+
+
+def test_a_thousand_documents_are_listed_and_a_thousand_chunks_read_at_once(documents, database):
+    spans = [ChunkSpan(0, 5)] * 20
+    ids = [documents.add(f"{number}.txt", digest(number), 1)[0].id for number in range(1000)]
+    for document_id in ids[:100]:
+        documents.save_chunks(document_id, "word " * 10_000, [], spans)
+        documents.set_state(document_id, "ready")
+    chunks = sorted(documents.chunk_ids())[:1000]
+    assert len(chunks) == 1000
+    assert fastest(documents.list) < 50
+    assert fastest(lambda: documents.chunks_by_id(chunks)) < 100
+    assert fastest(lambda: documents.chunks_by_id(chunks[:20])) < 10

@@ -1,0 +1,96 @@
+import hashlib
+import sqlite3
+from contextlib import closing
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from storage import migrations
+from storage.database import Database
+from storage.errors import DatabaseTooNew, StorageError
+from storage.tables import Base
+
+NEWEST = migrations.revisions()[-1]
+
+
+def run(path, *statements):
+    with closing(sqlite3.connect(path)) as db, db:
+        for statement in statements:
+            found = db.execute(statement).fetchall()
+    return found
+
+
+def before_the_first(directory):
+    """A ledger from before the first revision, with one precious row."""
+    directory.mkdir(mode=0o700)
+    run(directory / "footnote.db", "CREATE TABLE precious (word)", "INSERT INTO precious VALUES ('kept')")
+    return directory / "footnote.db"
+
+
+def test_an_empty_directory_gets_exactly_the_tables_declared(database):
+    with database.reading() as session:
+        context = MigrationContext.configure(session.connection())
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_file_names_tell_the_revisions():
+    script = ScriptDirectory(str(migrations.HERE))
+    assert [step.revision for step in script.walk_revisions()][::-1] == migrations.revisions()
+
+
+def test_a_new_ledger_needs_no_backup(database):
+    assert not (database.directory / "backups").exists()
+
+
+def test_a_ledger_up_to_date_is_not_backed_up(directory):
+    for _ in range(2):
+        Database.open(directory).close()
+    assert not (directory / "backups").exists()
+
+
+def test_a_due_migration_is_preceded_by_a_backup_of_the_old_state(directory):
+    before_the_first(directory)
+    Database.open(directory).close()
+    (backup,) = (directory / "backups").iterdir()
+    assert run(backup, "SELECT word FROM precious") == [("kept",)]
+    assert run(backup, "SELECT name FROM sqlite_master WHERE name = 'users'") == []
+    ledger = directory / "footnote.db"
+    assert run(ledger, "SELECT word FROM precious") == [("kept",)]
+    assert run(ledger, "SELECT version_num FROM alembic_version") == [(NEWEST,)]
+
+
+def test_a_migration_that_fails_leaves_the_old_state_whole(directory):
+    ledger = before_the_first(directory)
+    run(ledger, "CREATE TABLE citations (in_the_way)")
+    tables = "SELECT name FROM sqlite_master ORDER BY name"
+    old = run(ledger, tables)
+    with pytest.raises(StorageError, match="citations already exists"):
+        Database.open(directory)
+    assert run(ledger, tables) == old
+    run(ledger, "DROP TABLE citations")
+    Database.open(directory).close()
+
+
+def test_a_migration_leaves_references_enforced(directory):
+    before_the_first(directory)
+    opened = Database.open(directory)
+    with opened.reading() as session:
+        assert session.connection().exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+    opened.close()
+
+
+def test_a_ledger_of_a_later_version_is_refused_and_left_alone(directory):
+    Database.open(directory).close()
+    ledger = directory / "footnote.db"
+    run(ledger, "UPDATE alembic_version SET version_num = '9999'")
+    before = hashlib.sha256(ledger.read_bytes()).digest()
+    with pytest.raises(DatabaseTooNew, match="9999"):
+        Database.open(directory)
+    assert hashlib.sha256(ledger.read_bytes()).digest() == before
+
+
+def test_migrating_prints_nothing(directory, capfd):
+    Database.open(directory).close()
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,158 @@
+"""Whatever Ann has, Bob gets the answer he would get for an id that does not exist.
+
+The methods are found by reflection: a new one without a case here fails the first test.
+"""
+
+import inspect
+
+import pytest
+from sqlalchemy import select
+
+from storage.conversations import Conversations
+from storage.documents import Documents
+from storage.errors import NotFound
+from storage.files import Files
+from storage.records import ChunkSpan, PageSpan
+from storage.tables import Base
+
+# For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
+DOCUMENTS = {
+    "add": None,
+    "list": None,
+    "unfinished": None,
+    "chunk_ids": None,
+    "index_state": None,
+    "set_index_state": None,
+    "chunks_by_id": None,
+    "get": lambda my, ids: my.get(ids["document"]),
+    "text": lambda my, ids: my.text(ids["document"]),
+    "pages": lambda my, ids: my.pages(ids["document"]),
+    "chunks": lambda my, ids: my.chunks(ids["document"]),
+    "set_state": lambda my, ids: my.set_state(ids["document"], "refused", "mine now"),
+    "save_chunks": lambda my, ids: my.save_chunks(
+        ids["document"], "x", [PageSpan(1, 0, 1)], [ChunkSpan(0, 1)]
+    ),
+    "promote": lambda my, ids: my.promote(ids["replacement"]),
+    "delete": lambda my, ids: my.delete(ids["document"]),
+}
+CONVERSATIONS = {
+    "create": None,
+    "list": None,
+    "open": lambda my, ids: my.open(ids["conversation"]),
+    "messages": lambda my, ids: my.messages(ids["conversation"]),
+    "message": lambda my, ids: my.message(ids["question"]),
+    "rename": lambda my, ids: my.rename(ids["conversation"], "mine now"),
+    "delete": lambda my, ids: my.delete(ids["conversation"]),
+    "begin_turn": lambda my, ids: my.begin_turn(ids["conversation"], "mine?"),
+    "begin_retry": lambda my, ids: my.begin_retry(ids["answer"]),
+    "checkpoint": lambda my, ids: my.checkpoint(ids["pending"], "mine"),
+    "finish": lambda my, ids: my.finish(ids["pending"], "complete", "mine"),
+}
+FILES = {
+    "save": None,
+    "sweep": None,
+    "delete": None,
+    "path": lambda my, ids: my.path(ids["sha256"]),
+}
+FLOOR = {Documents: DOCUMENTS, Conversations: CONVERSATIONS, Files: FILES}
+CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
+
+
+def belongings(database, owner):
+    """Give an owner one of everything; returns the ids."""
+    documents, chats = Documents(database, owner), Conversations(database, owner)
+    sha256, size = Files(database.directory, owner).save(f"original of {owner}".encode())
+    document, _ = documents.add("report.pdf", sha256, size)
+    documents.save_chunks(document.id, "words", [PageSpan(1, 0, 5)], [ChunkSpan(0, 5)])
+    documents.set_state(document.id, "ready")
+    documents.set_index_state("vectors", {"model": owner})
+    replacement, _ = documents.add("report.pdf", "a" * 64, 1)
+    conversation, waiting = chats.create("title"), chats.create("waiting")
+    turn = chats.begin_turn(conversation.id, "why?")
+    chats.finish(turn.answer_id, "complete", "because")
+    return {
+        "sha256": sha256,
+        "document": document.id,
+        "replacement": replacement.id,
+        "conversation": conversation.id,
+        "question": turn.question_id,
+        "answer": turn.answer_id,
+        "pending": chats.begin_turn(waiting.id, "how?").answer_id,
+    }
+
+
+@pytest.fixture
+def everyone(database):
+    """The ids of Ann's things; Bob has his own of everything."""
+    belongings(database, "bob")
+    return belongings(database, "ann")
+
+
+def made(kind, database, owner):
+    return kind(database.directory if kind is Files else database, owner)
+
+
+def stored(database):
+    """Every row and every file."""
+    with database.reading() as session:
+        tables = [session.execute(select(table)).all() for table in Base.metadata.sorted_tables]
+    files = {path: path.read_bytes() for path in database.directory.glob("files/*/*")}
+    return tables, files
+
+
+@pytest.mark.parametrize("kind", FLOOR)
+def test_every_public_method_has_a_case(kind):
+    public = {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
+    assert public == set(FLOOR[kind])
+
+
+@pytest.mark.parametrize(("kind", "name"), CALLS)
+def test_a_strangers_id_is_an_id_that_does_not_exist(database, everyone, kind, name):
+    call, bob = FLOOR[kind][name], made(kind, database, "bob")
+    before = stored(database)
+    said = []
+    for ids in (everyone, dict.fromkeys(everyone, "0" * 16)):
+        with pytest.raises(NotFound) as caught:
+            call(bob, ids)
+        said.append(str(caught.value))
+    asked = next(value for value in everyone.values() if value in said[0])
+    assert said[0].replace(asked, "0" * 16) == said[1]
+    assert stored(database) == before
+    call(made(kind, database, "ann"), everyone)
+
+
+def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
+    documents, chats = Documents(database, "bob"), Conversations(database, "bob")
+    ids = set(everyone.values())
+    shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
+    assert shown
+    assert not {item.id for item in shown} & ids
+    assert len(documents.chunk_ids()) == 1
+    assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
+    assert documents.index_state("vectors") == {"model": "bob"}
+    assert Conversations(database, "carl").list("why") == []
+
+
+def test_a_message_of_a_stranger_is_no_place_to_page_from(database, everyone):
+    chats = Conversations(database, "bob")
+    with pytest.raises(NotFound):
+        chats.messages(chats.list()[0].id, before=everyone["question"])
+
+
+def test_what_one_owner_adds_forgets_or_sweeps_is_theirs_alone(database, everyone):
+    documents, files = Documents(database, "bob"), Files(database.directory, "bob")
+    anns = Documents(database, "ann").list()
+    _, outcome = documents.add("other.pdf", everyone["sha256"], 1)
+    assert outcome == "new"
+    documents.set_index_state("vectors", None)
+    files.delete(everyone["sha256"])
+    files.sweep(set())
+    assert Documents(database, "ann").list() == anns
+    assert Documents(database, "ann").index_state("vectors") == {"model": "ann"}
+    assert Files(database.directory, "ann").path(everyone["sha256"]).read_bytes() == b"original of ann"
+
+
+def test_owners_whose_names_look_alike_are_different_people(database):
+    for number, owner in enumerate(["ann", "Ann", "ann ", "ａnn", "an%", "a_n", "", "'; --"]):
+        Documents(database, owner).add("same.pdf", "b" * 64, number)
+        assert [record.size for record in Documents(database, owner).list()] == [number]
