@@ -1,6 +1,4 @@
 import time
-import unicodedata
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import func, select
@@ -50,38 +48,6 @@ def test_a_new_file_waits_in_the_queue(documents):
     assert record.created == record.updated
     assert record.created.utcoffset().total_seconds() == 0
     assert documents.get(record.id) == record
-
-
-def test_the_same_content_makes_no_second_copy_under_any_name(documents):
-    first, _ = documents.add("report.pdf", digest(1), 123)
-    assert documents.add("report.pdf", digest(1), 123) == (first, "unchanged")
-    assert documents.add("copy of report.pdf", digest(1), 123) == (first, "unchanged")
-    assert documents.list() == [first]
-
-
-def test_the_same_file_sent_by_many_threads_at_once_is_one_document(documents):
-    with ThreadPoolExecutor(8) as pool:
-        outcomes = list(pool.map(lambda _: documents.add("same.pdf", digest(1), 1)[1], range(16)))
-    assert sorted(outcomes) == ["new"] + ["unchanged"] * 15
-    assert len(documents.list()) == 1
-
-
-def test_a_refused_file_is_tried_again(documents):
-    first, _ = documents.add("locked.pdf", digest(1), 1)
-    documents.set_state(first.id, "refused", "It is encrypted.")
-    assert documents.get(first.id).reason == "It is encrypted."
-    again, outcome = documents.add("unlocked.pdf", digest(1), 1)
-    assert outcome == "new"
-    assert again.id == first.id
-    assert (again.name, again.state, again.reason) == ("unlocked.pdf", "queued", None)
-
-
-def test_a_mended_file_takes_the_place_of_a_refused_one_at_once(documents):
-    refused, _ = documents.add("report.pdf", digest(1), 1)
-    documents.set_state(refused.id, "refused", "It is damaged.")
-    mended, outcome = documents.add("report.pdf", digest(2), 1)
-    assert outcome == "new"
-    assert documents.list() == [mended]
 
 
 def test_chunks_are_the_words_at_their_place(documents):
@@ -140,13 +106,6 @@ def test_what_no_database_holds_is_replaced_without_moving_anything(documents):
     assert documents.get(record.id).name == "odd\ufffd\ufffd.txt"
 
 
-def test_names_are_compared_as_people_read_them(documents):
-    old = ready(documents, unicodedata.normalize("NFC", "보고서 が.pdf"), 1)
-    record, outcome = documents.add(unicodedata.normalize("NFD", "보고서 が.pdf"), digest(2), 1)
-    assert outcome == "replaces"
-    assert record.replaces == old
-
-
 @pytest.mark.parametrize(
     "name",
     ["../../x", "/etc/passwd", "x" * 300, "a\nb", "<img onerror=1>", "'; DROP TABLE documents; --", ""],
@@ -154,64 +113,6 @@ def test_names_are_compared_as_people_read_them(documents):
 def test_a_hostile_name_is_kept_as_a_label(documents, name):
     record, _ = documents.add(name, digest(1), 1)
     assert documents.get(record.id).name == name
-
-
-def test_a_replacement_is_heard_only_once_it_is_promoted_and_then_alone(documents):
-    old = ready(documents, "report.pdf", 1)
-    new, outcome = documents.add("report.pdf", digest(2), 9)
-    assert outcome == "replaces"
-    assert new.replaces == old
-    documents.save_chunks(new.id, "other words", [], [ChunkSpan(0, 11)])
-    documents.set_state(new.id, "searchable_by_words")
-    every = {f"{old}-{position:05d}" for position in range(3)} | {f"{new.id}-00000"}
-    assert documents.chunk_ids() == every
-    assert set(documents.chunks_by_id(every)) == every - {f"{new.id}-00000"}
-
-    assert documents.promote(new.id) == old
-    assert list(documents.chunks_by_id(every)) == [f"{new.id}-00000"]
-    assert documents.chunk_ids() == {f"{new.id}-00000"}
-    assert [record.id for record in documents.list()] == [new.id]
-    assert documents.get(new.id).replaces is None
-    assert documents.promote(new.id) is None
-    with pytest.raises(NotFound):
-        documents.get(old)
-
-
-def test_a_replacement_that_is_refused_leaves_the_old_one_answering(documents):
-    old = ready(documents, "report.pdf", 1)
-    new, _ = documents.add("report.pdf", digest(2), 9)
-    documents.set_state(new.id, "refused", "It is empty.")
-    assert len(documents.chunks_by_id(documents.chunk_ids())) == 3
-    assert documents.get(old).state == "ready"
-
-
-def test_a_newer_replacement_supersedes_one_on_its_way(documents):
-    old = ready(documents, "report.pdf", 1)
-    second, _ = documents.add("report.pdf", digest(2), 9)
-    third, outcome = documents.add("report.pdf", digest(3), 9)
-    assert outcome == "replaces"
-    assert third.replaces == old
-    assert {record.id for record in documents.list()} == {old, third.id}
-    with pytest.raises(NotFound):
-        documents.save_chunks(second.id, TEXT, PAGES, SPANS)
-    assert documents.promote(third.id) == old
-    assert [record.id for record in documents.list()] == [third.id]
-
-
-def test_sending_the_old_content_again_calls_a_replacement_off(documents):
-    old = ready(documents, "report.pdf", 1)
-    documents.add("report.pdf", digest(2), 9)
-    record, outcome = documents.add("report.pdf", digest(1), 9)
-    assert (record.id, outcome) == (old, "unchanged")
-    assert [record.id for record in documents.list()] == [old]
-
-
-def test_a_replacement_stands_alone_when_the_old_one_is_deleted(documents):
-    old = ready(documents, "report.pdf", 1)
-    new, _ = documents.add("report.pdf", digest(2), 9)
-    documents.delete(old)
-    assert documents.get(new.id).replaces is None
-    assert documents.promote(new.id) is None
 
 
 def test_deleting_takes_everything_of_the_document_and_nothing_else(documents, database):
