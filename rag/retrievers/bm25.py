@@ -75,11 +75,13 @@ class BM25Retriever(BaseRetriever):
         index: LexicalIndex = self.index
         hits = index.search(query, self.k if k is None else k, self.document_ids)
         documents = self.hydrate([id_ for id_, _ in hits])
-        return [scored(documents[id_], id_, score) for id_, score in hits if id_ in documents]
+        return [scored(documents[id_], score, id_) for id_, score in hits if id_ in documents]
 
 
-def scored(document: Document, id_: str, score: float) -> Document:
-    """Return a copy of a document with its id and its score."""
+def scored(document: Document, score: float, id_: str | None = None) -> Document:
+    """Return a copy of a document with its score in its metadata."""
     return Document(
-        id=id_, page_content=document.page_content, metadata={**document.metadata, "score": score}
+        id=id_ or document.id,
+        page_content=document.page_content,
+        metadata={**document.metadata, "score": score},
     )
