@@ -34,8 +34,10 @@ class Moment(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Give the zone back."""
-        return None if value is None else value.replace(tzinfo=UTC)
+        """Give the zone back; a server gives its own."""
+        if value is None or value.tzinfo is not None:
+            return value and value.astimezone(UTC)
+        return value.replace(tzinfo=UTC)
 
 
 class Base(DeclarativeBase):
