@@ -65,13 +65,13 @@ def _rows(here: Workspace, busy: bool) -> None:
 
 def _row(record: DocumentRecord, here: Workspace) -> None:
     icon, color = _BADGES[record.state]
-    with st.container(border=True, gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            with st.container(gap=None, width="stretch"):
-                st.markdown(f"**{label(record.name, 90)}**")
-                st.caption(_facts(record))
-            st.badge(state_name(record), icon=icon, color=color)
+    with st.container(border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+            st.markdown(f"**{label(record.name, 90)}**", width="stretch")
             _actions(record, here)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.badge(state_name(record), icon=icon, color=color)
+            st.caption(_facts(record), width="content")
         progress = here.ingest.progress(record.id)
         if progress is not None:
             st.progress(share(progress), text=step_name(progress).capitalize())

@@ -54,7 +54,8 @@ def show_report() -> None:
         st.toast(f"{label(lines[0].name, 60)}: {lines[0].said}.", icon=":material/description:")
         return
     added = sum(line.document_id is not None for line in lines)
-    with st.expander(f"{added} of {len(lines)} files are here", icon=":material/description:"):
+    counted = f"{added} files are" if added == len(lines) else f"{added} of {len(lines)} files are"
+    with st.expander(f"{counted} in your library now", icon=":material/description:", type="compact"):
         st.markdown("\n".join(f"- **{label(line.name, 80)}**: {line.said}" for line in lines))
 
 

@@ -118,9 +118,8 @@ def test_verbatim_keeps_what_was_written(text: str):
 
 
 def test_simple_markdown_of_an_answer_is_kept():
-    shown = safe_answer(
-        "## Sum\n\nIt **grew** by `x|y`:\n\n- one\n  - two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\n$x$ <b>\n```"
-    )
+    table, code = "| a | b |\n|---|---|\n| 1 | 2 |", "```\n$x$ <b>\n```"
+    shown = safe_answer(f"## Sum\n\nIt **grew** by `x|y`:\n\n- one\n  - two\n\n{table}\n\n{code}")
     kinds = [t.type for t in tokens(shown)]
     for kind in ("heading_open", "strong_open", "code_inline", "bullet_list_open", "table_open", "fence"):
         assert kind in kinds
