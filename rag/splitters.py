@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from rag.loaders.document import LoadedDocument
 
-# About 200 tokens of multilingual-e5: 4.5 Latin letters a token, 1.9 of Hangul, Kana and Han.
+# About 200 tokens of multilingual-e5: 4.3 Latin letters a token, 1.6 of Hangul, Kana and Han.
 SIZE = 900
 OVERLAP = 100
 _WIDE = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
-_WIDTH = 2.4  # what one of them weighs against a Latin letter
+_WIDTH = 2.7  # what one of them weighs against a Latin letter
 _BREAKS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -50,7 +50,7 @@ class _Section:
 
 
 def split(document: LoadedDocument, *, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
-    """Split a document into pieces of about `size` Latin letters, or `size` / 2.4 wide ones.
+    """Split a document into pieces of about `size` Latin letters, or `size` / 2.7 wide ones.
 
     Every piece begins and ends with a visible character; nothing but white space is left out.
     """

@@ -14,8 +14,8 @@ MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
 _READERS = {
     "pdf": "rag.loaders.pdf:read",
     "docx": "rag.loaders.office:read_docx",
-    "pptx": "rag.loaders.office:read_pptx",
-    "epub": "rag.loaders.office:read_epub",
+    "pptx": "rag.loaders.slides:read_pptx",
+    "epub": "rag.loaders.ebook:read_epub",
     "xlsx": "rag.loaders.tables:read_xlsx",
     "csv": "rag.loaders.tables:read_csv",
     "html": "rag.loaders.markup:read_html",

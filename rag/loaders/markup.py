@@ -1,52 +1,83 @@
-"""HTML by markitdown, and other XML as the text between its tags."""
+"""HTML as Markdown, and other XML as the text between its tags."""
 
 import html
 import re
 from pathlib import Path
+from typing import Any
 
 from rag.loaders.document import LoadedDocument, clean
 from rag.loaders.markdown import headings, tidy, title
-from rag.loaders.office import PLAIN
 from rag.loaders.text import decode
 
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
-_UNSEEN = re.compile(
-    r"<(script|style|noscript|template|svg|iframe|object|head)\b.*?</\1\s*>|<!--.*?-->", re.I | re.S
+_UNSEEN = (
+    "script",
+    "style",
+    "noscript",
+    "template",
+    "svg",
+    "iframe",
+    "object",
+    "head",
+    "nav",
+    "select",
+    "button",
 )
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.I | re.S)
 _DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.I | re.S)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
 _INLINE = re.compile(
     r"</?(?:b|i|u|em|strong|bold|italic|sub|sup|span|a|xref|ext-link|sc|tt|code)(?:\s[^<>]*)?/?>"
 )
+_COMMENT = re.compile(r"<!--.*?-->|<\?.*?\?>", re.S)
 _TAG = re.compile(r"<[^<>]*>")
 _SPACES = re.compile(r"[ \t]+")
-_LINES = re.compile(r"\n\s*\n\s*")
+_LINES = re.compile(r"\n\s*")
+# A quotation must read as the document does: no marks around words, no escapes.
+_PLAIN: dict[str, Any] = {
+    "heading_style": "atx",
+    "bullets": "-",
+    "escape_asterisks": False,
+    "escape_underscores": False,
+    "strong_em_symbol": "",
+    "strip": ["a"],
+    "table_infer_header": True,
+}
 
 
 def read_html(path: Path) -> LoadedDocument:
-    """Read a web page as it is kept in a file: what a reader sees, scripts and styles dropped."""
-    from markitdown.converters import HtmlConverter
-
-    source = _decode(path.read_bytes())
-    page_title = _TITLE.search(source)
-    markdown = HtmlConverter().convert_string(_UNSEEN.sub(" ", source), **PLAIN).markdown
-    text = clean(tidy(markdown))
-    named = html.unescape(page_title[1]).strip() if page_title else title(text)
-    return LoadedDocument(text, (), clean(named), "text/html", headings(text))
+    """Read a web page as it is kept in a file: what a reader sees, without scripts and menus."""
+    source = decode_declared(path.read_bytes())
+    text, named = to_markdown(source)
+    return LoadedDocument(text, (), named or title(text), "text/html", headings(text))
 
 
 def read_xml(path: Path) -> LoadedDocument:
     """Read XML without a parser, so that no entity is ever expanded: the text between the tags."""
-    source = _DOCTYPE.sub("", _UNSEEN.sub(" ", _decode(path.read_bytes())))
+    source = _DOCTYPE.sub("", _COMMENT.sub(" ", decode_declared(path.read_bytes())))
     source = _CDATA.sub(lambda data: html.escape(data[1], quote=False), source)
     text = html.unescape(_TAG.sub("\n", _INLINE.sub("", source)))
     text = _LINES.sub("\n", _SPACES.sub(" ", clean(text))).strip()
     return LoadedDocument(text, media_type="application/xml")
 
 
-def _decode(content: bytes) -> str:
-    """Decode by the file's own declaration where that works, else as any text."""
+def to_markdown(source: str) -> tuple[str, str]:
+    """Turn HTML into clean Markdown and the page's title; too deep a nesting leaves its plain text."""
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
+
+    soup = BeautifulSoup(source, "html.parser")
+    named = clean(soup.title.get_text(" ", strip=True)) if soup.title else ""
+    for element in soup(_UNSEEN):
+        element.decompose()
+    try:
+        markdown = MarkdownConverter(**_PLAIN).convert_soup(soup)
+    except RecursionError:
+        markdown = soup.get_text("\n", strip=True)
+    return clean(tidy(markdown)), named
+
+
+def decode_declared(content: bytes) -> str:
+    """Decode markup by its own declaration where that works, else as any text."""
     declared = _CHARSET.search(content[:4096])
     if declared and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         try:

@@ -60,8 +60,8 @@ def _headings(pages: list[PageText], starts: list[int]) -> list[tuple[int, int, 
     sizes: Counter[float] = Counter()
     lines = []
     for page, offset in zip(pages, starts, strict=True):
-        ends = [start for start, _ in page.lines[1:]] + [len(page.text)]
-        for (start, size), end in zip(page.lines, ends, strict=True):
+        ends = [*(start for start, _ in page.lines[1:]), len(page.text)]
+        for (start, size), end in zip(page.lines, ends, strict=False):
             sizes[round(size, 1)] += end - start
             lines.append((offset + start, round(size, 1), page.text[start:end].strip()))
     body = sizes.most_common(1)[0][0]

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rag.loaders import archive
-from rag.loaders.document import LoadedDocument, clean
+from rag.loaders.document import OPEN_XML, LoadedDocument, clean
 from rag.loaders.markdown import headings
 from rag.loaders.text import decode
 
-_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _DELIMITERS = ",;\t|"
 
 
@@ -37,7 +36,7 @@ def read_xlsx(path: Path) -> LoadedDocument:
             if lines:
                 sheets.append("\n".join([f"## {sheet.title}", "", *lines]))
     text = clean("\n\n".join(sheets))
-    return LoadedDocument(text, (), "", _XLSX, headings(text))
+    return LoadedDocument(text, (), "", OPEN_XML + "spreadsheetml.sheet", headings(text))
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:

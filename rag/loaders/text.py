@@ -16,6 +16,13 @@ _COMMON = {
     "gb18030": frozenset("的一是不了在人有我他这中大来上国个到说们为和地出时，。"),
     "big5": frozenset("的一是不了在人有我他這中大來上國個到說們為和地出時，。"),
 }
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
 _MOSTLY = 0.05  # share of the commonest letters that a right decoding reaches
 
 
@@ -35,7 +42,7 @@ def decode(content: bytes) -> str:
 
     Raises DocumentRefused for what is not text.
     """
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+    for mark, encoding in _MARKS:
         if content.startswith(mark):
             return _text(content.decode(encoding, "replace"))
     unmarked = _utf16(content)
