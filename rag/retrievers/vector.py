@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStoreRetriever
 
@@ -26,4 +26,17 @@ class VectorRetriever(VectorStoreRetriever):
             return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
         options = self.search_kwargs | kwargs
         found = self.vectorstore.similarity_search_with_relevance_scores(query, **options)
+        return [scored(document, score) for document, score in found]
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        **kwargs: Any,
+    ) -> list[Document]:
+        if self.search_type == "mmr":
+            return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
+        options = self.search_kwargs | kwargs
+        found = await self.vectorstore.asimilarity_search_with_relevance_scores(query, **options)
         return [scored(document, score) for document, score in found]
