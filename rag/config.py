@@ -108,6 +108,14 @@ def fixed_fields(*, secrets: Path = SECRETS) -> frozenset[str]:
     return frozenset(Settings().model_fields_set | _read_secrets(secrets).keys())
 
 
+def check(settings: Settings, changes: Mapping[str, Any]) -> None:
+    """Raise SettingsError when `settings` could not be read with these changes."""
+    try:
+        Settings(**{**settings.model_dump(), **_editable(changes)})
+    except ValidationError as error:
+        raise SettingsError(_sentence(error)) from error
+
+
 def save(data: Path, changes: Mapping[str, Any]) -> None:
     """Keep what was set on the page in the data directory, readable by its owner only."""
     path = data / SAVED

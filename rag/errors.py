@@ -17,7 +17,7 @@ FootnoteError
 └── Cancelled                     the user stopped it
 """
 
-from storage.errors import FootnoteError
+from storage.errors import FootnoteError as FootnoteError
 
 
 class SettingsError(FootnoteError):

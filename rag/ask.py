@@ -1,0 +1,87 @@
+"""A question and its history in, events out: condense, retrieve, answer.
+
+The stream of events is all that the page, the store, the command line and the tests look at:
+`Condensed`, `Sources`, `Token` ..., `Done`, and then `Answered` with how long each step took.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.retrievers import BaseRetriever
+
+from rag.answer import Condensed, Done, Event, Token, answer
+from rag.condense import condense
+from rag.errors import Cancelled, QuestionRefused
+from rag.jobs import Cancel
+from rag.llm import LLM
+from rag.passages import Passage
+
+MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
+
+
+@dataclass(frozen=True)
+class Timings:
+    """The last event: milliseconds since the start at which each step had ended."""
+
+    ms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none."""
+
+    retriever: BaseRetriever
+    llm: LLM | None = None
+    embedder: Embeddings | None = None
+    rarity: Callable[[str], float] | None = None
+
+    def ask(
+        self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel
+    ) -> Iterator[Event | Timings]:
+        """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError."""
+        watch = Stopwatch()
+        standalone = condense(question, history, llm=self.llm, rarity=self.rarity, cancelled=cancelled)
+        watch.lap("condense")
+        yield Condensed(standalone)
+        if cancelled():
+            raise Cancelled("The answer was stopped.")
+        passages = [Passage.from_document(found) for found in self.retriever.invoke(standalone)]
+        watch.lap("retrieve")
+        for event in answer(standalone, passages, llm=self.llm, embedder=self.embedder, cancelled=cancelled):
+            if isinstance(event, Token):
+                watch.lap("first_token")
+            if isinstance(event, Done):
+                watch.lap("total")
+            yield event
+        yield Timings(watch.laps)
+
+
+class Stopwatch:
+    """Milliseconds since it was made, noted once under each name."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """Note the time under `name`, unless it is noted already."""
+        self.laps.setdefault(name, round((time.perf_counter() - self._started) * 1000, 1))
+
+
+def checked(question: str) -> str:
+    """Return the question trimmed and fit to store; raises QuestionRefused with the reason.
+
+    >>> checked("  What is due?  ")
+    'What is due?'
+    """
+    text = "".join(c for c in question if c == "\n" or c.isprintable()).strip()
+    if not text:
+        raise QuestionRefused("The question is empty. Type what you want to know.")
+    if len(text) > MAX_QUESTION:
+        raise QuestionRefused(
+            f"The question has {len(text):,} characters; {MAX_QUESTION:,} is the limit. "
+            "Shorten it, or add the long text as a document."
+        )
+    return text

@@ -1,0 +1,75 @@
+"""The parts put together from settings, for the server and for the command line alike."""
+
+from collections.abc import Callable
+
+from rag.ask import Asker
+from rag.config import RetrieverName, Settings
+from rag.embeddings import Embedder, open_embedder
+from rag.errors import EmbeddingError
+from rag.library import Library
+from rag.llm import LLM, LLMSettings
+from storage.database import Database
+
+LOCAL_OWNER = "local"  # the one user of an installation without sign-in
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """Open the embedding model that the settings name; raises ModelUnavailable."""
+    return open_embedder(
+        settings.embedding_model,
+        cache=settings.model_cache,
+        base_url=settings.embedding_base_url,
+        api_key=settings.embedding_api_key.get_secret_value(),
+    )
+
+
+def make_library(settings: Settings, database: Database, owner: str) -> Library:
+    """Return an owner's library; nothing heavy is opened before it is needed."""
+    return Library(database, owner, lambda: make_embedder(settings))
+
+
+def make_llm(settings: Settings) -> LLM | None:
+    """Return the language model that the settings name, or None where none is connected."""
+    if not settings.connected:
+        return None
+    return LLM(
+        LLMSettings(
+            base_url=settings.llm_base_url,
+            api_key=settings.llm_api_key.get_secret_value(),
+            model=settings.llm_model,
+            timeout=settings.llm_timeout,
+            idle_timeout=settings.llm_idle_timeout,
+            context_tokens=settings.llm_context_tokens,
+        )
+    )
+
+
+def make_asker(
+    settings: Settings,
+    library: Library,
+    llm: LLM | None,
+    *,
+    retriever: RetrieverName | None = None,
+    k: int | None = None,
+    on_failure: Callable[[str, Exception], None] | None = None,
+) -> Asker:
+    """Return what answers questions over a library; `retriever` and `k` override the settings."""
+    return Asker(
+        retriever=library.retriever(retriever or settings.retriever, k or settings.k, on_failure=on_failure),
+        llm=llm,
+        embedder=_embedder_if_there(library, on_failure),
+        rarity=library.rarity,
+    )
+
+
+def _embedder_if_there(
+    library: Library, on_failure: Callable[[str, Exception], None] | None
+) -> Embedder | None:
+    """Return the embedding model; without one, answers rest on words alone and it is said."""
+    try:
+        return library.embedder
+    except EmbeddingError as error:
+        if on_failure is None:
+            raise
+        on_failure("embedding model", error)
+        return None

@@ -1,0 +1,35 @@
+"""A stored chunk in the forms that the indexes and the retrievers take."""
+
+from pathlib import PurePath
+
+from langchain_core.documents import Document
+
+from rag.stores.lexical import Entry
+from storage.records import ChunkRecord
+
+
+def index_text(chunk: ChunkRecord) -> str:
+    """Return what is indexed for a chunk: its document's name and heading path, then its text."""
+    return "\n".join(part for part in (PurePath(chunk.document).stem, chunk.heading, chunk.text) if part)
+
+
+def to_entry(chunk: ChunkRecord) -> Entry:
+    """Return the chunk as the word index takes it."""
+    return Entry(id=chunk.id, document_id=chunk.document_id, text=index_text(chunk))
+
+
+def to_document(chunk: ChunkRecord) -> Document:
+    """Return the chunk as retrievers pass it on; see rag/passages.py."""
+    return Document(
+        id=chunk.id,
+        page_content=chunk.text,
+        metadata={
+            "document_id": chunk.document_id,
+            "document": chunk.document,
+            "sha256": chunk.sha256,
+            "page": chunk.page,
+            "heading": chunk.heading,
+            "start": chunk.start,
+            "end": chunk.end,
+        },
+    )

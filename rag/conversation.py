@@ -1,0 +1,148 @@
+"""A conversation: a question is stored before it is answered, the answer while it is made.
+
+The answer belongs to the server, not to the page: `begin` commits the question, `run` is the one
+generator that condenses, retrieves, answers and persists.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+from rag.answer import Condensed, Done, Event, Sources, Token
+from rag.ask import Asker, Timings, checked
+from rag.citations import Citation
+from rag.errors import Cancelled, FootnoteError
+from rag.jobs import Cancel
+from rag.passages import Passage
+from storage.conversations import Conversations
+from storage.errors import NotFound
+from storage.records import AnswerState, CitationRecord, PassageRecord, Turn
+
+CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
+HISTORY_MESSAGES = 20
+TITLE_LENGTH = 60
+UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The answer ended early; `message` is fit to show a user."""
+
+    message: str
+
+
+class Conversation:
+    """Asks questions in the conversations of one owner."""
+
+    def __init__(self, conversations: Conversations, make_asker: Callable[[], Asker]):
+        """`make_asker` is called for each turn, so that a missing model ends a turn, not the server."""
+        self._conversations = conversations
+        self._make_asker = make_asker
+
+    def begin(self, conversation_id: str, question: str) -> Turn:
+        """Commit the question and an empty answer together; the first question names the conversation."""
+        question = checked(question)
+        turn = self._conversations.begin_turn(conversation_id, question)
+        if not self._conversations.open(conversation_id).title:
+            self._conversations.rename(conversation_id, title_of(question))
+        return turn
+
+    def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | Timings | Failed]:
+        """Answer a begun turn and store it as events pass: complete, stopped or failed."""
+        draft = _Draft(self._conversations, turn)
+        question, history = self._context(turn)
+        try:
+            for event in self._make_asker().ask(question, history, cancelled):
+                draft.take(event)
+                yield event
+            draft.finish("complete")
+        except Cancelled:
+            draft.finish("stopped")
+        except NotFound:
+            return  # the conversation was deleted while it was being answered
+        except FootnoteError as error:
+            draft.finish("failed", str(error))
+            yield Failed(str(error))
+        except Exception:
+            draft.finish("failed", UNEXPECTED)
+            yield Failed(UNEXPECTED)
+            raise
+        finally:
+            draft.finish("stopped")
+
+    def _context(self, turn: Turn) -> tuple[str, list[tuple[str, str]]]:
+        """Return the turn's question and the complete turns before it, oldest first."""
+        question = self._conversations.message(turn.question_id)
+        before = self._conversations.messages(
+            turn.conversation_id, before=turn.question_id, limit=HISTORY_MESSAGES
+        )
+        return question.content, [(m.role, m.content) for m in before if m.content]
+
+
+@dataclass
+class _Draft:
+    """What of an answer has passed so far, written down every CHECKPOINT_SECONDS."""
+
+    conversations: Conversations
+    turn: Turn
+    text: str = ""
+    citations: Sequence[Citation] = ()
+    model: str | None = None
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    finished: bool = False
+    saved_at: float = 0.0
+
+    def take(self, event: object) -> None:
+        match event:
+            case Condensed(question):
+                self.conversations.checkpoint(self.turn.answer_id, "", standalone_question=question)
+            case Sources(passages):
+                self.conversations.checkpoint(self.turn.answer_id, "", passages=to_records(passages))
+            case Token(text):
+                self.text += text
+                self._checkpoint()
+            case Done():
+                self.text, self.citations, self.model = event.text, event.citations, event.model
+            case Timings(ms):
+                self.timings_ms = ms
+
+    def finish(self, state: AnswerState, error: str | None = None) -> None:
+        if self.finished:
+            return
+        self.finished = True
+        self.conversations.finish(
+            self.turn.answer_id,
+            state,
+            self.text,
+            citations=[CitationRecord(**asdict(citation)) for citation in self.citations],
+            model=self.model,
+            error=error,
+            timings_ms=self.timings_ms,
+        )
+
+    def _checkpoint(self) -> None:
+        if time.monotonic() - self.saved_at >= CHECKPOINT_SECONDS:
+            self.conversations.checkpoint(self.turn.answer_id, self.text)
+            self.saved_at = time.monotonic()
+
+
+def title_of(question: str) -> str:
+    """Return a title for a conversation that starts with `question`.
+
+    >>> title_of("What is due?\\nPlease list all.")
+    'What is due?'
+    """
+    line = question.split("\n", 1)[0]
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def to_records(passages: Sequence[Passage]) -> list[PassageRecord]:
+    """Return passages as they are frozen with an answer, numbered as its markers are."""
+    return [
+        PassageRecord(
+            number=number,
+            chunk_id=passage.id,
+            **{key: value for key, value in asdict(passage).items() if key != "id"},
+        )
+        for number, passage in enumerate(passages, start=1)
+    ]

@@ -1,0 +1,63 @@
+"""The queue of documents being read and embedded, in the server's threads.
+
+Two lanes: a document is read, and searchable by words, without waiting for the embedding of
+those before it.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+from rag.jobs import Cancel, Jobs
+from rag.library import Library, Progress
+
+READ, EMBED = "read", "embed"
+LANES = {READ: 1, EMBED: 1}
+
+
+class Ingest:
+    """Runs the ingests of one owner's library."""
+
+    def __init__(self, library: Library, jobs: Jobs):
+        self._library = library
+        self._jobs = jobs
+
+    def start(self, document_id: str) -> None:
+        """Queue a document where it left off; one that is queued already stays as it is."""
+        state = self._library.documents.get(document_id).state
+        if state in ("queued", "reading"):
+            self._start(READ, document_id, partial(self._read, document_id))
+        elif state in ("searchable_by_words", "searchable_by_meaning"):
+            self._start(EMBED, document_id, partial(self._library.embed, document_id))
+
+    def progress(self, document_id: str) -> Progress | None:
+        """Return how far a document is; None when nothing runs for it or it waits for its turn."""
+        for lane in (EMBED, READ):
+            job = self._jobs.get(self._library.owner, f"{lane}:{document_id}")
+            if job is not None and isinstance(job.latest, Progress):
+                return job.latest
+        return None
+
+    def running(self, document_id: str) -> bool:
+        """Whether a document is being read or embedded, or waits for it."""
+        return any(self._jobs.get(self._library.owner, f"{lane}:{document_id}") for lane in LANES)
+
+    def remove(self, document_id: str) -> None:
+        """Stop a document's ingest and delete the document."""
+        for lane in LANES:
+            job = self._jobs.get(self._library.owner, f"{lane}:{document_id}")
+            if job is not None:
+                job.cancel()
+        self._library.remove(document_id)
+
+    def recover(self) -> None:
+        """Bring the library in step and go on with every unfinished document."""
+        for document_id in self._library.recover():
+            self.start(document_id)
+
+    def _read(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
+        yield from self._library.read(document_id, cancelled)
+        if not cancelled():
+            self.start(document_id)
+
+    def _start(self, lane: str, document_id: str, work: partial[Iterator[Progress]]) -> None:
+        self._jobs.start(self._library.owner, f"{lane}:{document_id}", work, lane=lane)

@@ -1,0 +1,79 @@
+import time
+
+import pytest
+
+from rag.embeddings import Embedder
+from rag.ingest import LANES, Ingest
+from rag.jobs import Jobs
+from rag.library import Library
+from storage.database import Database
+
+TEXT = "# Castle\n\nThe castle of Aldenburg was built in 1432.\n"
+
+
+@pytest.fixture
+def library(database: Database, embedder: Embedder) -> Library:
+    return Library(database, "ann", lambda: embedder)
+
+
+@pytest.fixture
+def ingest(library: Library):
+    jobs = Jobs(LANES)
+    yield Ingest(library, jobs)
+    jobs.close()
+
+
+def wait_until(condition, seconds: float = 30.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def states(library: Library) -> set[str]:
+    return {record.state for record in library.documents.list()}
+
+
+def test_two_hundred_files_at_once_each_end_with_their_own_result(library, ingest):
+    for number in range(200):
+        text = f"{TEXT}\nNumber {number}." if number % 10 else " " * (number + 1)
+        record, _ = library.add(f"{number}.md", text.encode())
+        ingest.start(record.id)
+    assert wait_until(lambda: states(library) == {"ready", "refused"}, 100)
+    by_name = {record.name: record.state for record in library.documents.list()}
+    assert all(by_name[f"{n}.md"] == ("ready" if n % 10 else "refused") for n in range(200))
+
+
+def test_a_long_embedding_does_not_hold_up_the_words_of_the_next_file(library, ingest):
+    long, _ = library.add("long.md", (TEXT * 400).encode())
+    ingest.start(long.id)
+    assert wait_until(lambda: library.documents.get(long.id).state == "searchable_by_words")
+    short, _ = library.add("short.md", TEXT.encode())
+    ingest.start(short.id)
+    assert wait_until(lambda: library.documents.get(short.id).state != "queued")
+    assert wait_until(lambda: library.documents.get(short.id).state == "searchable_by_words")
+    assert library.documents.get(long.id).state == "searchable_by_words"
+
+
+def test_a_removed_document_stops_being_embedded(library, ingest):
+    record, _ = library.add("long.md", (TEXT * 400).encode())
+    ingest.start(record.id)
+    assert wait_until(
+        lambda: ingest.progress(record.id) is not None and ingest.progress(record.id).stage == "meaning"
+    )
+    ingest.remove(record.id)
+    assert wait_until(lambda: not ingest.running(record.id), 5)
+    assert library.documents.list() == []
+    assert library.words.ids() == set()
+    library.recover()
+    assert library.vectors.ids() == set()
+
+
+def test_recover_goes_on_with_what_was_unfinished(library, ingest):
+    library.add("queued.md", TEXT.encode())
+    read, _ = library.add("read.md", (TEXT + "More.").encode())
+    list(library.read(read.id))
+    ingest.recover()
+    assert wait_until(lambda: states(library) == {"ready"})
