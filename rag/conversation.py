@@ -127,9 +127,9 @@ class _Draft:
 
 
 def title_of(question: str) -> str:
-    """Return a title for a conversation that starts with `question`.
+    r"""Return a title for a conversation that starts with `question`.
 
-    >>> title_of("What is due?\\nPlease list all.")
+    >>> title_of("What is due?\nPlease list all.")
     'What is due?'
     """
     line = question.split("\n", 1)[0]

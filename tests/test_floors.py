@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SOURCES = sorted(
-    path.relative_to(ROOT)
-    for folder in ("rag", "storage", "ui")
-    for path in (ROOT / folder).rglob("*.py")
-    if "versions" not in path.parts
-) + [Path("app.py")]
+ROOMS = (path for folder in ("rag", "storage", "ui") for path in (ROOT / folder).rglob("*.py"))
+SOURCES = [
+    *sorted(path.relative_to(ROOT) for path in ROOMS if "versions" not in path.parts),
+    Path("app.py"),
+]
 BELOW = {
     "storage": {"storage"},
     "rag": {"rag", "storage"},

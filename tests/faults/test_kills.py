@@ -1,0 +1,132 @@
+"""SIGKILL in the middle of an ingest or an answer, then a restart and an audit."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rag.ask import Asker
+from rag.conversation import Conversation
+from rag.embeddings import Embedder
+from rag.library import Library, never
+from storage.conversations import Conversations, interrupt_pending
+from storage.database import Database
+from tests.rag.fake_llm import FakeLLM, Reply
+
+WORKER = Path(__file__).with_name("worker.py")
+ROOT = WORKER.parent.parent.parent
+TEXT = "# Castle\n\n" + "\n\n".join(
+    f"The castle number {n} of Aldenburg was built in {1400 + n}. Its moat is {n} metres deep." * 8
+    for n in range(30)
+)
+
+
+def start(*arguments: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", f"import runpy; runpy.run_path({str(WORKER)!r}, run_name='__main__')"]
+    return subprocess.Popen([*command, *map(str, arguments)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def kill_after(process: "subprocess.Popen[str]", line: str, seconds: float = 0.0) -> list[str]:
+    """Read the worker's lines until one starts with `line`, wait, and kill it."""
+    assert process.stdout is not None
+    said = []
+    for said_line in process.stdout:
+        said.append(said_line.strip())
+        if said_line.startswith(line):
+            break
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    return said
+
+
+def audit(library: Library, database: Database) -> None:
+    """Ledger, word index and vector index agree, and each chunk finds itself."""
+    database.check()
+    expected = library.documents.chunk_ids()
+    assert library.words.ids() == expected == library.vectors.ids()
+    assert not [path for path in database.directory.rglob("*.part")]
+    for record in library.documents.list():
+        assert library.files.path(record.sha256).is_file()
+        sample = library.documents.chunks(record.id)[:: max(1, record.chunks // 5)]
+        for chunk in sample:
+            found = library.retriever("ensemble-cc", 3).invoke(chunk.text)
+            assert chunk.id in [passage.id for passage in found]
+
+
+def finish_and_audit(data: Path, embedder: Embedder) -> None:
+    database = Database.open(data)
+    library = Library(database, "ann", lambda: embedder)
+    for document_id in library.recover():
+        list(library.index(document_id))
+    (record,) = library.documents.list()
+    assert record.state == "ready"
+    audit(library, database)
+    database.close()
+
+
+STEPS = ["added", "reading", "words 0", "words 3", "meaning 0", "meaning 8", "meaning 24"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_ingest_killed_at_a_step_is_finished_after_restart(tmp_path: Path, embedder: Embedder, step: str):
+    file = tmp_path / "castle.md"
+    file.write_text(TEXT)
+    said = kill_after(start("ingest", tmp_path / "data", file), step)
+    assert "ready" not in said
+    finish_and_audit(tmp_path / "data", embedder)
+
+
+def test_an_ingest_killed_again_and_again_at_random_is_finished_in_the_end(
+    tmp_path: Path, embedder: Embedder
+):
+    file = tmp_path / "castle.md"
+    file.write_text(TEXT)
+    chance = random.Random(7)
+    kill_after(start("ingest", tmp_path / "data", file), "added", chance.random() * 0.3)
+    for _ in range(4):
+        kill_after(start("ingest", tmp_path / "data", file), "added", chance.random())
+    finish_and_audit(tmp_path / "data", embedder)
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 12])
+def test_a_killed_answer_keeps_its_question_and_prefix_and_can_be_asked_again(
+    tmp_path: Path, embedder: Embedder, tokens: int
+):
+    data = tmp_path / "data"
+    file = tmp_path / "castle.md"
+    file.write_text(TEXT)
+    assert start("ingest", data, file).wait() == 0
+    words = tuple(f"word{n} " for n in range(40))
+    with FakeLLM() as fake:
+        fake.reply(Reply(pieces=words, pause=0.1))
+        process = start("answer", data, fake.url, "How deep is the moat of castle 7?")
+        assert process.stdout is not None
+        seen = 0
+        for line in process.stdout:
+            seen += line.strip() == "Token"
+            if (tokens == 0 and line.strip() == "begun") or (tokens and seen == tokens):
+                break
+        kill_after(process, "", 0.0)
+    database = Database.open(data)
+    assert interrupt_pending(database) == 1
+    conversations = Conversations(database, "ann")
+    (chat,) = conversations.list()
+    question, answer = conversations.messages(chat.id)
+    assert question.content == "How deep is the moat of castle 7?"
+    assert answer.state == "interrupted"
+    whole = "".join(words)
+    assert whole.startswith(answer.content)
+    kept = len(answer.content.split())
+    assert kept >= tokens - 5  # half a second of tokens at ten a second
+    library = Library(database, "ann", lambda: embedder)
+    again = Conversation(conversations, lambda: Asker(library.retriever("bm25", 3)))
+    list(again.run(conversations.begin_retry(answer.id), never))
+    _, answer = conversations.messages(chat.id)
+    assert answer.state == "complete" and "7 metres" in answer.content
+    database.close()
