@@ -137,9 +137,15 @@ class TantivyIndex:
             return self._create()
         try:
             marker = json.loads((self._directory / _MARKER).read_text(encoding="utf-8"))
-            return tantivy.Index.open(str(self._directory)) if marker == self._marker else None
+            if marker != self._marker:
+                return None
+            index = tantivy.Index.open(str(self._directory))
+            index.searcher().doc_freq(
+                "text", "probe"
+            )  # opens every segment's files, so that damage shows now
         except (OSError, ValueError):
             return None
+        return index
 
     def _create(self) -> Any:
         if self._directory is None:

@@ -174,6 +174,25 @@ def test_damaged_files_make_the_index_stale(tmp_path: Path, name: str, content: 
     assert found(index, "cat") == []
 
 
+@pytest.mark.parametrize("suffix", [".store", ".term", ".idx", ".pos", ".fieldnorm", ".del"])
+@pytest.mark.parametrize("damage", ["emptied", "cut", "gone"])
+def test_damaged_segments_are_noticed_at_the_start(tmp_path: Path, suffix: str, damage: str):
+    first = TantivyIndex(tmp_path / "words")
+    first.add(entries("cat", "dog", "cat and dog"))
+    first.delete(["d-1"])
+    first.close()
+    [file] = (tmp_path / "words").glob(f"*{suffix}")
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(b"" if damage == "emptied" else file.read_bytes()[: file.stat().st_size // 2])
+    index = TantivyIndex(tmp_path / "words")
+    assert index.stale
+    index.clear()
+    index.add(entries("cat"))
+    assert found(index, "cat") == ["d-0"]
+
+
 def test_a_closed_index_says_so(index: TantivyIndex):
     index.close()
     index.close()
