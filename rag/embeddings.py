@@ -104,7 +104,7 @@ def open_embedder(
 
         return SentenceTransformersEmbedder(spec)
     model = models.fetch(spec, cache)
-    if known.kind == "use":
+    if known is models.USE:
         from rag.embeddings_use import UseEmbedder
 
         return UseEmbedder(model)

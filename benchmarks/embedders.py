@@ -1,0 +1,153 @@
+"""Embedding models side by side: speed, load time, memory, and dense nDCG@10 on folders of questions.
+
+    python -m benchmarks.embedders [DATASET_DIR ...] [--model NAME ...] [--json]
+
+A dataset folder holds corpus.jsonl and queries.jsonl ({"_id", "text"} a line) and qrels.tsv (query,
+document, score), as BEIR lays them out. Each model runs in a process of its own.
+"""
+
+import argparse
+import csv
+import json
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rag.config import default_model_cache
+from rag.embeddings import Embedder, open_embedder
+from rag.models import PACKAGED
+
+QUESTIONS = 400
+CHUNKS = 96
+PARAGRAPH = (
+    "The library keeps every document as it was given, and beside it the text that was read from it, "
+    "page by page, so that a statement in an answer can be followed back to the words it rests on. A "
+    "chunk is a span of that text, about as long as this paragraph; it carries its page, its heading "
+    "path and its offsets, and it is embedded once, when the document is added. Questions are embedded "
+    "when they are asked, and compared with all chunks at once. What makes a model good for this is "
+    "that a question and its answer lie near each other even where they share no word, in whatever "
+    "language either was written; what makes it usable is that it answers in milliseconds on the "
+    "processor that is there. The figures below say how far each model is from that, measured on the "
+    "same machine, with the same texts, one model after another, and nothing else running beside it. "
+    "They should be read together."
+)
+"""Two hundred tokens of multilingual-e5-small."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One model's row; speeds are the best of three, which other work on the machine disturbs least."""
+
+    model: str
+    dimension: int
+    load_s: float
+    chunks_per_s: float
+    query_ms: float
+    memory_mb: int
+    ndcg: dict[str, float] = field(default_factory=dict)
+
+
+def ndcg(ranking: Sequence[str], relevant: Mapping[str, int], k: int = 10) -> float:
+    """Return nDCG@k with gain 2^relevance - 1: ["b", "a"] with {"a": 1} -> 1 / log2(3) = 0.63."""
+    discounts = 1 / np.log2(np.arange(2, k + 2))
+    gains = np.array([2.0 ** relevant.get(document, 0) - 1 for document in ranking[:k]])
+    ideal = np.sort([2.0**grade - 1 for grade in relevant.values()])[::-1][:k]
+    return float(gains @ discounts[: len(gains)] / (ideal @ discounts[: len(ideal)]))
+
+
+def measure(spec: str, cache: Path, datasets: Sequence[Path]) -> Result:
+    """Open the model and measure it; call it in a fresh process, whose memory is then the model's."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    embedder = open_embedder(spec, cache=cache)
+    load = time.perf_counter() - start
+    chunks = [f"{number}. {PARAGRAPH}" for number in range(CHUNKS)]
+    seconds = min(_seconds(lambda: embedder.embed_documents(chunks)) for _ in range(3))
+    asked = [f"Which page says that the {number}th model answers in milliseconds?" for number in range(30)]
+    query = min(_seconds(lambda text=text: embedder.embed_query(text)) for text in asked)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    scores = {folder.name: round(quality(embedder, folder), 4) for folder in datasets}
+    return Result(
+        model=spec,
+        dimension=embedder.dimension,
+        load_s=round(load, 2),
+        chunks_per_s=round(CHUNKS / seconds, 1),
+        query_ms=round(query * 1000, 1),
+        memory_mb=memory // 1024,
+        ndcg=scores,
+    )
+
+
+def quality(embedder: Embedder, folder: Path) -> float:
+    """Return mean nDCG@10 of the first questions that have a relevant document."""
+    corpus = dict(_texts(folder / "corpus.jsonl"))
+    relevant = _relevant(folder / "qrels.tsv")
+    asked = [(key, text) for key, text in _texts(folder / "queries.jsonl") if key in relevant][:QUESTIONS]
+    ids = list(corpus)
+    documents = np.array(embedder.embed_documents(list(corpus.values())), np.float32)
+    scores = []
+    for key, text in asked:
+        nearness = documents @ np.array(embedder.embed_query(text), np.float32)
+        ranking = [ids[i] for i in np.argsort(-nearness, kind="stable")[:10]]
+        scores.append(ndcg(ranking, relevant[key]))
+    return float(np.mean(scores))
+
+
+def table(results: Sequence[Result]) -> str:
+    """Return the results as a Markdown table."""
+    sets = list(results[0].ndcg)
+    heads = ["model", "dimension", "load s", "chunks/s", "query ms", "memory MB", *sets]
+    rows = [[*list(asdict(result).values())[:-1], *result.ndcg.values()] for result in results]
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def main() -> None:
+    """Measure one model after another and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("datasets", nargs="*", type=Path, metavar="DATASET_DIR")
+    parser.add_argument("--model", action="append", help="default: every packaged model")
+    parser.add_argument("--cache", type=Path, default=default_model_cache())
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    context = multiprocessing.get_context("spawn")
+    results = []
+    for spec in options.model or PACKAGED:
+        with ProcessPoolExecutor(1, mp_context=context) as fresh:
+            results.append(fresh.submit(measure, spec, options.cache, options.datasets).result())
+        print(results[-1], file=sys.stderr)
+    print(json.dumps([asdict(result) for result in results]) if options.json else table(results))
+
+
+def _seconds(work: Any) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            row = json.loads(line)
+            yield row["_id"], f"{row.get('title', '')} {row['text']}".strip()
+
+
+def _relevant(path: Path) -> dict[str, dict[str, int]]:
+    relevant: dict[str, dict[str, int]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if int(row["score"]) > 0:
+                relevant.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
+    return relevant
+
+
+if __name__ == "__main__":
+    main()
