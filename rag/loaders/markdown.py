@@ -65,5 +65,13 @@ def tidy(text: str) -> str:
 def _kept(noise: re.Match[str]) -> str:
     if noise["code"]:
         return noise["code"]
-    words = noise["words"] or ""
-    return "" if _NO_ALT.fullmatch(words) else words
+    return description(noise["words"] or "")
+
+
+def description(alternative: str) -> str:
+    """Return a picture's alternative text, or nothing where it is only a placeholder's name.
+
+    >>> description("Picture 3"), description("The harbour")
+    ('', 'The harbour')
+    """
+    return "" if _NO_ALT.fullmatch(alternative) else " ".join(alternative.split())

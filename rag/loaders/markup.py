@@ -2,27 +2,17 @@
 
 import html
 import re
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 from rag.loaders.document import LoadedDocument, clean
-from rag.loaders.markdown import headings, tidy, title
+from rag.loaders.markdown import description, headings, tidy, title
 from rag.loaders.text import decode
 
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
-_UNSEEN = (
-    "script",
-    "style",
-    "noscript",
-    "template",
-    "svg",
-    "iframe",
-    "object",
-    "head",
-    "nav",
-    "select",
-    "button",
-)
+_UNSEEN = ("title", "script", "style", "noscript", "template", "svg", "iframe", "nav", "select", "button")
+_MAX_SPAN = 1000  # as browsers do
 _DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.I | re.S)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
 _INLINE = re.compile(
@@ -69,11 +59,43 @@ def to_markdown(source: str) -> tuple[str, str]:
     named = clean(soup.title.get_text(" ", strip=True)) if soup.title else ""
     for element in soup(_UNSEEN):
         element.decompose()
+    for picture in soup("img"):
+        picture.replace_with(description(str(picture.get("alt", ""))))
+    for table in soup("table"):
+        _fill_spans(table)
     try:
         markdown = MarkdownConverter(**_PLAIN).convert_soup(soup)
     except RecursionError:
         markdown = soup.get_text("\n", strip=True)
     return clean(tidy(markdown)), named
+
+
+def _fill_spans(table: Any) -> None:
+    """Repeat a cell that spans rows in each of them, so that every row says all of itself."""
+    reaching: dict[int, tuple[int, Any]] = {}  # column -> rows still to fill, cell
+    for row in table("tr"):
+        if row.find_parent("table") is not table:
+            continue
+        cells = row.find_all(["td", "th"], recursive=False)
+        column, following = 0, {}
+        while cells or column in reaching:
+            left, cell = reaching.pop(column, (0, None))
+            if cell is not None:
+                repeated = copy(cell)
+                cells[0].insert_before(repeated) if cells else row.append(repeated)
+            else:
+                cell = cells.pop(0)
+                left = _span(cell, "rowspan")
+                del cell["rowspan"]
+            if left > 1:
+                following[column] = (left - 1, cell)
+            column += _span(cell, "colspan")
+        reaching = {**reaching, **following}
+
+
+def _span(cell: Any, name: str) -> int:
+    value = str(cell.get(name, "1"))
+    return min(int(value), _MAX_SPAN) if value.isdecimal() and value != "0" else 1
 
 
 def decode_declared(content: bytes) -> str:

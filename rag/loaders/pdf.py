@@ -7,7 +7,7 @@ import pypdfium2
 
 from rag.errors import DocumentRefused
 from rag.loaders.document import BETWEEN_PAGES, LoadedDocument, page_spans
-from rag.loaders.pdf_text import PageText, page_text
+from rag.loaders.pdf_text import PageText, characters_of, page_text
 
 _MAX_HEADING = 120
 _LARGER = 1.15  # a heading's font size over the body's
@@ -47,7 +47,7 @@ def _page(pdf: pypdfium2.PdfDocument, number: int) -> PageText:
         page = pdf[number]
     except pypdfium2.PdfiumError:  # a broken page among others: the rest is still worth reading
         return PageText("", [], [])
-    text = page.get_textpage()
+    text = characters_of(page)
     try:
         return page_text(text)
     finally:

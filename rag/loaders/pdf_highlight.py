@@ -17,7 +17,7 @@ from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
 from rag.loaders.pdf import open_pdf
-from rag.loaders.pdf_text import INSERTED, PageText, page_text
+from rag.loaders.pdf_text import INSERTED, PageText, characters_of, page_text
 
 Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -38,7 +38,7 @@ def page(
             raise DocumentRefused(f"has no page {number}.")
         sheet = pdf[number - 1]
         scale = min(scale, _MAX_SIDE / max(sheet.get_size()))
-        characters = sheet.get_textpage()
+        characters = characters_of(sheet)
         read = page_text(characters)
         certain = read.text == text
         found = [_boxes(sheet, characters, read, *span, scale) for span in spans] if certain else []

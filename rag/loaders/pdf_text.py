@@ -7,6 +7,7 @@ Order is the page's own order of content; lines are joined where a word runs ove
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_double
 from dataclasses import dataclass
@@ -14,13 +15,15 @@ from itertools import pairwise
 from statistics import median
 
 import pypdfium2.raw as pdfium
-from pypdfium2 import PdfTextPage
+from pypdfium2 import PdfPage, PdfTextPage
 
 INSERTED = -1  # the character index of a line break that we wrote
+_SAMPLE = 50  # characters that tell which way a page is written
+_AROUND = 4  # lines before and after one that tell how wide its column is
 _HYPHEN = "\x02"  # how pdfium reports a hyphen that splits a word over two lines
 _LINE_END = re.compile("\r?\n|\x02")
 _SPECIAL = re.compile(
-    "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufeff\ufffe\uffff]"
+    "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufeff\ufffe\uffff]"
 )
 _DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\ufeff\ufffe\uffff]")
 _BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
@@ -52,6 +55,35 @@ class PageText:
     text: str
     indices: list[int]
     lines: list[tuple[int, float]]
+
+
+def characters_of(page: PdfPage) -> PdfTextPage:
+    """Return a page's characters in reading order.
+
+    Where text runs down the page as it is shown, pdfium gives its lines in reverse; so the page is
+    turned until its text stands upright, and back.
+    """
+    characters = page.get_textpage()
+    rotation, angle = page.get_rotation(), _main_angle(characters)
+    if (angle - rotation) % 360 != 270:
+        return characters
+    characters.close()
+    page.set_rotation(angle)
+    characters = page.get_textpage()
+    page.set_rotation(rotation)
+    return characters
+
+
+def _main_angle(characters: PdfTextPage) -> int:
+    """Return the direction of most of a page's text, in quarter turns against the clock."""
+    count = characters.count_chars()
+    angles: Counter[int] = Counter()
+    matrix = pdfium.FS_MATRIX()
+    for index in range(0, count, max(count // _SAMPLE, 1)):
+        if not pdfium.FPDFText_IsGenerated(characters, index):
+            pdfium.FPDFText_GetMatrix(characters, index, matrix)
+            angles[round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) % 4 * 90] += 1
+    return angles.most_common(1)[0][0] if angles else 0
 
 
 def page_text(page: PdfTextPage) -> PageText:
@@ -117,6 +149,8 @@ def _cleaned(cluster: str) -> str:
         return "•"
     if cluster in ("\xa0", "\t", "\u2028"):
         return " "
+    if "\ufb00" <= cluster <= "\ufb06":  # ligatures
+        return unicodedata.normalize("NFKC", cluster)
     cluster = unicodedata.normalize("NFC", cluster)
     return _DROPPED.sub("", cluster) if not "\ud800" <= cluster[0] <= "\udfff" else ""
 
@@ -145,10 +179,13 @@ def _breaks(lines: list[Line]) -> list[str]:
     gaps = [gap for before, line in pairs if 0 < (gap := before.baseline - line.baseline) < 4 * line.size]
     leading = median(gaps) if gaps else 0.0
     spaced = any(_HANGUL.match(a.text.rstrip()[-1]) and a.text[-1].isspace() for a, _ in pairs)
-    return [""][: len(lines)] + [_break(lines, before, line, leading, spaced) for before, line in pairs]
+    return [""][: len(lines)] + [
+        _break(before, line, leading, spaced, lines[max(place - _AROUND, 0) : place + _AROUND + 1])
+        for place, (before, line) in enumerate(pairs)
+    ]
 
 
-def _break(lines: list[Line], before: Line, line: Line, leading: float, spaced: bool) -> str:
+def _break(before: Line, line: Line, leading: float, spaced: bool, around: list[Line]) -> str:
     if before.hyphenated:
         if line.text[:1].islower():
             before.text, before.indices = before.text[:-1], before.indices[:-1]
@@ -160,7 +197,7 @@ def _break(lines: list[Line], before: Line, line: Line, leading: float, spaced: 
         return "\n\n"
     if gap > max(1.25 * leading, 1.3 * line.size):
         return "\n\n"
-    if gap > 0 and _runs_on(before.text, line.text, spaced) and _full(lines, before):
+    if gap > 0 and _runs_on(before.text, line.text, spaced) and _full(before, around):
         return ""
     return "\n"
 
@@ -173,10 +210,11 @@ def _runs_on(before: str, after: str, spaced: bool) -> bool:
     return bool(_JOINING.match(last) and _JOINING.match(first)) and last not in "。！？"
 
 
-def _full(lines: list[Line], line: Line) -> bool:
-    """Whether a line reaches the right edge of the lines that begin where it begins."""
-    em = 2 * line.size
+def _full(line: Line, around: list[Line]) -> bool:
+    """Whether a line reaches the right edge of the lines of its column around it."""
     edge = max(
-        other.right for other in lines if abs(other.left - line.left) <= em and other.angle == line.angle
+        other.right
+        for other in around
+        if abs(other.left - line.left) <= 2 * line.size and abs(other.size - line.size) <= 0.15 * line.size
     )
     return line.right >= edge - 1.5 * line.size

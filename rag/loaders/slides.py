@@ -1,6 +1,7 @@
 """PPTX: each slide is a page of its title, texts, tables, charts and notes."""
 
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,16 @@ def _chart(chart: Any) -> Iterator[str]:
     """Yield a chart's title and its numbers as a table, a row for each category."""
     if chart.has_title and chart.chart_title.has_text_frame:
         yield f"### {chart.chart_title.text_frame.text}"
-    for plot in chart.plots:
-        rows = [[str(category) for category in plot.categories]]
-        rows += [
-            [f"{value:.15g}" if value is not None else "" for value in series.values]
-            for series in plot.series
-        ]
-        names = ["", *(series.name for series in plot.series)]
-        yield "\n".join(markdown_table([names, *zip(*rows, strict=False)]))
+    columns = [_series(series) for series in chart.element.xpath(".//c:ser")]  # of any type of chart
+    if columns:
+        labels = max((labels for _, labels, _ in columns), key=len)
+        names = ["", *(name for name, _, _ in columns)]
+        rows = zip_longest(labels, *(values for _, _, values in columns), fillvalue="")
+        yield "\n".join(markdown_table([names, *rows]))
+
+
+def _series(series: Any) -> tuple[str, list[str], list[str]]:
+    """Return a series' name, its categories and its values, as the chart keeps them."""
+    name = " ".join(series.xpath("./c:tx//c:v/text()"))
+    labels = series.xpath("(./c:cat | ./c:xVal)//c:pt/c:v/text()")
+    return name, labels, series.xpath("(./c:val | ./c:yVal)//c:pt/c:v/text()")

@@ -40,18 +40,22 @@ def read_xlsx(path: Path) -> LoadedDocument:
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a Markdown table; rows without a value are left out, and columns empty at a row's end.
+    """Yield a Markdown table; empty columns at a row's end are left out, and an empty row ends a table.
 
-    >>> list(markdown_table([["a", "b"], ["", ""], ["1", "x|y"]]))
-    ['| a | b |', '| --- | --- |', '| 1 | x/y |']
+    >>> list(markdown_table([["a", "b"], ["1", "x|y"], ["", ""], ["c", ""]]))
+    ['| a | b |', '| --- | --- |', '| 1 | x/y |', '', '| c |', '| --- |']
     """
-    first = True
+    first, gap = True, False
     for row in rows:
         cells = [" ".join(cell.split()).replace("|", "/") for cell in row]
         while cells and not cells[-1]:
             cells.pop()
         if not cells:
+            gap = not first
             continue
+        if gap:
+            yield ""
+            first, gap = True, False
         yield f"| {' | '.join(cells)} |"
         if first:
             yield f"|{' --- |' * len(cells)}"

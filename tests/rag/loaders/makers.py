@@ -4,8 +4,11 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
+import pypdfium2
+from PIL import ImageOps
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
 FONTS = {"en": "Helvetica", "ko": "HYSMyeongJo-Medium", "ja": "HeiseiMin-W3"}
@@ -14,6 +17,8 @@ SENTENCES = {
     "ko": "벨담 항구는 1887년에 문을 열고 1931년에 닫았다.",
     "ja": "ベルダム港は1887年に開き、1931年に閉じた。",
 }
+WITH_LIGATURES = "Vera"  # comes with reportlab
+pdfmetrics.registerFont(TTFont(WITH_LIGATURES, "Vera.ttf"))
 for font in ("HYSMyeongJo-Medium", "HeiseiMin-W3"):
     pdfmetrics.registerFont(UnicodeCIDFont(font))
 
@@ -28,27 +33,55 @@ class Placed:
     font: str = "Helvetica"
     size: float = 12
 
-    @property
-    def box(self) -> tuple[float, float, float, float]:
-        """Its true place by the font's own metrics: left, bottom, right, top."""
-        ascent, descent = pdfmetrics.getAscentDescent(self.font, self.size)
-        width = pdfmetrics.stringWidth(self.text, self.font, self.size)
-        return self.x, self.y + descent, self.x + width, self.y + ascent
+
+def width(text: str, size: float, font: str = "Helvetica") -> float:
+    """The advance of a string in points."""
+    return float(pdfmetrics.stringWidth(text, font, size))
 
 
 def pdf(
-    path: Path, pages: list[list[Placed]], *, size: tuple[float, float] = (400, 500), rotate: int = 0
+    path: Path,
+    pages: list[list[Placed]],
+    *,
+    size: tuple[float, float] = (400, 500),
+    rotate: int = 0,
+    drawn: int = 0,
+    crop: tuple[float, float, float, float] | None = None,
 ) -> Path:
-    """Write a PDF with strings at exact places."""
-    canvas = Canvas(str(path), pagesize=size)
+    """Write a PDF with strings at exact places; `drawn` turns the strings, `rotate` the page.
+
+    `crop` is left, bottom, right, top.
+    """
+    canvas = Canvas(str(path), pagesize=size, cropBox=crop)
     for page in pages:
-        canvas.setPageRotation(rotate)
+        canvas.translate(size[0] / 2, size[1] / 2)
+        canvas.rotate(drawn)
+        canvas.translate(-size[0] / 2, -size[1] / 2)
         for line in page:
             canvas.setFont(line.font, line.size)
             canvas.drawString(line.x, line.y, line.text)
         canvas.showPage()
     canvas.save()
+    if rotate:
+        turn(path, rotate)
     return path
+
+
+def turn(path: Path, rotate: int) -> None:
+    """Set /Rotate of every page, as a scanner or a viewer does."""
+    with pypdfium2.PdfDocument(path.read_bytes()) as document:
+        for page in document:
+            page.set_rotation(rotate)
+        document.save(str(path))
+
+
+def ink(path: Path, scale: int = 2) -> tuple[float, float, float, float]:
+    """Where the first page of a PDF is not white, in pixels at `scale` a point: left, top, right, bottom."""
+    finer = 4
+    with pypdfium2.PdfDocument(path) as document:
+        picture = document[0].render(scale=scale * finer).to_pil().convert("L")
+    left, top, right, bottom = ImageOps.invert(picture).getbbox()
+    return left / finer, top / finer, right / finer, bottom / finer
 
 
 def book(path: Path, language: str, pages: int = 3, lines: int = 30) -> Path:
