@@ -6,6 +6,8 @@ the vector index are derived from it, chunk id by chunk id, and `recover` brings
 
 import hashlib
 import logging
+import secrets
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +18,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.chunks import index_text, to_document, to_entry
 from rag.embeddings import Embedder
-from rag.errors import Cancelled, DocumentRefused, EmbeddingError, IndexMismatch
+from rag.errors import Cancelled, DocumentRefused, EmbeddingError, IndexMismatch, IndexUnusable
 from rag.jobs import Cancel
 from rag.loaders import load
 from rag.retrievers.choose import choose_retriever
@@ -75,10 +77,9 @@ class Library:
     @cached_property
     def vectors(self) -> ChromaVectorStore:
         """The vector index; raises IndexMismatch when another embedding model made it."""
-        self._refuse_mixing()
         return ChromaVectorStore(
             self.embedder,
-            directory=self._indexes / "vectors",
+            directory=self._indexes / self._vectors_folder(),
             collection_name="chunks",
             hydrate=self.hydrate,
         )
@@ -148,8 +149,9 @@ class Library:
         """Drop the vector index, as after a change of embedding model; return the ids to embed again."""
         self.__dict__.pop("vectors", None)
         self.__dict__.pop("embedder", None)
-        ChromaVectorStore.drop(self._indexes / "vectors", "chunks")
         self.documents.set_index_state("vectors", None)
+        for folder in self._indexes.glob("vectors-*"):
+            shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again: the next has a new name
         return self._demote(self.documents.chunk_ids())
 
     def retriever(
@@ -239,8 +241,12 @@ class Library:
             return
         try:
             there = self.vectors.ids()
-        except IndexMismatch as error:
+        except EmbeddingError as error:
             log.warning("%s", error)
+            return
+        except IndexUnusable as error:
+            log.warning("%s It is made anew.", error)
+            self.rebuild_vectors()
             return
         self.vectors.delete(sorted(there - expected))
         self._demote(expected - there)
@@ -253,20 +259,22 @@ class Library:
             self.documents.set_state(document_id, "searchable_by_words")
         return documents
 
-    def _refuse_mixing(self) -> None:
+    def _vectors_folder(self) -> str:
+        """Return the folder of the vector index; refuse to mix the vectors of two models."""
         embedder = self.embedder
-        mine: dict[str, Any] = {
-            "model": embedder.name,
-            "fingerprint": embedder.fingerprint,
-            "dimension": embedder.dimension,
-        }
-        made_by = self.documents.index_state("vectors")
-        if not made_by:
-            self.documents.set_index_state("vectors", mine)
-        elif made_by != mine:
+        made_with = self.documents.index_state("vectors") or {}
+        mine = {"model": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+        if not made_with:
+            made_with = {**mine, "folder": f"vectors-{secrets.token_hex(4)}"}
+            self.documents.set_index_state("vectors", made_with)
+        if any(made_with[key] != value for key, value in mine.items()):
             raise IndexMismatch(
-                f"The documents were embedded with {made_by['model']} (dimension {made_by['dimension']}, "
-                f"weights {made_by['fingerprint'][:8]}), not with {mine['model']} (dimension "
-                f"{mine['dimension']}, weights {mine['fingerprint'][:8]}). Choose that model again, "
-                "or embed everything anew: `footnote reindex`."
+                f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
+                "Choose that model again, or embed everything anew: `footnote reindex`."
             )
+        return str(made_with["folder"])
+
+
+def _model(made_with: dict[str, Any]) -> str:
+    weights = str(made_with["fingerprint"])[:8]
+    return f"{made_with['model']} (dimension {made_with['dimension']}, weights {weights})"

@@ -1,5 +1,6 @@
 """Chunks by meaning: a LangChain vector store on Chroma, embedded or a server."""
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -253,7 +254,7 @@ class ChromaVectorStore(VectorStore):
 
         try:
             yield
-        except (ChromaError, OSError) as error:
+        except (ChromaError, sqlite3.Error, OSError) as error:
             raise IndexUnusable(f"The vector index {self._name} could not be {done}: {error}") from error
 
 

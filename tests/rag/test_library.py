@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -143,6 +145,25 @@ def test_recover_brings_lost_indexes_back(database: Database, library: Library, 
         list(again.index(document_id))
     assert in_step(again)
     assert {record.state for record in again.documents.list()} == {"ready"}
+
+
+def test_a_damaged_vector_index_is_made_anew_at_start(tmp_path: Path, embedder: Embedder):
+    script = (
+        "import sys; from pathlib import Path; from tests.faults.worker import ingest;"
+        "ingest(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    (tmp_path / "castle.md").write_text(CASTLE)
+    arguments = [str(tmp_path / "data"), str(tmp_path / "castle.md")]
+    subprocess.run([sys.executable, "-c", script, *arguments], check=True, stdout=subprocess.DEVNULL)
+    (ledger,) = (tmp_path / "data").rglob("chroma.sqlite3")
+    ledger.write_bytes(b"not a database" * 1000)
+    database = Database.open(tmp_path / "data")
+    library = Library(database, "ann", lambda: embedder)
+    for document_id in library.recover():
+        list(library.index(document_id))
+    assert names(library, "castle moat", "similarity") == ["castle.md"]
+    assert in_step(library)
+    database.close()
 
 
 def test_recover_removes_what_the_ledger_does_not_know(database: Database, library: Library):
