@@ -44,7 +44,7 @@ def check(sentence: str, passages: Sequence[Passage]) -> Evidence:
     >>> from rag.passages import Passage
     >>> text = "Seoul is big. It has 9 million people."
     >>> check("Seoul has 9 million people.", [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
-    Evidence(status='verified', number=1, start=0, end=38, score=1.0)
+    Evidence(status='verified', number=1, start=0, end=38, score=0.96)
     """
     return Checker(passages).check(sentence)
 

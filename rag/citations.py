@@ -133,7 +133,7 @@ def _says(sentence: str) -> bool:
 
 def _statement(bare: Plain, answer: str, span: tuple[int, int], markers: tuple[int, ...]) -> Statement:
     start, end = span
-    bullet = _BULLET.match(bare.text, start, end)
+    bullet = _BULLET.match(bare.text[start:end])
     start += len(bullet[0]) if bullet else 0
     last = bare.offsets[end - 1] + 1
     after = _MARKERS.match(answer, last)

@@ -54,7 +54,9 @@ def _cjk_value(digits: str, units: str) -> Decimal:
     return total + part
 
 
-_LATIN_NAME = re.compile(r"\b[A-Z][\w&’'-]*|\b[a-z]+[A-Z]\w*|\b\w*[A-Za-z]\d\w*|\b\w*\d[A-Za-z]\w+")
+_LATIN_NAME = re.compile(
+    r"(?<![A-Za-z\d])(?:[A-ZÀ-Þ][A-Za-zÀ-ɏ\d&’'-]*|[a-z]+[A-Z][A-Za-z\d]*|[A-Za-z]+-?\d[A-Za-z\d]*|\d+[A-Z][A-Za-z\d]+)"
+)
 _KATAKANA_NAME = re.compile(r"[ァ-ヺー]{2,}")
 _KANJI = re.compile(r"[一-鿿々]{2,}")
 _HANGUL_WORD = re.compile(r"[가-힣]+")
@@ -64,12 +66,13 @@ _PARTICLE = re.compile(
 )
 # Words that open a sentence with a capital and say nothing about the world.
 _OPENING = """
-the a an this that these those it its he she they we you i in on at by for from to of with as and but or so if when
-while after before since because although though however additionally moreover furthermore also overall finally
-first second third next then thus therefore according based each both all some many most more there here what which
-who whom whose where why how is are was were do does did has have had can could may might must should would will not
-no yes one another other such during under over between among through specifically similarly instead meanwhile
-please note his her their our my your passage passages document documents text source sources
+the a an this that these those it its he she they we you i in on at by for from to of with as and but or so
+if when while after before since because although though however additionally moreover furthermore also
+overall finally first second third next then thus therefore according based each both all some many most
+more there here what which who whom whose where why how is are was were do does did has have had can could
+may might must should would will not no yes one another other such during under over between among through
+specifically similarly instead meanwhile please note his her their our my your passage passages document
+documents text source sources
 """
 _OPENERS = frozenset(_OPENING.split())
 
@@ -154,7 +157,7 @@ def clauses(text: str) -> list[str]:
 
 
 _OPPOSITE_PAIRS = r"""
-\b(?:increas|rise|rises|risen|rose|grew|grow|gain)   | \b(?:decreas|declin|fall|falls|fell|fallen|drop|shrank|shrunk)
+\b(?:increas|rise|risen|rose|grew|grow|gain) | \b(?:decreas|declin|fall|fell|drop|shr[au]nk)
 \b(?:more|higher|greater|larger|above|most|highest)\b | \b(?:less|fewer|lower|smaller|below|least|lowest)\b
 \b(?:before|earlier|prior)\b                          | \b(?:after|later|following)\b
 \b(?:first|earliest|oldest)\b                         | \b(?:last|latest|final|newest|youngest)\b

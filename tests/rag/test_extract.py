@@ -1,0 +1,118 @@
+import time
+
+import pytest
+from langchain_core.embeddings import Embeddings
+
+from rag.extract import WIDEST, extract
+from rag.passages import Passage
+
+
+def passage(text: str, document: str = "a.txt") -> Passage:
+    return Passage("c", "d", document, "", None, "", 0, len(text), text)
+
+
+def quotes(question: str, *texts: str) -> list[str]:
+    passages = [passage(text) for text in texts]
+    return [passages[p.number - 1].text[p.start : p.end] for p in extract(question, passages)]
+
+
+FILLER = (
+    "The weather was mild that year. Several committees met in the old hall. "
+    "A new road was planned along the river."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("When was the bridge opened?", "The bridge was opened in 1932.", "The bridge is painted grey."),
+        (
+            "How many people can the stadium seat?",
+            "The stadium can seat 45,000 people.",
+            "The stadium has a roof.",
+        ),
+        ("Who designed the library?", "The library was designed by Zaha Hadid.", "The library is large."),
+        ("다리는 언제 개통되었나요?", "다리는 1932년에 개통되었다.", "다리는 회색으로 칠해졌다."),
+        (
+            "경기장에는 몇 명이 앉을 수 있나요?",
+            "경기장에는 45,000명이 앉을 수 있다.",
+            "경기장에는 지붕이 있다.",
+        ),
+        ("橋はいつ開通しましたか?", "橋は1932年に開通した。", "橋は灰色に塗られている。"),
+        ("競技場には何人が座れますか?", "競技場には4万5千人が座れる。", "競技場には屋根がある。"),
+    ],
+)
+def test_the_sentence_with_the_kind_of_thing_asked_for_comes_first(question, answer, other):
+    assert answer in quotes(question, f"{FILLER} {other}", f"{other} {FILLER} {answer}")[0]
+
+
+def test_every_pick_is_a_verbatim_span_of_its_passage():
+    texts = [f"{FILLER} The bridge was opened in 1932.", "한강 다리는 1932년에 개통되었다. 날씨가 맑았다."]
+    passages = [passage(text) for text in texts]
+    for pick in extract("When was the bridge opened?", passages):
+        assert 0 <= pick.start < pick.end <= len(texts[pick.number - 1])
+        assert (
+            texts[pick.number - 1][pick.start : pick.end].strip()
+            == texts[pick.number - 1][pick.start : pick.end]
+        )
+
+
+def test_a_pronoun_brings_the_neighbour_it_stands_for():
+    text = "The Golden Bridge spans the bay. It was opened to traffic in 1937."
+    assert quotes("When was the Golden Bridge opened?", text) == [text]
+
+
+@pytest.mark.parametrize(
+    "question", ["How do zebras digest bamboo?", "얼룩말의 소화 기관은?", "シマウマの消化器官は?", "???", ""]
+)
+def test_nothing_is_said_where_nothing_fits(question):
+    texts = {"얼": "다리는 1932년에 개통되었다.", "シ": "橋は1932年に開通した。"}
+    assert quotes(question, texts.get(question[:1], "The bridge was opened in 1932.")) == []
+    assert extract(question, []) == []
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        "cell one, two | " * 200 + "the reactor limit is 450 degrees | " + "other cells | " * 200,
+        "x" * 3000 + " the reactor limit is 450 degrees " + "y" * 3000,
+    ],
+)
+def test_a_sentence_too_long_to_read_is_clipped_around_the_answer(long):
+    found = quotes("What is the reactor limit?", long)
+    assert "reactor limit is 450" in found[0]
+    assert len(found[0]) <= WIDEST
+    assert found[0] in long
+
+
+def test_two_megabytes_without_a_space_do_not_hang():
+    started = time.perf_counter()
+    assert all(len(quote) <= WIDEST for quote in quotes("abc abc", "abc" * 20_000))
+    assert time.perf_counter() - started < 5
+
+
+class Counting(Embeddings):
+    """Knows two subjects; counts what it is asked."""
+
+    asked = 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        self.asked += 1
+        return [1.0, 0.0] if "bridge" in text or "다리" in text else [0.0, 1.0]
+
+
+def test_across_languages_meaning_decides():
+    text = "A new road was planned. The bridge was opened in 1932."
+    (first, *_) = extract("다리는 언제 개통되었나요?", [passage(text)], embedder=Counting())
+    assert "bridge" in text[first.start : first.end]
+
+
+def test_meaning_is_not_asked_where_words_decide():
+    embedder = Counting()
+    assert extract(
+        "When was the bridge opened?", [passage("The bridge was opened in 1932.")], embedder=embedder
+    )
+    assert embedder.asked == 0
