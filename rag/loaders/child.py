@@ -5,6 +5,7 @@ Whatever else goes wrong is a traceback and an exit status.
 """
 
 import json
+import os
 import resource
 import signal
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
+from rag.loaders.sandbox import OUT_OF_MEMORY, TOO_DEEP
 
 _CALLS = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "os.system", "os.exec")
 
@@ -65,6 +67,10 @@ def main(task: str, seconds: str, memory: str) -> None:
         facts, output = _TASKS[task](Path(arguments.pop("path")), arguments.pop("name"), **arguments)
     except DocumentRefused as error:
         facts, output = {"refused": str(error)}, b""
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    except RecursionError:
+        os._exit(TOO_DEEP)
     sys.stdout.buffer.write(json.dumps(facts).encode() + b"\n")
     sys.stdout.buffer.write(output)
     sys.stdout.buffer.flush()

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_double
+from ctypes import byref, c_double, c_ushort
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -22,6 +22,7 @@ _SAMPLE = 50  # characters that tell which way a page is written
 _AROUND = 4  # lines before and after one that tell how wide its column is
 _HYPHEN = "\x02"  # how pdfium reports a hyphen that splits a word over two lines
 _LINE_END = re.compile("\r?\n|\x02")
+_UNSURE = re.compile("\ufffe")  # a hyphen, or a letter without a name
 _SPECIAL = re.compile(
     "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufeff\ufffe\uffff]"
 )
@@ -104,8 +105,7 @@ def page_text(page: PdfTextPage) -> PageText:
 
 
 def _lines(page: PdfTextPage) -> Iterator[Line]:
-    raw = page.raw
-    text = "".join([chr(pdfium.FPDFText_GetUnicode(raw, index)) for index in range(page.count_chars())])
+    text = _codes(page)
     start = 0
     for end in _LINE_END.finditer(text):
         hyphenated = end.group() == _HYPHEN
@@ -113,6 +113,22 @@ def _lines(page: PdfTextPage) -> Iterator[Line]:
         yield _readable(line, range(start, start + len(line)), hyphenated)
         start = end.end()
     yield _readable(text[start:], range(start, len(text)), False)
+
+
+def _codes(page: PdfTextPage) -> str:
+    """Return what pdfium calls each character, one UTF-16 unit each.
+
+    Its text of the whole page is much quicker to get than single characters, but may lack some.
+    """
+    raw, count = page.raw, page.count_chars()
+    units = (c_ushort * (count + 1))()
+    written = pdfium.FPDFText_GetText(raw, 0, count, units) - 1
+    if written != count or pdfium.FPDFText_GetTextIndexFromCharIndex(raw, count - 1) != count - 1:
+        return "".join([chr(pdfium.FPDFText_GetUnicode(raw, index)) for index in range(count)])
+    text = "".join(map(chr, units[:count]))
+    for place in (found.start() for found in _UNSURE.finditer(text)):
+        text = text[:place] + chr(pdfium.FPDFText_GetUnicode(raw, place)) + text[place + 1 :]
+    return text
 
 
 def _readable(text: str, indices: Sequence[int], hyphenated: bool) -> Line:

@@ -18,6 +18,8 @@ from rag.loaders.document import shown
 
 log = logging.getLogger(__name__)
 
+# How a child ends when there is no room left for words.
+OUT_OF_MEMORY, TOO_DEEP = 77, 78
 _PROJECT = Path(__file__).resolve().parents[2]
 # One thread and one memory arena: a child's address space is capped, and each thread would claim its share.
 _ENVIRONMENT = {
@@ -81,9 +83,9 @@ def _reason(name: str, status: int, complaint: bytes, timeout: float, memory: in
     log.warning("reading %s ended with status %s: %s", shown(name), status, last[:300])
     if status in (-signal.SIGXCPU, -signal.SIGALRM):
         return f"{shown(name)} took longer than {timeout:g} seconds to read."
-    if last.startswith(("MemoryError", "std::bad_alloc")) or "MemoryError" in last or "bad_alloc" in last:
+    if status == OUT_OF_MEMORY or b"bad_alloc" in complaint or b"MemoryError" in complaint:
         return f"{shown(name)} needs more than {memory >> 20} MB of memory to read."
-    if last.startswith("RecursionError"):
+    if status == TOO_DEEP:
         return f"{shown(name)} is nested too deeply to read."
     if status < 0:
         return f"{shown(name)} is damaged: it made its reader crash."
