@@ -36,11 +36,13 @@ class Embedder(Embeddings):
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for positions, batch in self.embed_batches(texts):
             vectors[positions] = batch
-        return [[float(value) for value in vector] for vector in vectors]
+        documents: list[list[float]] = vectors.tolist()
+        return documents
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a question."""
-        return [float(value) for value in self._embed([text], "query")[0]]
+        vector: list[float] = self._embed([text], "query")[0].tolist()
+        return vector
 
     def embed_batches(self, texts: Sequence[str], *, batch: int = 16) -> Iterator[tuple[list[int], Floats]]:
         """Yield positions in `texts` with their passages' vectors, long texts first and like with like.

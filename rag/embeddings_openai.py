@@ -9,7 +9,7 @@ import numpy as np
 
 from rag.embeddings import Embedder, Floats, Role, unit
 from rag.errors import EmbeddingError
-from rag.llm_errors import rejected, unreachable
+from rag.llm_errors import rejected, silent, unreachable
 
 OPENAI_URL = "https://api.openai.com/v1"
 TIMEOUT = 60.0
@@ -28,7 +28,7 @@ class OpenAIEmbedder(Embedder):
         url = base_url or OPENAI_URL
         self.name = model
         self._key = api_key or ""
-        self._host = _host(url)
+        self._host, self._timeout = _host(url), timeout
         self._client = openai.OpenAI(base_url=url, api_key=api_key or "none", timeout=timeout, max_retries=2)
         self.fingerprint = hashlib.sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
         probe = self._ask(["dimension"])
@@ -51,6 +51,8 @@ class OpenAIEmbedder(Embedder):
         except openai.APIStatusError as error:
             # The error's own text may hold the key, so it is not chained.
             raise self._rejected(error) from None
+        except openai.APITimeoutError as error:
+            raise EmbeddingError(f"{_FAILED}: {silent(self._host, self._timeout)}") from error
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise EmbeddingError(f"{_FAILED}: {unreachable(error, host=self._host).error}") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -58,8 +58,8 @@ class UseEmbedder(Embedder):
         features = self._normalised(np.concatenate([words, *branches], axis=1), w["ln_g"], w["ln_b"])
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         counts = lengths[:, None].astype(np.float32)
-        total: Floats = np.add.reduceat(features, starts, axis=0) @ w["cnn_W"] + counts * w["cnn_b"]
-        return self._dense(total / np.sqrt(counts, dtype=np.float32))
+        total = np.add.reduceat(features, starts, axis=0) @ w["cnn_W"] + counts * w["cnn_b"]
+        return self._dense(np.asarray(total / np.sqrt(counts), np.float32))
 
     def _projected(self, words: Floats) -> Floats:
         """Return the input of each branch, side by side: they are normalised together."""

@@ -84,7 +84,7 @@ def to_blocks(matrix: Floats) -> Blocks:
 
 
 def to_channels(matrix: Floats) -> Channels:
-    """Round a matrix [rows, columns] row by row: [[-2, 1]] -> codes [[-63, 32]], scale 2 / 63."""
+    """Round a matrix [rows, columns] row by row: [[-4, 1]] -> codes [[-63, 16]], scale 4 / 63."""
     codes, scales = _rounded(matrix, CHANNEL_MAX)
     return Channels(codes.astype(np.int8), scales)
 
@@ -162,6 +162,7 @@ class _Graph:
         self._constant("second", np.array([1], np.int64))
         self._constant("unscaled", np.array(1, np.float32))
         self._constant("step", np.array(1 / ROW_MAX, np.float32))
+        self._constant("tiny", np.array(1e-12, np.float32))  # a row of zeros stays one
         self._constant("unsigned_zero", np.array(ROW_MAX + 1, np.uint8))
         self._constant("signed_zero", np.array(0, np.int8))
 
@@ -241,7 +242,8 @@ class _Graph:
         """Round each token's row by its largest value; nothing computes it where weights are floats."""
         self._node("Abs", [hidden], f"{hidden}.sizes")
         self._node("ReduceMax", [f"{hidden}.sizes"], f"{hidden}.largest", axes=[-1], keepdims=1)
-        self._node("Mul", [f"{hidden}.largest", "step"], f"{hidden}.scales")
+        self._node("Max", [f"{hidden}.largest", "tiny"], f"{hidden}.bounds")
+        self._node("Mul", [f"{hidden}.bounds", "step"], f"{hidden}.scales")
         self._node("Div", [hidden, f"{hidden}.scales"], f"{hidden}.scaled")
         self._node("QuantizeLinear", [f"{hidden}.scaled", "unscaled", "unsigned_zero"], f"{hidden}.codes")
         return _Operand(hidden, f"{hidden}.codes", f"{hidden}.scales")
