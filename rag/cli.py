@@ -165,9 +165,11 @@ def restore_command(settings: Settings, options: Options) -> int:
 @contextmanager
 def _library(settings: Settings) -> Iterator[Library]:
     database = Database.open(settings.data, url=settings.database_url)
+    library = make_library(settings, database, LOCAL_OWNER)
     try:
-        yield make_library(settings, database, LOCAL_OWNER)
+        yield library
     finally:
+        library.close()
         database.close()
 
 

@@ -58,8 +58,8 @@ class Conversation:
             draft.finish("complete")
         except Cancelled:
             draft.finish("stopped")
-        except NotFound:
-            return  # the conversation was deleted while it was being answered
+        except NotFound:  # the conversation was deleted while it was being answered
+            draft.finished = True
         except FootnoteError as error:
             draft.finish("failed", str(error))
             yield Failed(str(error))

@@ -147,12 +147,17 @@ class Library:
 
     def rebuild_vectors(self) -> list[str]:
         """Drop the vector index, as after a change of embedding model; return the ids to embed again."""
-        self.__dict__.pop("vectors", None)
+        self._close("vectors")
         self.__dict__.pop("embedder", None)
         self.documents.set_index_state("vectors", None)
         for folder in self._indexes.glob("vectors-*"):
             shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again: the next has a new name
         return self._demote(self.documents.chunk_ids())
+
+    def close(self) -> None:
+        """Give the indexes back, so that they can be opened again."""
+        self._close("words")
+        self._close("vectors")
 
     def retriever(
         self,
@@ -180,6 +185,11 @@ class Library:
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
         return {id_: to_document(chunk) for id_, chunk in self.documents.chunks_by_id(ids).items()}
+
+    def _close(self, name: Literal["words", "vectors"]) -> None:
+        index = self.__dict__.pop(name, None)
+        if index is not None:
+            index.close()
 
     def _save_text(self, record: DocumentRecord) -> None:
         loaded = load(self.files.path(record.sha256), record.name)

@@ -58,6 +58,8 @@ class Services:
         self.jobs.close()
         if self.llm is not None:
             self.llm.close()
+        for workspace in self._workspaces.values():
+            workspace.library.close()
         self.database.close()
 
 

@@ -44,7 +44,8 @@ def test_a_folder_is_walked_and_each_file_has_its_line(capsys, tmp_path, files):
 def test_again_is_unchanged_and_a_change_is_a_replacement(capsys, tmp_path, files):
     footnote(capsys, tmp_path, "ingest", files, "--json")
     (files / "castle.md").write_text(CASTLE.replace("1432", "1518"))
-    _, out, _ = footnote(capsys, tmp_path, "ingest", files, "--json")
+    _, out, err = footnote(capsys, tmp_path, "ingest", files, "--json")
+    assert err == ""
     assert [json.loads(line)["status"] for line in out.splitlines()] == ["replaced", "unchanged"]
 
 
