@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from rag.ask import checked
 from storage.errors import FootnoteError, NotFound
 from storage.records import Conversation, Message
 from ui import conversations, evidence, markers, pages
@@ -61,8 +62,9 @@ def _submit(asked: Any, conversation: Conversation | None, here: Workspace) -> C
     if not asked.text.strip():
         return conversation
     try:
+        question = checked(asked.text)
         opened = conversation or here.conversations.create()
-        here.ask(opened.id, asked.text, after=read_first)
+        here.ask(opened.id, question, after=read_first)
     except FootnoteError as error:
         st.error(label(str(error), 500), icon=":material/error:")
         return conversation

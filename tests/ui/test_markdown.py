@@ -3,12 +3,9 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
-from ui.markdown import JOINER, Link, label, marked, markers, safe_answer, verbatim
-
-PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+from tests.ui.inert import is_inert, tokens, words
+from ui.markdown import Link, label, marked, markers, safe_answer, verbatim
 
 SYNTAX = st.sampled_from(
     [
@@ -48,31 +45,6 @@ SYNTAX = st.sampled_from(
     ]
 )
 HOSTILE = st.lists(SYNTAX, max_size=30).map("".join)
-
-
-def tokens(markdown: str) -> list[Token]:
-    flat: list[Token] = []
-    for token in PARSER.parse(markdown):
-        flat += [token, *(token.children or [])]
-    return flat
-
-
-def words(markdown: str) -> str:
-    """The text a reader sees, without white space and invisible joiners."""
-    shown = "".join(
-        t.content for t in tokens(markdown) if t.type in ("text", "code_inline", "code_block", "fence")
-    )
-    return re.sub(rf"[\s{JOINER}]", "", shown)
-
-
-def is_inert(markdown: str) -> None:
-    for token in tokens(markdown):
-        assert token.type not in ("html_block", "html_inline", "image"), token
-        if token.type == "link_open":
-            assert str(token.attrs["href"]).startswith("#cite-"), token
-        if token.type == "text":
-            assert not re.search(r"https?:/|www\.|:(?!\d+:)[\w+-]+:|:material/", token.content), token
-    markdown.encode("utf-8")
 
 
 @given(HOSTILE)

@@ -1,0 +1,92 @@
+"""The pages over a data directory of their own, with stored conversations where a test needs them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from storage.records import CitationRecord, PassageRecord, Turn
+from ui import services
+from ui.workspace import Workspace
+
+MAIN = Path(__file__).parents[2] / "ui" / "main.py"
+TEXT = "The harbour handled 4.1 million containers in 2024. It employed 1,204 people."
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FOOTNOTE_DATA", str(tmp_path / "data"))
+    yield services.workspace()
+    services.close()
+
+
+@pytest.fixture
+def page(here: Workspace) -> Callable[..., AppTest]:
+    del here
+
+    def open_page(name: str = "chat", **parameters: str) -> AppTest:
+        alone = f"from ui.{name} import show\nshow()"  # pages other than the first cannot be gone to
+        at = AppTest.from_file(MAIN) if name == "chat" else AppTest.from_string(alone)
+        at.default_timeout = 30
+        for key, value in parameters.items():
+            at.query_params[key] = value
+        return at.run()
+
+    return open_page
+
+
+def passage(
+    number: int = 1, text: str = TEXT, *, document: str = "report.pdf", page: int | None = 3
+) -> PassageRecord:
+    return PassageRecord(
+        number=number,
+        chunk_id=f"gone-{number:05d}",
+        document_id="gone",
+        document=document,
+        sha256="0" * 64,
+        page=page,
+        heading="Figures",
+        start=100,
+        end=100 + len(text),
+        text=text,
+        score=1.0,
+    )
+
+
+def citation(marker: int, answer: str, quote: str, text: str = TEXT) -> CitationRecord:
+    """A verified citation of `quote` by the sentence of `answer` that ends with the marker."""
+    start = 100 + text.index(quote)
+    end = answer.index(f"[{marker}]") + 3
+    return CitationRecord(marker, 0, end, "verified", start, start + len(quote), quote)
+
+
+def tell(
+    here: Workspace,
+    question: str,
+    answer: str,
+    *,
+    passages: Sequence[PassageRecord] = (),
+    citations: Sequence[CitationRecord] = (),
+    state: str = "complete",
+    error: str | None = None,
+    standalone: str | None = None,
+    chat: str | None = None,
+) -> Turn:
+    """Store a question and its finished answer."""
+    chat = chat or here.conversations.create("About the harbour").id
+    turn = here.conversations.begin_turn(chat, question)
+    here.conversations.checkpoint(turn.answer_id, answer, standalone_question=standalone, passages=passages)
+    here.conversations.finish(turn.answer_id, state, answer, citations=citations, error=error)
+    return turn
+
+
+def words(at: AppTest) -> str:
+    """All text on the page, with what escapes are for taken out."""
+    shown = [
+        e.value
+        for kind in (at.title, at.header, at.markdown, at.caption, at.warning, at.info, at.error)
+        for e in kind
+    ]
+    return "\n".join(map(str, shown)).replace("\\", "")

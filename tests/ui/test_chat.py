@@ -1,0 +1,121 @@
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.conftest import TEXT, citation, passage, tell, words
+from tests.ui.inert import is_inert
+from ui.workspace import Workspace
+
+Page = Callable[..., AppTest]
+QUOTE = "It employed 1,204 people."
+ANSWER = f"{QUOTE} [1]"
+
+
+def test_a_newcomer_is_shown_where_to_add_documents_and_how_to_connect_a_model(page: Page):
+    at = page()
+    assert not at.exception
+    assert at.title[0].value == "Ask your own documents"
+    assert at.file_uploader and "No language model is connected" in words(at)
+
+
+def test_an_answer_is_shown_with_linked_markers_and_sources(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
+    at = page(chat=turn.conversation_id)
+    answer = next(m.value for m in at.markdown if "employed" in m.value)
+    assert f"](#cite-{turn.answer_id}-0 " in answer
+    assert any(b.label == "1 · report.pdf, page 3" for b in at.button)
+
+
+def test_the_question_as_it_was_understood_is_shown_when_it_differs(page: Page, here: Workspace):
+    turn = tell(here, "And  there?", "Yes.", standalone="And there?")
+    tell(here, "And people?", "Yes.", standalone="How many people were there?", chat=turn.conversation_id)
+    shown = words(page(chat=turn.conversation_id))
+    assert "Understood as: **How many people were there?**" in shown
+    assert shown.count("Understood as") == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [("stopped", "Stopped."), ("interrupted", "Interrupted:"), ("failed", "could not be finished")],
+)
+def test_an_answer_that_ended_early_says_so_and_can_be_retried(
+    page: Page, here: Workspace, state: str, said: str
+):
+    turn = tell(here, "Who?", "Half an", state=state, error="The server at *example* is away.")
+    at = page(chat=turn.conversation_id)
+    shown = words(at)
+    assert said in shown and "The server at *example* is away." in shown and "Half an" in shown
+    assert any(b.label == "Retry" for b in at.button)
+
+
+def test_what_was_said_is_never_markdown_of_its_own(page: Page, here: Workspace):
+    hostile = "![x](http://evil.test/x.png) <img src=x> :smile: $x$ [1](http://evil.test)"
+    turn = tell(here, hostile, hostile, passages=[passage(document=hostile)], standalone=hostile + "?")
+    here.conversations.rename(turn.conversation_id, hostile)
+    at = page(chat=turn.conversation_id)
+    shown = [element.value for element in [*at.markdown, *at.caption]] + [b.label for b in at.button]
+    assert sum("evil" in text for text in shown) >= 4
+    for text in shown:
+        is_inert(text)
+
+
+def test_older_messages_come_when_asked_for(page: Page, here: Workspace):
+    chat = here.conversations.create("Long").id
+    for number in range(20):
+        tell(here, f"Question {number:02d}", "Yes.", chat=chat)
+    at = page(chat=chat)
+    assert "Question 05" in words(at) and "Question 04" not in words(at)
+    next(b for b in at.button if b.label == "Show earlier").click().run()
+    assert "Question 00" in words(at)
+
+
+def test_a_deep_link_opens_the_evidence_of_a_document_that_is_gone(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
+    shown = words(at)
+    assert "This document has been removed since this answer was written" in shown
+    assert "The cited words" in shown
+    assert ":yellow-background[It employed 1,204 people.]" in shown and TEXT.split(".")[0] in shown
+
+
+def test_evidence_says_when_its_document_has_changed(page: Page, here: Workspace):
+    here.library.add("report.pdf", b"another version")
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-p1")
+    assert "This document has been changed since" in words(at)
+
+
+@pytest.mark.parametrize("cite", ["nothing", "-", "x-0", "../..-p1"])
+def test_an_address_that_names_no_evidence_opens_nothing(page: Page, here: Workspace, cite: str):
+    turn = tell(here, "Who?", ANSWER)
+    at = page(chat=turn.conversation_id, cite=cite)
+    assert not at.exception and "cite" not in at.query_params
+
+
+def test_an_address_of_no_chat_opens_a_new_one(page: Page):
+    at = page(chat="nobody's")
+    assert not at.exception and at.title and "chat" not in at.query_params
+
+
+def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER)
+    at = page(chat=turn.conversation_id)
+    at.text_input(key=f"title-{turn.conversation_id}").set_value(" 항구\n보고서 ").run()
+    assert here.conversations.open(turn.conversation_id).title == "항구 보고서"
+    at.text_input(key="search-chats").set_value("없는 말").run()
+    assert "No chat has these words." in words(at)
+    at.text_input(key="search-chats").set_value("보고서").run()
+    assert any(b.label == "항구 보고서" for b in at.sidebar.button)
+    at.button(key=f"delete-{turn.conversation_id}").click().run()
+    assert here.conversations.list() == [] and at.title
+
+
+@pytest.mark.parametrize("question", ["   ", "x" * 8001])
+def test_a_question_that_cannot_be_asked_is_refused_with_a_sentence(
+    page: Page, here: Workspace, question: str
+):
+    at = page()
+    at.chat_input[0].set_value(question).run()
+    assert not at.exception and here.conversations.list() == []
+    assert len(at.error) == (1 if question.strip() else 0)
