@@ -70,7 +70,8 @@ def split(document: LoadedDocument, *, size: int = SIZE, overlap: int = OVERLAP)
 
 def _label(header: str) -> str:
     """Return a table's header row, for the pieces of the table that do not begin with it."""
-    cells = " | ".join(filter(None, (cell.strip() for cell in header.split("|"))))
+    named = [cell.strip() for cell in header.split("|") if cell.strip()]
+    cells = " | ".join(named) if len(named) > 1 else ""
     return cells if len(cells) <= _MAX_LABEL else cells[: _MAX_LABEL - 1] + "…"
 
 

@@ -15,6 +15,8 @@ def load(path: Path, name: str, *, timeout: float = 60.0, memory: int = 1 << 30)
     The kind is found by content; `name`, the user's name for it, only helps where the content
     cannot tell (Markdown from plain text). Raises DocumentRefused with a sentence naming file and reason.
     """
+    if not path.is_file():
+        raise DocumentRefused(f"{shown(name)} cannot be found where it was kept. Add it again.")
     facts, output = sandbox.run("load", path, name, timeout=timeout, memory=memory)
     text = output.decode("utf-8")
     if not text.strip():

@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 
 from rag.errors import DocumentRefused
+from rag.loaders.document import LOCKED
 
 MAX_INFLATED = 300 << 20  # bytes; the XML of a 1,000-page book takes about 20 MB
 MAX_MEMBERS = 20_000
@@ -23,7 +24,7 @@ def inspect(path: Path, *, doctype_allowed: bool = False) -> None:
         if len(members) > MAX_MEMBERS or sum(member.file_size for member in members) > MAX_INFLATED:
             raise DocumentRefused(f"unpacks to more than {MAX_INFLATED >> 20} MB.")
         if any(member.flag_bits & 1 for member in members):
-            raise DocumentRefused("is locked with a password. Save it without one and add it again.")
+            raise DocumentRefused(LOCKED)
         for member in members:
             if member.filename.endswith((".xml", ".rels", ".opf", ".ncx", ".xhtml", ".vml")):
                 _refuse_declarations(archive, member, forbidden)

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
-from rag.loaders.document import LoadedDocument
+from rag.loaders.document import LOCKED, LoadedDocument
 
 MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
 
@@ -21,6 +21,7 @@ _READERS = {
     "html": "rag.loaders.markup:read_html",
     "xml": "rag.loaders.markup:read_xml",
     "markdown": "rag.loaders.text:read_markdown",
+    "notebook": "rag.loaders.text:read_notebook",
     "text": "rag.loaders.text:read_text",
 }
 _MAGIC = (
@@ -79,12 +80,12 @@ _TEXT_BY_NAME = {
     ".markdown": "markdown",
     ".mdown": "markdown",
     ".mkd": "markdown",
+    ".ipynb": "notebook",
 }
 _HTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*\?>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
 _XML = re.compile(rb"\s*<\?xml\b")
-LOCKED = "is locked with a password. Save it without one and add it again."
 
 
 def read(path: Path, name: str) -> LoadedDocument:

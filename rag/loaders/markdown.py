@@ -2,6 +2,9 @@
 
 import re
 
+_FRONT_MATTER = re.compile(r"---\n(?:.*\n){1,100}?---\n")
+_TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.M)
+_ANCHOR = re.compile(r"[ \t]*\{[^{}]*\}$")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
@@ -22,8 +25,9 @@ def headings(text: str) -> tuple[tuple[int, int, str], ...]:
     ((0, 1, 'A'), (10, 2, 'B'))
     """
     found: list[tuple[int, int, str]] = []
-    fence, start, previous = "", 0, ""
-    for line in text.split("\n"):
+    matter = _FRONT_MATTER.match(text)
+    fence, start, previous = "", matter.end() if matter else 0, ""
+    for line in text[start:].split("\n"):
         fenced = _FENCE.match(line)
         if fenced and (not fence or fenced[1].startswith(fence)):
             fence = "" if fence else fenced[1]
@@ -43,11 +47,15 @@ def _may_be_underlined(line: str) -> bool:
 
 
 def _plain(heading: str) -> str:
-    return _EMPHASIS.sub("", tidy(heading)).strip()
+    return _EMPHASIS.sub("", tidy(_ANCHOR.sub("", heading))).strip()
 
 
 def title(text: str) -> str:
-    """Return the first heading, or nothing."""
+    """Return the title that Markdown's front matter names, or the first heading, or nothing."""
+    matter = _FRONT_MATTER.match(text)
+    named = _TITLE.search(matter[0]) if matter else None
+    if named:
+        return named[1]
     first = headings(text[:20_000])
     return first[0][2] if first else ""
 

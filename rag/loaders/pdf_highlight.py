@@ -17,7 +17,8 @@ from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
 from rag.loaders.pdf import open_pdf
-from rag.loaders.pdf_text import INSERTED, PageText, characters_of, page_text
+from rag.loaders.pdf_lines import characters_of
+from rag.loaders.pdf_text import INSERTED, PageText, page_text
 
 Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -52,14 +53,14 @@ def _boxes(
     sheet: PdfPage, characters: PdfTextPage, read: PageText, start: int, end: int, scale: float
 ) -> list[Rectangle]:
     """Return one box a line for ``read.text[start:end]``."""
-    starts = [line for line, _ in read.lines]
+    starts = [line.start for line in read.lines]
     boxes = []
     for line in range(max(bisect_right(starts, start) - 1, 0), bisect_right(starts, end - 1)):
         first, last = starts[line], starts[line + 1] if line + 1 < len(starts) else len(read.text)
         marked = _visible(read, max(start, first), min(end, last))
         if marked:
             whole = _visible(read, first, last)
-            boxes.append(_box(sheet, characters, marked, whole, read.lines[line][1], scale))
+            boxes.append(_box(sheet, characters, marked, whole, read.lines[line].size, scale))
     return boxes
 
 

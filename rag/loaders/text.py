@@ -1,5 +1,6 @@
 """Plain text and Markdown in the encodings people have."""
 
+import json
 import re
 from pathlib import Path
 
@@ -35,6 +36,20 @@ def read_markdown(path: Path) -> LoadedDocument:
     """Read Markdown, its images and comments dropped."""
     text = clean(tidy(decode(path.read_bytes())))
     return LoadedDocument(text, (), title(text), "text/markdown", headings(text))
+
+
+def read_notebook(path: Path) -> LoadedDocument:
+    """Read a Jupyter notebook: its texts and its code, without outputs."""
+    try:
+        cells = json.loads(decode(path.read_bytes()))["cells"]
+        parts = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DocumentRefused("is damaged: it is not a notebook.") from error
+    blocks = [
+        source if kind == "markdown" else f"```\n{source}\n```" for kind, source in parts if source.strip()
+    ]
+    text = clean(tidy("\n\n".join(blocks)))
+    return LoadedDocument(text, (), title(text), "application/x-ipynb+json", headings(text))
 
 
 def decode(content: bytes) -> str:

@@ -116,6 +116,27 @@ def docx(path: Path) -> Path:
     return path
 
 
+def equation_docx(path: Path) -> Path:
+    """Write a Word document with a raised number and a fraction inside a sentence."""
+    from docx import Document
+    from docx.oxml import parse_xml
+
+    def run(text: str) -> str:
+        return f"<m:r><m:t>{text}</m:t></m:r>"
+
+    start = '<m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">'
+    area = f"{run('A=π')}<m:sSup><m:e>{run('r')}</m:e><m:sup>{run('2')}</m:sup></m:sSup>"
+    mean = f"{run('x=')}<m:f><m:num>{run('a+b')}</m:num><m:den>{run('2')}</m:den></m:f>"
+    document = Document()
+    paragraph = document.add_paragraph("The area is ")
+    paragraph._p.append(parse_xml(f"{start}{area}</m:oMath>"))
+    paragraph.add_run(" and ")
+    paragraph._p.append(parse_xml(f"{start}{mean}</m:oMath>"))
+    paragraph.add_run(" too.")
+    document.save(str(path))
+    return path
+
+
 def pptx(path: Path) -> Path:
     """Write three slides, the second with notes."""
     from pptx import Presentation

@@ -1,5 +1,6 @@
 """Every kind of file that Footnote reads ends as clean text with its pages and headings."""
 
+import json
 from itertools import product
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from rag.errors import DocumentRefused
 from rag.loaders import LoadedDocument, load
 from tests.rag.loaders import makers
-from tests.rag.loaders.makers import SENTENCES
+from tests.rag.loaders.makers import SENTENCES, Placed
 
 
 def page(document: LoadedDocument, number: int) -> str:
@@ -23,6 +24,66 @@ def test_pdf_pages_hold_their_own_text(tmp_path: Path, language: str) -> None:
     for number in (1, 2, 3):
         assert page(document, number).startswith(f"{number}. {SENTENCES[language]}")
     assert document.media_type == "application/pdf"
+
+
+def test_pdf_headings_are_set_larger_or_bold_and_alone(tmp_path: Path) -> None:
+    lines = [
+        Placed("A history of the harbour", 40, 460, size=18),
+        Placed("of Veldham", 40, 438, size=18),
+        Placed("Trade", 40, 400, "Helvetica-Bold"),
+        Placed("The harbour traded in rope and tar for", 40, 384),
+        Placed("many years, and then it was closed.", 40, 370),
+        Placed("It was closed for good in 1931.", 40, 356, "Helvetica-Bold"),
+    ]
+    document = load(makers.pdf(tmp_path / "x", [lines]), "a.pdf")
+    assert [(level, heading) for _, level, heading in document.headings] == [
+        (1, "A history of the harbour of Veldham"),
+        (2, "Trade"),
+    ]
+    assert all(document.text.startswith(heading[:5], start) for start, _, heading in document.headings)
+
+
+def test_pdf_with_an_empty_page_keeps_its_page_numbers(tmp_path: Path) -> None:
+    path = makers.pdf(tmp_path / "x", [[Placed("One.", 40, 400)], [], [Placed("Three.", 40, 400)]])
+    document = load(path, "a.pdf")
+    assert [page(document, number) for number in (1, 2, 3)] == ["One.", "", "Three."]
+
+
+def test_pdf_line_goes_on_after_a_raised_number(tmp_path: Path) -> None:
+    first = Placed("It opened in spring", 40, 400)
+    raised = Placed("2", 40 + makers.width(first.text, 12), 405, size=7)
+    rest = Placed(", and closed in autumn.", raised.x + makers.width("2", 7), 400)
+    document = load(makers.pdf(tmp_path / "x", [[first, raised, rest]]), "a.pdf")
+    assert document.text == "It opened in spring2, and closed in autumn."
+
+
+def test_korean_words_broken_over_lines_are_joined_where_lines_keep_their_spaces(tmp_path: Path) -> None:
+    broken = [
+        "항구는 오랫동안 북쪽 바다에서 가장 큰 항",
+        "구였으며 밧줄과 타르를 팔았는데 나중에는 ",
+        "문을 닫았다고 한다 그리고 아무도 다시 오 ",
+    ]
+    broken += ["지 않았다고 마을 사람들은 말하고 있었다"]
+    whole = [line.strip() for line in broken]
+    texts = []
+    for lines in (broken, whole):
+        placed = [Placed(line, 40, 400 - 16 * row, makers.FONTS["ko"], 11) for row, line in enumerate(lines)]
+        texts.append(load(makers.pdf(tmp_path / "x", [placed]), "a.pdf").text)
+    assert "가장 큰 항구였으며" in texts[0]
+    assert "나중에는 \n문을" in texts[0]
+    assert "가장 큰 항\n구였으며" in texts[1]
+
+
+def test_compound_that_the_page_writes_elsewhere_keeps_its_hyphen(tmp_path: Path) -> None:
+    lines = [
+        "An open-domain system, or a closed and well-",
+        "known one, answers. The open-",
+        "domain one is used.",
+    ]
+    placed = [Placed(line, 40, 400 - 16 * row) for row, line in enumerate(lines)]
+    text = load(makers.pdf(tmp_path / "x", [placed]), "a.pdf").text
+    assert "The open-domain one" in text
+    assert "wellknown" in text
 
 
 def test_docx_keeps_headings_and_table_rows(tmp_path: Path) -> None:
@@ -74,6 +135,15 @@ def test_html_keeps_what_a_reader_sees(tmp_path: Path) -> None:
     assert document.media_type == "text/html"
 
 
+def test_cell_over_several_rows_stands_in_each(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(
+        "<html><table><tr><th>Year</th><th>Month</th></tr>"
+        "<tr><td rowspan=2>1887</td><td>May</td></tr><tr><td>June</td></tr></table></html>"
+    )
+    rows = load(tmp_path / "x", "a.html").text.split("\n")
+    assert rows == ["| Year | Month |", "| --- | --- |", "| 1887 | May |", "| 1887 | June |"]
+
+
 def test_xml_is_the_text_between_its_tags(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_text(
@@ -89,6 +159,27 @@ def test_markdown_keeps_code_and_drops_images_and_targets(tmp_path: Path) -> Non
     document = load(file, "a.md")
     assert document.text == "# A\n\nx See the guide.\n\n```\n![x](y) # no heading\n```\n\nB\n==="
     assert [heading for _, _, heading in document.headings] == ["A", "B"]
+
+
+def test_front_matter_is_no_heading(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text('---\nlayout: page\ntitle: "Port 안내"\n---\n\n## Use {/*use*/}\n\nAsk.\n')
+    document = load(tmp_path / "x", "a.md")
+    assert document.title == "Port 안내"
+    assert [heading for _, _, heading in document.headings] == ["Use"]
+
+
+def test_notebook_is_its_texts_and_code(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Tides\n", "High and low."]},
+        {"cell_type": "code", "source": "print(1)", "outputs": [{"data": {"image/png": "AAAA" * 999}}]},
+    ]
+    (tmp_path / "x").write_text(json.dumps({"cells": cells}))
+    assert load(tmp_path / "x", "a.ipynb").text == "# Tides\nHigh and low.\n\n```\nprint(1)\n```"
+
+
+def test_docx_equations_are_read_in_a_line(tmp_path: Path) -> None:
+    path = makers.equation_docx(tmp_path / "x")
+    assert "The area is A=πr^2 and x=(a+b)/2 too." in load(path, "a.docx").text
 
 
 @pytest.mark.parametrize(
