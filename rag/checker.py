@@ -5,21 +5,36 @@ words; its neighbours may lend the rest. Precision goes before recall: names, nu
 direction must agree, and what is not found is only `related`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Literal
 
-from rag.facts import clauses, holds_name, latin_words, names, negated, numbers, opposed
+from rag.facts import (
+    clauses,
+    holds_name,
+    in_order,
+    latin_words,
+    names,
+    negated,
+    numbers,
+    opposed,
+    outline,
+    without_numbers,
+)
 from rag.folding import Folded, fold
 from rag.passages import Passage
 from rag.text import sentences, tokens
 
 Status = Literal["verified", "related", "unsupported"]
 
-VERIFIED = 0.7
+VERIFIED = 0.65
 RELATED = 0.3
-ANCHOR = 0.5
+ANCHOR = 0.75
 """Shares of a sentence's words: in the evidence, in a passage on the subject, in the anchor alone."""
+ALIKE = 0.6
+"""The share of words in the same order from which two sentences run alike, so that a different one tells."""
 _EXTRA_SENTENCE = 0.04
 _REACH = 2  # sentences before the anchor whose names a pronoun in it may stand for
 
@@ -78,8 +93,10 @@ class _Unit:
         self.folded = fold(text).text
         self.numbers = numbers(text)
         self.names = names(text)
-        self.words = frozenset(tokens(text)) - frozenset(self.numbers)
+        self.words = frozenset(tokens(without_numbers(text)))
+        self.plain = self.words - frozenset(tokens(" ".join(self.names)))
         self.latin = latin_words(self.folded)
+        self.outline = outline(text)
 
     def holds(self, name: str) -> bool:
         return holds_name(name, self.folded, self.latin)
@@ -119,7 +136,7 @@ class _Text:
         for at, anchor in enumerate(self.units):
             alone = _share(claim.words, anchor.words)
             yield _judge(claim, anchor, [anchor], self.above, number)
-            if alone < ANCHOR / 2:
+            if alone < RELATED:
                 continue
             for first in range(max(0, at - _REACH), at + 1):
                 for last in range(at, min(at + 1, len(self.units) - 1) + 1):
@@ -128,13 +145,14 @@ class _Text:
 
 
 def _judge(claim: _Unit, anchor: _Unit, window: Sequence[_Unit], above: _Unit, number: int) -> Evidence:
-    words = frozenset().union(*(unit.words for unit in window)) | above.words
+    words = frozenset[str]().union(*(unit.words for unit in window))
     score = _share(claim.words, words)
+    status: Status = "related" if score >= RELATED else "unsupported"
+    backed = _share(claim.words, words | above.words)
+    if backed >= VERIFIED and _agrees(claim, anchor, window, above):
+        status, score = "verified", backed
     shown = round(score - _EXTRA_SENTENCE * (len(window) - 1), 4)
-    status: Status = "unsupported"
-    if score >= RELATED:
-        status = "verified" if score >= VERIFIED and _agrees(claim, anchor, window, above) else "related"
-    return Evidence(status, number, window[0].start, window[-1].end, max(0.0, min(1.0, shown)))
+    return Evidence(status, number, window[0].start, window[-1].end, max(0.0, shown))
 
 
 def _share(wanted: frozenset[str], given: frozenset[str]) -> float:
@@ -144,14 +162,35 @@ def _share(wanted: frozenset[str], given: frozenset[str]) -> float:
 
 def _agrees(claim: _Unit, anchor: _Unit, window: Sequence[_Unit], above: _Unit) -> bool:
     """Return whether nothing in the claim is other than in the anchor and what stands around it."""
-    if claim.numbers - anchor.numbers or _share(claim.words, anchor.words) < ANCHOR:
+    if not in_order(claim.numbers, anchor.numbers) or _share(claim.plain, anchor.words) < ANCHOR:
         return False
     missing = anchor.lacks(claim.names)
     if any(not any(unit.holds(name) for unit in (*window, above)) for name in missing):
         return False
     if missing and claim.lacks(anchor.names):
         return False
-    return not opposed(claim.text, anchor.text) and _denies(claim, anchor) == negated(claim.text)
+    if opposed(claim.text, anchor.text) or _denies(claim, anchor) != negated(claim.text):
+        return False
+    return not exchanged(claim.outline, anchor.outline)
+
+
+def exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
+    """Return whether, where two sentences run alike, one has something else in a place of the other.
+
+    Words that only moved are no exchange, nor are words that one has more than the other.
+
+    >>> exchanged("elder order of deacon".split(), "elder order of elder".split())
+    True
+    >>> exchanged("film open 2004".split(), "2004 film open".split())
+    False
+    """
+    more, less = Counter(claim) - Counter(anchor), Counter(anchor) - Counter(claim)
+    steps = SequenceMatcher(None, claim, anchor, autojunk=False).get_opcodes()
+    alike = sum(b - a for operation, a, b, _, _ in steps if operation == "equal")
+    return alike >= ALIKE * len(claim) and any(
+        operation == "replace" and any(map(more.get, claim[a:b])) and any(map(less.get, anchor[c:d]))
+        for operation, a, b, c, d in steps
+    )
 
 
 def _denies(claim: _Unit, anchor: _Unit) -> bool:

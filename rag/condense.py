@@ -107,7 +107,7 @@ def _recent(question: str, history: History, context_tokens: int) -> History:
 def _sound(written: str, question: str, history: History) -> bool:
     """Return whether a rewrite is a question of about the same size and invents no number or name."""
     known = "\n".join([question, *(content for _, content in history)])
-    invented = numbers(written).keys() - numbers(known).keys()
+    invented = frozenset(numbers(written)) - frozenset(numbers(known))
     folded = known.casefold()
     strange = [
         word for word in _WORD.findall(written)[1:] if word[0].isupper() and word.casefold() not in folded

@@ -5,9 +5,10 @@ Pure, without a model, in English, Korean and Japanese; other languages keep num
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
+
+from rag.text import tokens
 
 _CJK_UNITS = {"천": 3, "千": 3, "백": 2, "百": 2}
 _CJK_MYRIADS = {"만": 4, "万": 4, "萬": 4, "억": 8, "億": 8, "조": 12, "兆": 12}
@@ -16,26 +17,58 @@ _FROM_TWO = "two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FROM_TWO.split(), 2)}
 _NUMBER = re.compile(
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
-    r"(?P<cjk>(?:\s?[천千백百만万萬억億조兆](?:\s?\d+(?=[천千백百만万萬억億조兆]))?)*)"
+    r"(?P<cjk>(?:\s?[천千백百만万萬억億조兆](?:\s?\d+(?=[천千백百만万萬억億조兆]))?)*"
+    r"(?:(?<=[만万萬])\s?(?:\d,\d{3}|\d{4})(?![\d년年]))?)"
     r"(?P<scale>\s(?:hundred|thousand|million|billion|trillion)\b)?(?P<decade>s\b)?"
     rf"|\b(?P<word>{'|'.join(_NUMBER_WORDS)})\b(?P<times>\s(?:hundred|thousand|million|billion|trillion)\b)?",
     re.IGNORECASE,
 )
 
 
-def numbers(text: str) -> Counter[str]:
-    """Return the numbers of a text by value, however they are written.
+def numbers(text: str) -> list[str]:
+    """Return the numbers of a text by value, in order, however they are written.
 
-    >>> sorted(numbers("1,234 of 3만 5천, two million and 12.50%"))
-    ['12.5', '1234', '2000000', '35000']
+    >>> numbers("1,234 of 3만 5천, two million and 12.50%")
+    ['1234', '35000', '2000000', '12.5']
     """
-    found: Counter[str] = Counter()
-    for match in _NUMBER.finditer(unicodedata.normalize("NFKC", text)):
-        digits = match["digits"] or _NUMBER_WORDS[match["word"].lower()]
-        scale = (match["scale"] or match["times"] or "").strip().lower()
-        value = _cjk_value(digits, match["cjk"] or "") * Decimal(10) ** _SCALES.get(scale, 0)
-        found[f"{value.normalize():f}" + (match["decade"] or "")] += 1
-    return found
+    return [_value(match) for match in _NUMBER.finditer(unicodedata.normalize("NFKC", text))]
+
+
+def _value(match: re.Match[str]) -> str:
+    digits = match["digits"] or _NUMBER_WORDS[match["word"].lower()]
+    scale = (match["scale"] or match["times"] or "").strip().lower()
+    value = _cjk_value(digits, match["cjk"] or "") * Decimal(10) ** _SCALES.get(scale, 0)
+    return f"{value.normalize():f}" + (match["decade"] or "")
+
+
+def without_numbers(text: str) -> str:
+    """Return a text without its numbers, which are compared by value.
+
+    >>> without_numbers("in 1932, 4만 대")
+    'in  ,   대'
+    """
+    return _NUMBER.sub(" ", unicodedata.normalize("NFKC", text))
+
+
+def in_order(claim: Sequence[str], evidence: Sequence[str]) -> bool:
+    """Return whether the evidence has every number of the claim; years and others each in the same order.
+
+    >>> in_order(["2.4", "2019"], ["2019", "2.4"]), in_order(["20", "10"], ["10", "20"])
+    (True, False)
+    """
+    return all(
+        _subsequence([n for n in claim if _is_year(n) == year], [n for n in evidence if _is_year(n) == year])
+        for year in (True, False)
+    )
+
+
+def _is_year(number: str) -> bool:
+    return len(number.rstrip("s")) == 4 and "10" <= number[:2] <= "21"
+
+
+def _subsequence(part: Sequence[str], whole: Sequence[str]) -> bool:
+    rest = iter(whole)
+    return all(number in rest for number in part)
 
 
 def _cjk_value(digits: str, units: str) -> Decimal:
@@ -44,7 +77,7 @@ def _cjk_value(digits: str, units: str) -> Decimal:
         total, part = Decimal(0), Decimal(digits.replace(",", ""))
     except InvalidOperation:
         return Decimal(0)
-    for piece in re.findall(r"\d+|\D", units.replace(" ", "")):
+    for piece in re.findall(r"\d+|\D", units.replace(" ", "").replace(",", "")):
         if piece in _CJK_MYRIADS:
             total, part = (total + part) * Decimal(10) ** _CJK_MYRIADS[piece], Decimal(0)
         elif piece in _CJK_UNITS:
@@ -71,7 +104,8 @@ if when while after before since because although though however additionally mo
 overall finally first second third next then thus therefore according based each both all some many most
 more there here what which who whom whose where why how is are was were do does did has have had can could
 may might must should would will not no yes one another other such during under over between among through
-specifically similarly instead meanwhile please note his her their our my your passage passages document
+specifically similarly instead meanwhile
+please note subsequently eventually yes well his her their our my your passage passages document
 documents text source sources
 """
 _OPENERS = frozenset(_OPENING.split())
@@ -97,6 +131,40 @@ def _korean_nouns(text: str) -> Iterable[str]:
         stem = _PARTICLE.sub("", match[0])
         if len(stem) >= 2 and stem != match[0]:
             yield stem
+
+
+_OUTLINED = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
+_KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
+
+
+def outline(text: str) -> list[str]:
+    """Return what a sentence is about, in order: numbers, and content words without inflection.
+
+    >>> outline("The bridges opened in 1932."), outline("다리는 1932년에 개통됐다."), outline("橋は開通した")
+    (['bridg', 'open', '1932'], ['다리', '1932', '개통'], ['橋', '開通'])
+    """
+    text = unicodedata.normalize("NFKC", text)
+    said: list[str] = []
+    done = 0
+    for match in _NUMBER.finditer(text):
+        said += [*_content(text[done : match.start()]), _value(match)]
+        done = match.end()
+    return [*said, *_content(text[done:])]
+
+
+def _content(text: str) -> list[str]:
+    return [outlined for word in _OUTLINED.findall(text) for outlined in _outlined(word)]
+
+
+def _outlined(word: str) -> list[str]:
+    if "가" <= word[0] <= "힣":
+        bare = _PARTICLE.sub("", word)
+        if _KOREAN_PREDICATE.search(bare):
+            bare = bare[:2]
+        return [bare] if len(bare) > 1 else []
+    if word[0] >= "\u0250":
+        return [word]
+    return [] if word.casefold() in _OPENERS else tokens(word)[:1]
 
 
 _ENDINGS = frozenset({"s", "n", "an", "ian", "ese", "ish", "y", "es", "ns", "ans", "ians"})
@@ -132,7 +200,8 @@ _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|hardly|nowhere|unable|unlikely"
     r"|fail(?:s|ed)? to|lack(?:s|ed|ing)?|den(?:y|ies|ied)|false|untrue)\b|n[’']t\b"
     r"|(?:^|\s)(?:안|못)\s|않|못[하했한할해]|없|아니|아닌|아닙|불가능"
-    r"|(?<!少)(?:ない|なかっ|なけれ)|なく(?:て|、|な)|ません|(?:せ|わ|か|ら|れ|さ|た|ば|ま|え|け|め|べ)ず(?=[にと、。]|$)|不可能|(?<=[はが])無い",
+    r"|(?<!少)(?:ない|なかっ|なけれ)|なく(?:て|、|な)|ません|[せわからればまえけめべさた]ず(?=[にと、。]|$)"
+    r"|不可能|(?<=[はが])無い",
     re.IGNORECASE,
 )
 
