@@ -13,7 +13,7 @@ from rag.citations import Citation, cite
 from rag.errors import Cancelled
 from rag.extract import extract
 from rag.llm import LLM, never
-from rag.markers import MarkerFilter
+from rag.markers import MarkerFilter, inert
 from rag.passages import Passage
 from rag.prompts import answer_messages, fitting
 from rag.text import language
@@ -90,7 +90,7 @@ def _extracted(
             raise Cancelled("You stopped the answer.")
         passage = passages[pick.number - 1]
         quote = passage.text[pick.start : pick.end]
-        line = ("\n" if text else "") + f"{' '.join(quote.split())} [{pick.number}]"
+        line = ("\n" if text else "") + f"{inert(quote)} [{pick.number}]"
         start = len(text) + line.count("\n")
         text += line
         place = (passage.start + pick.start, passage.start + pick.end)

@@ -57,7 +57,7 @@ def unreachable(error: BaseException, *, host: str) -> Failure:
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         sentence = f"There is no host {host}. Correct the model's address in the settings."
         return Failure(LLMUnreachable(sentence))
-    if any(isinstance(cause, ConnectionRefusedError) or "connect" in str(cause).lower() for cause in causes):
+    if any(type(cause).__name__ == "ConnectError" for cause in causes):
         sentence = f"No model's server answers at {host}. Start it, or correct its address."
         return Failure(LLMUnreachable(sentence), again=True)
     return Failure(broken_off(host), again=True)

@@ -75,6 +75,16 @@ class MarkerFilter:
         return character == ":" and bool(_DEFINITION.match(self._line))
 
 
+def inert(text: str) -> str:
+    r"""Return a document's words on one line, without what would be read as our marker, a link or an image.
+
+    >>> inert("See ![x](http://a)\n and [7].")
+    'See ! [x] (http://a) and.'
+    """
+    markers = MarkerFilter(0)
+    return markers.feed(" ".join(text.split())) + markers.flush()
+
+
 def _listed(numbers: str) -> list[int]:
     """Return the numbers of one marker; a dash spans a range.
 

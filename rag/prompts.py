@@ -42,7 +42,7 @@ Conversation:
 Follow-up question: {question}
 Standalone question:"""
 
-_FENCE = re.compile(r"<(?=/?\s*passage\b)", re.IGNORECASE)
+_FENCE = re.compile(r"[<＜](?=\s*[/／]?\s*passage)", re.IGNORECASE)
 
 
 def fenced(number: int, passage: Passage) -> str:
