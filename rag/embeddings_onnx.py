@@ -7,6 +7,9 @@ import numpy as np
 from rag.embeddings import Embedder, Floats, Role
 from rag.models import Model
 
+TOKENS_AT_ONCE = 2048
+"""Of a run: attention over eight texts of 512 tokens would hold 150 MB, and keep it."""
+
 
 class OnnxEmbedder(Embedder):
     """The model of rag.onnx_bert in a folder of rag.models; one session shared by all threads."""
@@ -32,10 +35,15 @@ class OnnxEmbedder(Embedder):
 
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
         encoded = self._tokenizer.encode_batch_fast([self._prefixes[role] + text for text in texts])
-        ids = np.zeros((len(texts), max(len(row.ids) for row in encoded)), np.int64)
+        rows = [row.ids for row in encoded]
+        size = max(1, TOKENS_AT_ONCE // max(map(len, rows)))
+        return np.concatenate([self._run(rows[at : at + size]) for at in range(0, len(rows), size)])
+
+    def _run(self, rows: Sequence[Sequence[int]]) -> Floats:
+        ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
         mask = np.zeros_like(ids)
-        for row, tokens in enumerate(encoded):
-            ids[row, : len(tokens.ids)] = tokens.ids
-            mask[row, : len(tokens.ids)] = 1
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = row
+            mask[number, : len(row)] = 1
         (vectors,) = self._session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})
         return np.asarray(vectors, np.float32)

@@ -27,8 +27,10 @@ class UseEmbedder(Embedder):
     """The encoder with its weights; queries and passages are embedded alike."""
 
     def __init__(self, model: Model):
+        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
         from tokenizers import Tokenizer
 
+        self._threads = ThreadpoolController()
         self.name, self.fingerprint = model.name, model.fingerprint
         self._tokenizer = Tokenizer.from_file(str(model.directory / "tokenizer.json"))
         self._tokenizer.enable_truncation(model.known.max_tokens)
@@ -37,13 +39,17 @@ class UseEmbedder(Embedder):
                 name: weights[name] for name in weights.files if not name.startswith("q")
             }
             parts = [weights[f"q{number}"] for number in range(1, TABLES + 1)]
+        self._epsilon = np.float32(self._w["eps"])
         self._words = np.stack(parts, axis=1).reshape(-1, parts[0].shape[1])
         self.dimension = int(self._w["d3"].shape[1])
 
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
         del role  # one encoder for both
         rows = [row.ids for row in self._tokenizer.encode_batch_fast(list(texts))]
-        return np.concatenate([self._encode(rows[a:b]) for a, b in pairwise(_cuts(rows))])
+        # One thread: for matrices this small a second one mostly waits, and beside other work it
+        # waits so busily that the same texts take ten times as long.
+        with self._threads.limit(limits=1, user_api="blas"):
+            return np.concatenate([self._encode(rows[a:b]) for a, b in pairwise(_cuts(rows))])
 
     def _encode(self, rows: Sequence[Sequence[int]]) -> Floats:
         w = self._w
@@ -86,7 +92,7 @@ class UseEmbedder(Embedder):
     def _normalised(self, rows: Floats, scale: Floats, shift: Floats) -> Floats:
         centred = rows - rows.mean(axis=-1, keepdims=True)
         variance = (centred**2).mean(axis=-1, keepdims=True)
-        normalised: Floats = centred / np.sqrt(variance + self._w["eps"]) * scale + shift
+        normalised: Floats = centred / np.sqrt(variance + self._epsilon) * scale + shift
         return normalised
 
 
