@@ -65,7 +65,7 @@ def _rows(here: Workspace, busy: bool) -> None:
 
 def _row(record: DocumentRecord, here: Workspace) -> None:
     icon, color = _BADGES[record.state]
-    with st.container(border=True, gap="xsmall"):
+    with st.container(border=True, gap="xsmall", key=f"document-{record.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             st.markdown(f"**{label(record.name, 90)}**", width="stretch")
             _actions(record, here)

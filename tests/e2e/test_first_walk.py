@@ -1,0 +1,131 @@
+"""The way of someone who comes for the first time, with no model connected."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Server, Visitor, serving
+
+Visit = Callable[..., Visitor]
+
+
+@pytest.mark.timeout(180)
+def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: Visit, report: Path):
+    with serving(tmp_path) as server:
+        visitor = visit(server.url)
+        page = visitor.page
+        expect(page.get_by_role("heading", name="Ask your own documents")).to_be_visible()
+        visitor.add(report)
+        expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+        page.get_by_role("link", name="Documents").click()
+        expect(visitor.row(report.name)).to_contain_text("Ready")
+        expect(page.get_by_text("2 pages · 2 passages", exact=False)).to_be_visible()
+
+        page.get_by_role("link", name="Chat", exact=True).click()
+        visitor.ask("How many containers were handled in 2024?")
+        visitor.finished(1)
+        expect(visitor.answers().first).to_contain_text("4.1 million containers")
+        visitor.ask("And what about the second crane?")
+        visitor.finished(2)
+        expect(visitor.answers().last).to_contain_text("Understood as: And what about the second crane?")
+        expect(visitor.answers().last).to_contain_text("Kobe")
+
+        marker = page.get_by_role("link", name="Source 1: “The harbour handled 4.1 million").first
+        marker.focus()
+        page.keyboard.press("Enter")
+        panel = page.get_by_role("dialog")
+        expect(panel).to_contain_text("harbour-report.pdf")
+        expect(panel).to_contain_text("The cited words")
+        expect(panel.get_by_role("img", name="Page 1, the cited words highlighted")).to_be_visible()
+        expect(page).to_have_url(re.compile(r"\?chat=\w+&cite="))
+        deep_link = page.url
+        page.keyboard.press("Escape")
+        expect(panel).to_have_count(0)
+        expect(marker).to_be_focused()
+
+        page.reload()
+        visitor.finished(2)
+        second = visit(deep_link).page
+        expect(second.get_by_role("dialog")).to_contain_text("4.1 million containers")
+
+        server.stop()
+        with serving(tmp_path) as again:
+            visitor = visit(again.url)
+            page = visitor.page
+            page.get_by_role("button", name="How many containers").click()
+            visitor.finished(2)
+            _delete_the_document(visitor)
+            page.go_back()
+            page.get_by_role("button", name="How many containers").click()
+            page.get_by_role("link", name="Source 1").first.click()
+            panel = page.get_by_role("dialog")
+            expect(panel).to_contain_text("This document has been removed")
+            expect(panel).to_contain_text("4.1 million containers")
+            page.keyboard.press("Escape")
+            page.get_by_role("button", name="Delete", exact=True).click()
+            page.get_by_role("button", name="Delete for good").click()
+            expect(page.get_by_role("heading", name="Ask your own documents")).to_be_visible()
+            expect(page.get_by_role("button", name="How many containers")).to_have_count(0)
+            assert visitor.strangers() == [] and visitor.errors == []
+
+
+def _delete_the_document(visitor: Visitor) -> None:
+    page = visitor.page
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("Nothing here yet.", exact=False)).to_be_visible()
+
+
+def test_files_and_a_question_go_in_together(server: Server, visit: Visit, tmp_path: Path):
+    notes = tmp_path / "휴가.md"
+    notes.write_text(
+        "# 휴가\n\n연차 휴가는 3월 31일까지 사용해야 합니다. 남은 휴가는 넘어가지 않습니다.\n", "utf-8"
+    )
+    visitor = visit(server.url)
+    page = visitor.page
+    page.locator('[data-testid="stChatInput"] input[type=file]').first.set_input_files([notes])
+    expect(page.get_by_text("휴가.md")).to_be_visible()
+    visitor.ask("연차 휴가는 언제까지 사용해야 합니까?")
+    visitor.finished(1)
+    expect(visitor.answers()).to_contain_text("3월 31일까지")
+    page.get_by_role("link", name="Source 1").first.click()
+    panel = page.get_by_role("dialog")
+    expect(panel).to_contain_text("휴가.md")
+    marked = panel.locator(".stMarkdownColoredBackground")
+    expect(marked).to_contain_text("연차 휴가는 3월 31일까지 사용해야 합니다.")
+
+
+def test_each_file_has_its_own_result_and_its_original_back(server: Server, visit: Visit, tmp_path: Path):
+    good, empty, image = tmp_path / "受注.txt", tmp_path / "empty.txt", tmp_path / "photo.png"
+    good.write_text("受注の締め切りは毎月二十日です。", "utf-8")
+    empty.touch()
+    image.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    visitor = visit(server.url + "/documents", width=390, height=844)
+    page = visitor.page
+    visitor.add(good, empty, image)
+    expect(page.get_by_text("Could not be read")).to_have_count(2)
+    expect(page.get_by_text("empty.txt is empty", exact=False)).to_be_visible()
+    expect(visitor.row("受注.txt")).to_contain_text("Ready")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    visitor.row("受注.txt").get_by_role("button", name="More").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the original").click()
+    assert download.value.suggested_filename == "受注.txt"
+    assert Path(download.value.path()).read_bytes() == good.read_bytes()
+
+
+def test_a_second_process_on_the_same_data_is_told_which_has_it(server: Server, visit: Visit):
+    with serving(server.data.parent) as second:
+        page = visit(second.url).page
+        expect(page.get_by_role("alert")).to_contain_text(str(server.process.pid))
+        expect(page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+def test_another_site_cannot_reach_the_pages_through_a_name_of_its_own(server: Server, browser, visit: Visit):
+    port = server.url.rsplit(":", 1)[1]
+    visitor = visit(f"http://rebound.localhost:{port}")
+    expect(visitor.page.get_by_role("heading", name="Ask your")).to_have_count(0)

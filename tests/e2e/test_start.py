@@ -1,0 +1,45 @@
+"""What the server costs at start, and what it does not load before it is needed."""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Server, Visitor, serving
+
+Visit = Callable[..., Visitor]
+
+
+def test_the_first_page_comes_soon(tmp_path: Path, visit: Visit):
+    with serving(tmp_path):
+        pass  # a warm start: compiled, and the operating system has read the files
+    with serving(tmp_path) as server:
+        started = time.monotonic()
+        page = visit(server.url).page
+        expect(page.get_by_role("heading", name="Ask your own documents")).to_be_visible()
+        assert time.monotonic() - started < 5  # 3 s is the promise; other tests share the machine
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_torch_is_not_loaded(server: Server, visit: Visit, tmp_path: Path):
+    note = tmp_path / "note.txt"
+    note.write_text("Receipts are due within thirty days.", "utf-8")
+    visitor = visit(server.url + "/documents")
+    visitor.add(note)
+    expect(visitor.row(note.name)).to_contain_text("Ready")
+    assert "libtorch" not in Path(f"/proc/{server.process.pid}/maps").read_text()
+
+
+def test_settings_open_by_keyboard_and_save(server: Server, visit: Visit):
+    visitor = visit(server.url + "/settings")
+    page = visitor.page
+    box = page.get_by_label("Model (empty: none)")
+    box.fill("some-model")
+    box.press("Enter")
+    expect(page.get_by_text("Answers are written by some-model.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Model (empty: none)")).to_have_value("some-model")
+    assert visitor.strangers() == []

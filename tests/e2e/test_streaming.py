@@ -1,0 +1,124 @@
+"""An answer belongs to the server: stop, refresh, tabs that come and go while it is written."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Server, Visitor
+from tests.rag.fake_llm import FakeLLM, Reply
+
+Visit = Callable[..., Visitor]
+LONG = Reply(" ".join(f"word{number}" for number in range(300)) + " [1].", pause=0.05)
+SHORT = Reply("The harbour handled 4.1 million containers in 2024 [1]. " * 3 + "Nobody objected.", pause=0.1)
+
+
+@pytest.fixture
+def visitor(with_model: Server, visit: Visit) -> Visitor:
+    return visit(with_model.url)
+
+
+def stored(server: Server) -> list[tuple[str, str]]:
+    """The state and text of every answer, oldest first."""
+    with sqlite3.connect(f"file:{server.data / 'footnote.db'}?mode=ro", uri=True) as database:
+        return database.execute(
+            "select state, content from messages where role = 'assistant' order by rowid"
+        ).fetchall()
+
+
+def test_stop_ends_the_answer_and_keeps_what_is_there(visitor: Visitor, with_model: Server, fake: FakeLLM):
+    fake.hung_up.clear()
+    fake.reply(LONG)
+    visitor.ask("How many containers were handled?")
+    expect(visitor.answers().last).to_contain_text("word5 ")
+    pressed = time.monotonic()
+    visitor.page.get_by_role("button", name="Stop", exact=True).click()
+    assert fake.hung_up.wait(5) and fake.hung_up_at - pressed < 1
+    expect(visitor.answers().last).to_contain_text("Stopped. What was written until then is kept.")
+    expect(visitor.answers().last).to_contain_text("word5 ")
+    state, text = stored(with_model)[-1]
+    assert state == "stopped" and text.startswith("word0 word1 ") and "word299" not in text
+
+    fake.reply(SHORT)
+    visitor.page.get_by_role("button", name="Retry").click()
+    visitor.finished(1)
+    expect(visitor.answers().last).to_contain_text("Nobody objected")
+    assert len([text for _, text in stored(with_model) if "word0" in text]) == 0
+
+
+def test_a_reload_and_a_second_tab_rejoin_the_stream(
+    visitor: Visitor, with_model: Server, visit: Visit, fake: FakeLLM
+):
+    before = len(stored(with_model))
+    fake.reply(SHORT)
+    visitor.ask("How many containers were handled?")
+    expect(visitor.answers().last).to_contain_text("The harbour")
+    visitor.page.reload()
+    expect(visitor.answers().last).to_contain_text("The harbour")
+    other = visit(visitor.page.url)
+    for tab in (visitor, other):
+        tab.finished(1)
+        expect(tab.answers().last).to_contain_text("Nobody objected")
+    assert [state for state, _ in stored(with_model)[before:]] == ["complete"]
+
+
+def test_an_answer_goes_on_when_its_tab_is_closed(
+    visitor: Visitor, with_model: Server, visit: Visit, fake: FakeLLM
+):
+    fake.reply(SHORT)
+    visitor.ask("How many containers were handled?")
+    expect(visitor.answers().last).to_contain_text("The harbour")
+    address = visitor.page.url
+    visitor.page.close()
+    again = visit(address)
+    again.finished(1)
+    expect(again.answers().last).to_contain_text("Nobody objected")
+    assert stored(with_model)[-1][0] == "complete"
+
+
+def test_a_second_question_waits_for_the_first_answer(visitor: Visitor, with_model: Server, fake: FakeLLM):
+    before = len(stored(with_model))
+    fake.reply(SHORT)
+    visitor.ask("How many containers were handled?")
+    expect(visitor.answers().last).to_contain_text("The harbour")
+    visitor.ask("And in 2023?")
+    expect(visitor.page.get_by_role("alert")).to_be_visible()
+    visitor.finished(1)
+    assert len(stored(with_model)) == before + 1
+
+
+def test_a_chat_deleted_while_it_is_answered_stays_deleted(
+    visitor: Visitor, with_model: Server, fake: FakeLLM
+):
+    before = len(stored(with_model))
+    fake.hung_up.clear()
+    fake.reply(LONG)
+    visitor.ask("Which chat will be gone?")
+    expect(visitor.answers().last).to_contain_text("word5 ")
+    visitor.page.get_by_role("button", name="Delete", exact=True).click()
+    visitor.page.get_by_role("button", name="Delete for good").click()
+    expect(visitor.page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    assert fake.hung_up.wait(5)
+    assert len(stored(with_model)) == before
+    expect(visitor.page.get_by_role("button", name="Which chat will be gone?")).to_have_count(0)
+
+
+def test_another_tab_sees_what_this_one_asks(visitor: Visitor, visit: Visit, fake: FakeLLM):
+    fake.reply(Reply("Four million [1]."))
+    visitor.ask("How many containers were handled?")
+    visitor.finished(1)
+    other = visit(visitor.page.url)
+    other.finished(1)
+    visitor.ask("How many people were employed?")
+    visitor.finished(2)
+    other.finished(2)
+
+
+def test_a_model_that_is_away_is_named_and_the_question_kept(visitor: Visitor, fake: FakeLLM):
+    fake.reply(Reply(status=401))
+    visitor.ask("How many containers were handled?")
+    expect(visitor.answers().last).to_contain_text("This answer could not be finished.")
+    expect(visitor.answers().last.get_by_role("button", name="Retry")).to_be_visible()
+    expect(visitor.page.get_by_text("Traceback", exact=False)).to_have_count(0)
