@@ -174,7 +174,8 @@ class LLM:
                     failure = await self._attempt(client, request, put, last=attempt == ATTEMPTS)
                     if failure is None:
                         return
-                    await asyncio.sleep(failure.wait or FIRST_WAIT * attempt)
+                    request = _without(request, failure.unwanted)
+                    await asyncio.sleep(0 if failure.unwanted else failure.wait or FIRST_WAIT * attempt)
         except TimeoutError as error:
             raise unfinished(settings.host, settings.timeout) from error
 
@@ -244,6 +245,14 @@ class LLM:
         if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
             return Failure(silent(settings.host, settings.idle_timeout))
         return unreachable(error, host=settings.host)
+
+
+def _without(request: dict[str, Any], unwanted: str) -> dict[str, Any]:
+    """Return the request without an option its server does not know, or with its newer name."""
+    kept = {name: value for name, value in request.items() if name != unwanted}
+    if unwanted == "max_tokens":
+        kept["max_completion_tokens"] = request["max_tokens"]
+    return kept
 
 
 def _failures() -> tuple[type[Exception], ...]:

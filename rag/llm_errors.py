@@ -19,11 +19,12 @@ _DETAIL = 200
 
 @dataclass(frozen=True)
 class Failure:
-    """An error to raise, whether another attempt may help, and the seconds the server asked us to wait."""
+    """An error to raise, and whether another attempt may help: after `wait` seconds, without an option."""
 
     error: LLMError
     again: bool = False
     wait: float = 0.0
+    unwanted: str = ""
 
 
 def rejected(
@@ -45,7 +46,20 @@ def rejected(
         sentence = f"{host} failed to answer (status {status}). Ask again in a moment."
     else:
         sentence = f"{host} refused the request (status {status}){detail}."
-    return Failure(LLMRejected(sentence), status in AGAIN, wait)
+    unwanted = _unwanted(body) if status == 400 else ""
+    return Failure(LLMRejected(sentence), status in AGAIN or bool(unwanted), wait, unwanted)
+
+
+def _unwanted(body: str) -> str:
+    """Return the option of ours that a server says it does not know; reasoning models know neither.
+
+    >>> _unwanted("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    'max_tokens'
+    """
+    found = re.search(
+        r"unsupported (?:parameter|value)[^\w]{1,6}(max_tokens|temperature)", body, re.IGNORECASE
+    )
+    return found.group(1).lower() if found else ""
 
 
 def unreachable(error: BaseException, *, host: str) -> Failure:

@@ -78,6 +78,7 @@ class FakeLLM:
 
     def __init__(self, port: int = 0, *, default: Reply | None = None, context_tokens: int | None = None):
         self.requests: list[Request] = []
+        self.asked = threading.Event()  # set when the first request has arrived
         self.hung_up = threading.Event()  # set when a client closed a connection before its answer was over
         self.hung_up_at = 0.0  # time.monotonic() of that
         self.context_tokens = context_tokens
@@ -115,6 +116,7 @@ class FakeLLM:
     def take(self, request: Request) -> Reply:
         with self._lock:
             self.requests.append(request)
+            self.asked.set()
             reply = self._replies[min(self._next, len(self._replies) - 1)]
             self._next += 1
             return reply
@@ -134,6 +136,7 @@ class FakeLLM:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128  # the default of 5 makes a sixth client wait a second
     fake: FakeLLM
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -71,7 +71,7 @@ def test_a_model_is_shared_between_threads(fake_llm, model):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(5)
+        thread.join(30)
     assert said == {number: f"<{number}>" * 3 for number in range(8)}
 
 
@@ -209,6 +209,18 @@ def test_user_and_password_of_an_address_are_not_shown(fake_llm):
     assert "pass" not in str(error)
 
 
+def test_options_a_server_does_not_know_are_left_out(fake_llm, model):
+    refusals = [
+        b'{"error": {"message": "Unsupported parameter: \'max_tokens\'. Use another."}}',
+        b'{"error": {"message": "Unsupported value: \'temperature\' does not support 0."}}',
+    ]
+    fake_llm.reply(*(Reply(status=400, body=body) for body in refusals), Reply("Here you are."))
+    assert model.complete(CHAT, max_tokens=9) == "Here you are."
+    last = fake_llm.requests[-1].body
+    assert last["max_completion_tokens"] == 9
+    assert not {"max_tokens", "temperature"} & set(last)
+
+
 # --- A2: the server hangs
 
 
@@ -250,7 +262,7 @@ def test_a_cancel_closes_the_connection_at_once(fake_llm, reply):
     fake_llm.reply(reply)
     stop = threading.Event()
     with LLM(settings(fake_llm.url, timeout=30, idle_timeout=30)) as llm:
-        threading.Timer(0.5, stop.set).start()
+        threading.Thread(target=lambda: fake_llm.asked.wait(10) and stop.set()).start()
         with pytest.raises(Cancelled):
             for _ in llm.stream(CHAT, max_tokens=100, cancelled=stop.is_set):
                 pass
