@@ -3,6 +3,7 @@
 import gc
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,6 +15,8 @@ from starlette.routing import Route
 
 log = logging.getLogger(__name__)
 
+FIRST_PAGE = 1.0  # seconds in which a first page is drawn undisturbed by what is loaded for later
+
 
 def _warm_up() -> None:
     """Open what the first question needs while the first page is being looked at."""
@@ -21,7 +24,9 @@ def _warm_up() -> None:
     from ui.services import services
 
     try:
-        services().warm_up()
+        opened = services()
+        time.sleep(FIRST_PAGE)
+        opened.warm_up()
     except FootnoteError as error:
         log.error("%s", error)
     # The page collects garbage on every run; what is loaded once need not be looked at again.

@@ -15,8 +15,7 @@ from ui.markdown import label, marked, unwrap, verbatim
 from ui.page_view import is_pdf, show_page
 from ui.workspace import Workspace
 
-AROUND = 700  # characters of the document shown on either side of the cited words,
-BESIDE_PAGE = 300  # and where the page itself is shown beside them
+AROUND = 600  # characters of the document shown on either side of the cited words
 PARAMETER = "cite"
 
 Standing = Literal["here", "changed", "removed"]
@@ -88,11 +87,11 @@ def _panel(evidence: Evidence, workspace: Workspace) -> None:
     if found in _BADGES:
         st.warning(_BADGES[found], icon=":material/history:")
     if span is None or not is_pdf(passage, workspace):
-        _words(evidence, found, workspace, around=AROUND, paged=passage.page is not None)
+        _words(evidence, workspace, found, span)
         return
     words, page = st.columns([5, 6], gap="medium")
     with words:
-        _words(evidence, found, workspace, around=BESIDE_PAGE, paged=True)
+        _words(evidence, workspace, found, span)
     with page:
         show_page(evidence, span, workspace)
 
@@ -103,12 +102,12 @@ def _page(evidence: Evidence, workspace: Workspace) -> PageSpan | None:
     return next((page for page in pages if page.start <= evidence.start < page.end), None)
 
 
-def _words(evidence: Evidence, found: Standing, workspace: Workspace, *, around: int, paged: bool) -> None:
+def _words(evidence: Evidence, workspace: Workspace, found: Standing, page: PageSpan | None) -> None:
     """Show the cited words, and then among their neighbours; a page's own line ends are not kept."""
     status = evidence.citation.status if evidence.citation else "passage"
-    before, after = _neighbours(evidence, found, workspace, around)
+    before, after = _neighbours(evidence, workspace, found, page)
     quote = evidence.quote
-    if paged:
+    if evidence.passage.page is not None:
         before, quote, after = unwrap(before), unwrap(quote), unwrap(after)
     st.markdown(f"**{_HEADINGS[status]}**")
     if evidence.exact:
@@ -118,14 +117,17 @@ def _words(evidence: Evidence, found: Standing, workspace: Workspace, *, around:
     st.markdown(marked(before, quote, after), anchors=False)
 
 
-def _neighbours(evidence: Evidence, found: Standing, workspace: Workspace, around: int) -> tuple[str, str]:
-    """Return the text on either side of the cited words: of the document, or of the stored passage."""
+def _neighbours(
+    evidence: Evidence, workspace: Workspace, found: Standing, page: PageSpan | None
+) -> tuple[str, str]:
+    """Return the text on either side of the cited words: of the page, the document, or the stored passage."""
     passage, start, end = evidence.passage, evidence.start, evidence.end
     if found == "here":
         text = workspace.library.documents.text(passage.document_id)
         if text[start:end] == evidence.quote:
-            head, tail = text[max(0, start - around) : start], text[end : end + around]
-            return _cut_head(head, start > around), _cut_tail(tail, end + around < len(text))
+            first, last = (page.start, max(page.end, end)) if page else (0, len(text))
+            head, tail = max(first, start - AROUND), min(last, end + AROUND)
+            return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
     local = slice(start - passage.start, end - passage.start)
     if passage.text[local] == evidence.quote:
         return passage.text[: local.start], passage.text[local.stop :]
