@@ -25,7 +25,8 @@ from rag.answer import Token
 from rag.ask import Asker
 from rag.config import default_model_cache
 from rag.embeddings import Embedder, open_embedder
-from rag.library import Library, never
+from rag.jobs import never
+from rag.library import Library
 from rag.llm import LLM, LLMSettings
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM
@@ -65,7 +66,7 @@ def measure(library: Library, questions: int) -> dict[str, float]:
     rng = random.Random(2)
     added = []
     with FakeLLM() as fake, LLM(LLMSettings(base_url=fake.url, api_key="", model="fake")) as llm:
-        asker = Asker(library.retriever("ensemble-cc", 6), llm, library.embedder, library.rarity)
+        asker = Asker(library.retriever("ensemble-cc", 6), llm, library.indexes.embedder, library.rarity)
         for number in range(questions + 5):
             fake.say("An answer [1].")
             question = " ".join(rng.choices(WORDS, k=7)) + "?"

@@ -67,7 +67,7 @@ def _embedder_if_there(
 ) -> Embedder | None:
     """Return the embedding model; without one, answers rest on words alone and it is said."""
     try:
-        return library.embedder
+        return library.indexes.embedder
     except EmbeddingError as error:
         if on_failure is None:
             raise

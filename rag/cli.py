@@ -21,7 +21,8 @@ from rag.assembly import LOCAL_OWNER, make_asker, make_embedder, make_library, m
 from rag.citations import Citation
 from rag.config import RetrieverName, Settings, load
 from rag.errors import EmbeddingError, FootnoteError, QuestionRefused
-from rag.library import Library, never
+from rag.jobs import never
+from rag.library import Library
 from rag.models import fetch
 from rag.passages import Passage
 from storage.database import Database
@@ -137,10 +138,10 @@ def reindex_command(settings: Settings, options: Options) -> int:
     """Embed every document anew with the model of the settings."""
     with _library(settings) as library:
         library.recover()
-        library.rebuild_vectors()
-        for record in library.documents.unfinished():
-            _run_ingest(library, record.id, record.name, quiet=False)
-            print(f"ready       {record.name}")
+        for document_id in library.rebuild_vectors():
+            name = library.documents.get(document_id).name
+            _run_ingest(library, document_id, name, quiet=False)
+            print(f"ready       {name}")
     return 0
 
 
@@ -248,11 +249,11 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
 
 
 def _citation(citation: Citation, passages: Sequence[Passage]) -> dict[str, Any]:
-    passage = passages[citation.marker - 1]
+    passage = passages[citation.marker - 1] if citation.marker else None  # 0 rests on no passage
     return {
         "marker": citation.marker,
-        "document": passage.document,
-        "page": passage.page,
+        "document": passage and passage.document,
+        "page": passage and passage.page,
         "start": citation.quote_start,
         "end": citation.quote_end,
         "quote": citation.quote,

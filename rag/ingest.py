@@ -1,7 +1,7 @@
 """The queue of documents being read and embedded, in the server's threads.
 
 Two lanes: a document is read, and searchable by words, without waiting for the embedding of
-those before it.
+those before it. Two are read at once, each in a process of its own.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from rag.jobs import Cancel, Jobs
 from rag.library import Library, Progress
 
 READ, EMBED = "read", "embed"
-LANES = {READ: 1, EMBED: 1}
+LANES = {READ: 2, EMBED: 1}
 
 
 class Ingest:

@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from rag.errors import Cancelled
+from rag.errors import Cancelled, FootnoteError
 
 E = TypeVar("E")
 Cancel = Callable[[], bool]
 Work = Callable[[Cancel], Iterator[E]]
 
 log = logging.getLogger(__name__)
+
+
+def never() -> bool:
+    """Cancel nothing."""
+    return False
 
 
 class Job(Generic[E]):
@@ -71,6 +76,9 @@ class Job(Generic[E]):
             self._drain(self._work(self._cancel.is_set))
         except Cancelled as error:
             self.error = error
+        except FootnoteError as error:
+            self.error = error
+            log.warning("%s", error)
         except Exception as error:
             self.error = error
             log.exception("A job failed")

@@ -87,6 +87,11 @@ class Documents:
         with self._database.reading() as session:
             return _document(self._row(session, document_id))
 
+    def exists(self, document_id: str) -> bool:
+        """Whether this owner has such a document."""
+        with self._database.reading() as session:
+            return session.scalar(self._mine().where(Document.id == document_id)) is not None
+
     def text(self, document_id: str) -> str:
         """Read the canonical text; NotFound, also while it has not been read."""
         with self._database.reading() as session:

@@ -25,7 +25,7 @@ ONLY_IN = {
     "openai": ("rag/llm", "rag/embed"),
 }
 MAY_IMPORT_STORAGE = {
-    f"rag/{room}.py" for room in ("errors", "chunks", "library", "conversation", "assembly", "cli")
+    f"rag/{room}.py" for room in ("errors", "chunks", "indexes", "library", "conversation", "assembly", "cli")
 }
 
 

@@ -12,7 +12,8 @@ import pytest
 from rag.ask import Asker
 from rag.conversation import Conversation
 from rag.embeddings import Embedder
-from rag.library import Library, never
+from rag.jobs import never
+from rag.library import Library
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM, Reply
@@ -49,8 +50,8 @@ def audit(library: Library, database: Database) -> None:
     """Ledger, word index and vector index agree, and each chunk finds itself."""
     database.check()
     expected = library.documents.chunk_ids()
-    assert library.words.ids() == expected == library.vectors.ids()
-    assert not [path for path in database.directory.rglob("*.part")]
+    assert library.indexes.words.ids() == expected == library.indexes.vectors.ids()
+    assert not list(database.directory.rglob("*.part"))
     for record in library.documents.list():
         assert library.files.path(record.sha256).is_file()
         sample = library.documents.chunks(record.id)[:: max(1, record.chunks // 5)]

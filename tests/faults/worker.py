@@ -11,7 +11,8 @@ from rag.ask import Asker
 from rag.config import default_model_cache
 from rag.conversation import Conversation
 from rag.embeddings import Embedder, open_embedder
-from rag.library import Library, never
+from rag.jobs import never
+from rag.library import Library
 from rag.llm import LLM, LLMSettings
 from storage.conversations import Conversations
 from storage.database import Database

@@ -9,8 +9,7 @@ from rag.answer import Condensed, Done, Sources, Token
 from rag.ask import Asker, Timings, checked
 from rag.conversation import Conversation, Failed, title_of
 from rag.errors import QuestionRefused, RetrievalError
-from rag.jobs import Jobs
-from rag.library import never
+from rag.jobs import Jobs, never
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound

@@ -66,9 +66,8 @@ def test_a_removed_document_stops_being_embedded(library, ingest):
     ingest.remove(record.id)
     assert wait_until(lambda: not ingest.running(record.id), 5)
     assert library.documents.list() == []
-    assert library.words.ids() == set()
-    library.recover()
-    assert library.vectors.ids() == set()
+    assert library.indexes.words.ids() == set()
+    assert library.indexes.vectors.ids() == set()
 
 
 def test_recover_goes_on_with_what_was_unfinished(library, ingest):

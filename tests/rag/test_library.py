@@ -36,7 +36,7 @@ def names(library: Library, question: str, retriever: str = "ensemble-cc") -> li
 
 def in_step(library: Library) -> bool:
     expected = library.documents.chunk_ids()
-    return library.words.ids() == expected == library.vectors.ids()
+    return library.indexes.words.ids() == expected == library.indexes.vectors.ids()
 
 
 def test_a_document_is_kept_before_it_is_read(library: Library):
@@ -138,8 +138,8 @@ def test_a_removed_document_leaves_every_index(library: Library):
 def test_recover_brings_lost_indexes_back(database: Database, library: Library, embedder: Embedder):
     put(library, "castle.md", CASTLE)
     put(library, "lighthouse.md", LIGHTHOUSE)
-    library.words.clear()
-    library.vectors.delete(sorted(library.vectors.ids())[:1])
+    library.indexes.words.clear()
+    library.indexes.vectors.delete(sorted(library.indexes.vectors.ids())[:1])
     again = Library(database, "ann", lambda: embedder)
     for document_id in again.recover():
         list(again.index(document_id))
@@ -171,7 +171,7 @@ def test_recover_removes_what_the_ledger_does_not_know(database: Database, libra
     library.documents.delete(castle)
     assert library.recover() == []
     assert in_step(library)
-    assert library.words.ids() == set()
+    assert library.indexes.words.ids() == set()
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])

@@ -25,6 +25,7 @@ DOCUMENTS = {
     "set_index_state": None,
     "chunks_by_id": None,
     "get": lambda my, ids: my.get(ids["document"]),
+    "exists": None,
     "text": lambda my, ids: my.text(ids["document"]),
     "pages": lambda my, ids: my.pages(ids["document"]),
     "chunks": lambda my, ids: my.chunks(ids["document"]),

@@ -1,0 +1,141 @@
+"""The word index and the vector index of one owner: derived from the ledger, and kept in step with it."""
+
+import logging
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from langchain_core.documents import Document
+
+from rag.chunks import to_document, to_entry
+from rag.embeddings import Embedder
+from rag.errors import EmbeddingError, IndexMismatch, IndexUnusable
+from rag.stores.chroma import ChromaVectorStore
+from rag.stores.lexical import TantivyIndex
+from storage.documents import Documents
+from storage.records import ChunkRecord
+
+log = logging.getLogger(__name__)
+
+
+class Indexes:
+    """What finds the chunks of `documents`: by words and by meaning, each opened when it is first needed."""
+
+    def __init__(self, documents: Documents, directory: Path, open_embedder: Callable[[], Embedder]):
+        self._documents = documents
+        self._directory = directory
+        self._open_embedder = open_embedder
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model; raises ModelUnavailable where its files cannot be had."""
+        return self._open_embedder()
+
+    @cached_property
+    def words(self) -> TantivyIndex:
+        """The BM25 index, empty where it was damaged or another tokenizer made it: `recover` fills it."""
+        index = TantivyIndex(self._directory / "words")
+        if index.stale:
+            log.warning("The word index cannot be used any more. It is made anew.")
+            index.clear()
+        return index
+
+    @cached_property
+    def vectors(self) -> ChromaVectorStore:
+        """The vector index; raises IndexMismatch when another embedding model made it."""
+        return ChromaVectorStore(
+            self.embedder,
+            directory=self._directory / self._vectors_folder(),
+            collection_name="chunks",
+            hydrate=self.hydrate,
+        )
+
+    def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the chunks with these ids as documents; ids that are gone are absent."""
+        return {id_: to_document(chunk) for id_, chunk in self._documents.chunks_by_id(ids).items()}
+
+    def forget(self, chunk_ids: Iterable[str]) -> None:
+        """Remove chunks from both indexes; unknown ids are no error."""
+        ids = list(chunk_ids)
+        self.words.delete(ids)
+        if self._documents.index_state("vectors"):
+            self.vectors.delete(ids)
+
+    def recover(self) -> None:
+        """Bring both in step with the ledger; documents that lost vectors are to be embedded again."""
+        expected = self._documents.chunk_ids()
+        self._recover_words(expected)
+        self._recover_vectors(expected)
+
+    def drop_vectors(self) -> None:
+        """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
+        self._close("vectors")
+        self.__dict__.pop("embedder", None)
+        self._documents.set_index_state("vectors", None)
+        for folder in self._directory.glob("vectors-*"):
+            shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again: the next has a new name
+        self._demote(self._documents.chunk_ids())
+
+    def close(self) -> None:
+        """Give both back, so that they can be opened again."""
+        self._close("words")
+        self._close("vectors")
+
+    def _close(self, name: Literal["words", "vectors"]) -> None:
+        index = self.__dict__.pop(name, None)
+        if index is not None:
+            index.close()
+
+    def _recover_words(self, expected: set[str]) -> None:
+        there = self.words.ids()
+        self.words.delete(there - expected)
+        missing = sorted(expected - there)
+        if missing:
+            log.warning("Adding %d chunks to the word index", len(missing))
+            self.words.add(to_entry(chunk) for chunk in self._chunks(missing))
+
+    def _recover_vectors(self, expected: set[str]) -> None:
+        if not self._documents.index_state("vectors"):
+            return
+        try:
+            there = self.vectors.ids()
+        except EmbeddingError as error:
+            log.warning("%s", error)
+            return
+        except IndexUnusable as error:
+            log.warning("%s It is made anew.", error)
+            self.drop_vectors()
+            return
+        self.vectors.delete(sorted(there - expected))
+        self._demote(expected - there)
+
+    def _demote(self, missing: Iterable[str]) -> None:
+        """Send the documents of these chunks back to be embedded."""
+        for document_id in sorted({chunk.document_id for chunk in self._chunks(missing)}):
+            self._documents.set_state(document_id, "searchable_by_words")
+
+    def _chunks(self, ids: Iterable[str]) -> Iterable[ChunkRecord]:
+        return self._documents.chunks_by_id(sorted(ids)).values()
+
+    def _vectors_folder(self) -> str:
+        """Return the folder of the vector index; refuse to mix the vectors of two models."""
+        embedder = self.embedder
+        made_with = self._documents.index_state("vectors") or {}
+        mine = {"model": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+        if not made_with:
+            made_with = {**mine, "folder": f"vectors-{secrets.token_hex(4)}"}
+            self._documents.set_index_state("vectors", made_with)
+        if any(made_with[key] != value for key, value in mine.items()):
+            raise IndexMismatch(
+                f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
+                "Choose that model again, or embed everything anew: `footnote reindex`."
+            )
+        return str(made_with["folder"])
+
+
+def _model(made_with: dict[str, Any]) -> str:
+    weights = str(made_with["fingerprint"])[:8]
+    return f"{made_with['model']} (dimension {made_with['dimension']}, weights {weights})"
