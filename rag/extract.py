@@ -43,6 +43,8 @@ BEHIND = 5.0
 """How far behind the best a pick may score: the third sentence of three is often about something else."""
 COMPARED = 8
 """Sentences that are embedded where words do not decide: about 20 ms each."""
+FRAGMENT = 4.0
+"""What a heading or a page number falls back by: it names a subject and says nothing of it."""
 FITS = 0.2
 """The share of a question's weight that some passage must have; below it nothing is an answer.
 
@@ -204,7 +206,8 @@ class _Scorer:
             "rank": 1 / unit.number,
             **asdict(self._asked.cues(unit.text)),
         }
-        return fsum(WEIGHTS[name] * sign for name, sign in signs.items())
+        fragment = FRAGMENT if _is_fragment(unit.text) else 0.0
+        return fsum(WEIGHTS[name] * sign for name, sign in signs.items()) - fragment
 
     def _holds(self, words: frozenset[str]) -> float:
         return _share(self.weight, self._held, words)
@@ -220,6 +223,17 @@ def _share(weight: Mapping[str, float], wanted: frozenset[str], given: Collectio
     """Return the given part of the wanted words, by weight: 0 to 1."""
     total = fsum(weight[word] for word in wanted)
     return fsum(weight[word] for word in wanted if word in given) / total if total else 0.0
+
+
+def _is_fragment(text: str) -> bool:
+    """Return whether a text is too short for a statement and does not end like one.
+
+    >>> _is_fragment("Foreign Exchange Risk"), _is_fragment("It rose."), _is_fragment("2023년에 올랐다")
+    (True, False, False)
+    """
+    return width(text) < 40 and not re.search(
+        r"(?:[.!?。！？…:：][\"'”’」』)\]]*|[다요죠음됨함까た])\Z", text.strip()
+    )
 
 
 def _title(passage: Passage) -> frozenset[str]:

@@ -116,3 +116,21 @@ def test_meaning_is_not_asked_where_words_decide():
         "When was the bridge opened?", [passage("The bridge was opened in 1932.")], embedder=embedder
     )
     assert embedder.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "heading", "sentence"),
+    [
+        (
+            "What is the foreign exchange risk?",
+            "Foreign Exchange Risk",
+            "Our stores abroad are exposed to rates.",
+        ),
+        ("환율 위험은 무엇인가요?", "환율 위험", "해외 매장은 환율 변동에 노출되어 있다."),
+        ("為替リスクとは何ですか?", "為替リスク", "海外の店舗は為替の変動にさらされている。"),
+    ],
+)
+def test_a_heading_is_not_an_answer_where_a_sentence_says_something(question, heading, sentence):
+    assert not any(
+        quote == heading for quote in quotes(question, f"{heading}\n\n{sentence}\n\n20\n\n{FILLER}")
+    )
