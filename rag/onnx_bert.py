@@ -27,8 +27,8 @@ BLOCK = 32
 """Columns that share a scale in Blocks: what the 4-bit data comes in."""
 ROW_MAX = 127
 CHANNEL_MAX = 63
-"""Of a weight that is multiplied: 255 * 63 twice stays below 2**15, where processors without VNNI
-instructions saturate, so the vectors are the same on every processor. With 127, 3 % of sums would not be."""
+"""Of a weight that is multiplied: 255 * 63 twice stays below 2**15, so that no sum of two products is
+cut off on processors without VNNI instructions, as some would be with 127 (docs/EMBEDDERS.md)."""
 WORDS = "embeddings.word_embeddings.weight"
 FUSED = "com.microsoft"
 
