@@ -87,7 +87,7 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
             "2. **Ask** a question below, in any language.\n"
             "3. **Check**: each number in the answer opens the exact words it rests on."
         )
-        uploader(here, limit_mb)
+    uploader(here, limit_mb)
     _note_no_model()
 
 

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from storage.errors import FootnoteError
 from ui.markdown import label
 from ui.workspace import Workspace
 
 REPORT = "upload-report"
+TAKEN = "uploads-taken"
 _PIECE = 1 << 20
 _SAID = {
     "new": "added",
@@ -23,6 +26,7 @@ class _File(Protocol):
     """What an uploader hands out: a file that knows its name."""
 
     name: str
+    file_id: str
 
     def read(self, size: int, /) -> bytes:
         """Read up to `size` bytes."""
@@ -39,7 +43,10 @@ class Line:
 
 def take(files: Iterable[_File], workspace: Workspace) -> list[Line]:
     """Copy files into the library, each on its own; the next `show_report` tells what became of them."""
-    lines = [_take_one(file, workspace) for file in files]
+    lines = []
+    for file in files:
+        lines.append(_take_one(file, workspace))
+        _release(file)
     if lines:
         st.session_state[REPORT] = lines
     return lines
@@ -55,23 +62,33 @@ def show_report() -> None:
         return
     added = sum(line.document_id is not None for line in lines)
     counted = f"{added} files are" if added == len(lines) else f"{added} of {len(lines)} files are"
-    with st.expander(f"{counted} in your library now", icon=":material/description:", type="compact"):
+    said = f"{counted} in your library now"
+    with st.expander(said, icon=":material/description:", type="compact", expanded=added < len(lines)):
         st.markdown("\n".join(f"- **{label(line.name, 80)}**: {line.said}" for line in lines))
 
 
 def uploader(workspace: Workspace, limit_mb: int) -> None:
-    """Show an uploader that empties itself once its files are in the library."""
+    """Show an uploader; it goes on showing what it said of files that it would not take."""
     files = st.file_uploader(
         "Add documents",
         accept_multiple_files=True,
-        key=f"uploader-{st.session_state.setdefault('uploads', 0)}",
+        key="uploader",
         max_upload_size=limit_mb,
         help="PDF, Word, PowerPoint, Excel, CSV, HTML, EPUB, Markdown and plain text.",
     )
-    if files:
-        take(files, workspace)
-        st.session_state["uploads"] += 1  # another key is another, empty uploader: its files leave memory
+    taken: set[str] = st.session_state.setdefault(TAKEN, set())
+    fresh = [file for file in files if file.file_id not in taken]
+    if fresh:
+        taken.update(file.file_id for file in fresh)
+        take(fresh, workspace)
         st.rerun()
+
+
+def _release(file: _File) -> None:
+    """Let an upload's memory go, which the page would keep until the visitor leaves."""
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
 def _take_one(file: _File, workspace: Workspace) -> Line:

@@ -1,5 +1,6 @@
 """Everything one person has here: documents, conversations, and the jobs that work on them."""
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
@@ -36,11 +37,13 @@ class Workspace:
         self.library = Library(database, owner, lambda: make_embedder(current()[0]))
         self.ingest = Ingest(self.library, jobs)
         self._jobs = jobs
+        self._adding = threading.Lock()  # recovering sweeps away originals that no row names yet
         self._current = current
 
     def recover(self) -> None:
         """Bring the library in step, go on with unfinished documents, and open the embedding model."""
-        self.ingest.recover()
+        with self._adding:
+            self.ingest.recover()
         self.asker()
 
     def asker(self) -> Asker:
@@ -50,7 +53,8 @@ class Workspace:
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
         """Keep a file and queue it for reading; returns at once."""
-        record, outcome = self.library.add(name, content)
+        with self._adding:
+            record, outcome = self.library.add(name, content)
         self.ingest.start(record.id)
         return record, outcome
 

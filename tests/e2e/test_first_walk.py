@@ -129,3 +129,16 @@ def test_another_site_cannot_reach_the_pages_through_a_name_of_its_own(server: S
     port = server.url.rsplit(":", 1)[1]
     visitor = visit(f"http://rebound.localhost:{port}")
     expect(visitor.page.get_by_role("heading", name="Ask your")).to_have_count(0)
+
+
+def test_a_file_that_is_too_large_is_named_beside_those_that_are_taken(tmp_path: Path, visit: Visit):
+    large, small = tmp_path / "large.txt", tmp_path / "small.txt"
+    large.write_bytes(b"word " * 400_000)
+    small.write_text("Receipts are due within thirty days.", "utf-8")
+    with serving(tmp_path, FOOTNOTE_MAX_UPLOAD_MB="1") as server:
+        visitor = visit(server.url + "/documents")
+        visitor.add(large, small)
+        expect(visitor.row("small.txt")).to_contain_text("Ready")
+        uploader = visitor.page.get_by_test_id("stFileUploader")
+        expect(uploader).to_contain_text("large.txt")
+        expect(uploader).to_contain_text("File must be 1.0MB or smaller")

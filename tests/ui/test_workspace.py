@@ -1,0 +1,60 @@
+import threading
+
+import pytest
+
+from storage.errors import AnswerPending, NotFound
+from ui import services
+from ui.workspace import Workspace
+
+
+def test_what_is_added_while_the_library_recovers_is_kept(here: Workspace):
+    stop = threading.Event()
+
+    def recover() -> None:
+        while not stop.is_set():
+            here.recover()
+
+    recovering = threading.Thread(target=recover)
+    recovering.start()
+    try:
+        added = [here.add(f"{number}.txt", f"Text {number}.".encode() * 50)[0] for number in range(20)]
+    finally:
+        stop.set()
+        recovering.join()
+    for record in added:
+        assert here.library.files.path(record.sha256).exists()
+
+
+def test_services_are_one_until_they_are_closed(here: Workspace):
+    assert services.workspace() is here
+    services.close()
+    assert services.workspace() is not here
+
+
+def test_a_changed_model_is_used_from_the_next_answer_on(here: Workspace):
+    assert here.asker().llm is None
+    services.services().change({"llm_model": "one", "llm_base_url": "http://127.0.0.1:9/v1"})
+    assert here.asker().llm is services.services().llm is not None
+
+
+def test_a_question_without_a_model_is_answered_and_stored_once(here: Workspace):
+    record, _ = here.add("notes.md", b"Receipts are due within thirty days of the journey.")
+    chat = here.conversations.create().id
+    turn = here.ask(chat, "When are receipts due?", after=[record.id])
+    with pytest.raises(AnswerPending):
+        here.ask(chat, "And then?")
+    job = here.answering(turn.answer_id)
+    assert job is None or job.wait(60)
+    question, answer = here.conversations.messages(chat)
+    assert (question.id, answer.id) == (turn.question_id, turn.answer_id)
+    assert answer.state == "complete" and "thirty days" in answer.content and answer.citations
+
+
+def test_a_deleted_chat_is_gone_and_its_answer_with_it(here: Workspace):
+    chat = here.conversations.create().id
+    turn = here.ask(chat, "When are receipts due?")
+    here.delete_conversation(chat)
+    job = here.answering(turn.answer_id)
+    assert job is None or job.wait(60)
+    with pytest.raises(NotFound):
+        here.conversations.open(chat)
