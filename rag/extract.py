@@ -187,7 +187,7 @@ class _Scorer:
         """Return whether some passage has enough of the question's words, or is in another language."""
         code = language(self._question)
         return any(
-            _share(self.weight, frozenset(self.weight), words) >= FITS
+            _share(self.weight, frozenset(self.weight), words | _title(passages[number - 1])) >= FITS
             or language(passages[number - 1].text) != code
             for number, words in self._around.items()
         )

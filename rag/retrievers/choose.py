@@ -12,6 +12,7 @@ from rag.errors import SettingsError
 from rag.retrievers.bm25 import BM25Retriever
 from rag.retrievers.ensemble import EnsembleRetriever
 from rag.retrievers.fusion import theoretical_min_max
+from rag.retrievers.named import NamedFirst
 from rag.retrievers.vector import VectorRetriever
 from rag.stores.lexical import LexicalIndex
 
@@ -66,12 +67,19 @@ def choose_retriever(
             return by_meaning("similarity", k=k)
         case "mmr":
             return by_meaning("mmr", k=k, fetch_k=POOL)
-        case "ensemble-cc" | "ensemble-rrf":
+        case "ensemble-cc":
+            fused = EnsembleRetriever(
+                retrievers={"bm25": by_words(POOL), "similarity": by_meaning("similarity", k=POOL)},
+                weights=WEIGHTS,
+                normalisers=NORMALISERS,
+                k=2 * POOL,
+                on_failure=on_failure,
+            )
+            return NamedFirst(retriever=fused, k=k)
+        case "ensemble-rrf":
             return EnsembleRetriever(
                 retrievers={"bm25": by_words(POOL), "similarity": by_meaning("similarity", k=POOL)},
-                fusion="convex" if name == "ensemble-cc" else "rrf",
-                weights=WEIGHTS if name == "ensemble-cc" else None,
-                normalisers=NORMALISERS if name == "ensemble-cc" else None,
+                fusion="rrf",
                 k=k,
                 on_failure=on_failure,
             )
