@@ -12,7 +12,8 @@ from langchain_core.embeddings import Embeddings
 from rag.citations import Citation, cite
 from rag.errors import Cancelled
 from rag.extract import extract
-from rag.llm import LLM, never
+from rag.jobs import never
+from rag.llm import LLM
 from rag.markers import MarkerFilter, inert
 from rag.passages import Passage
 from rag.prompts import answer_messages, fitting

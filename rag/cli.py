@@ -281,3 +281,7 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
     return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

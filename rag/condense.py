@@ -13,7 +13,8 @@ from itertools import pairwise
 from rag.errors import LLMError
 from rag.facts import numbers
 from rag.followup import leans
-from rag.llm import LLM, never
+from rag.jobs import never
+from rag.llm import LLM
 from rag.prompts import CONDENSE, CONDENSE_QUESTION, condense_messages, count_tokens
 from rag.text import language, tokens
 

@@ -7,6 +7,7 @@ the vector index are derived from it, chunk id by chunk id, and `recover` brings
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Literal
 
 from langchain_core.retrievers import BaseRetriever
@@ -48,13 +49,15 @@ class Library:
         self.owner = owner
         self.documents = Documents(database, owner)
         self.files = Files(database.directory, owner)
+        self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
         folder = hashlib.sha256(owner.encode()).hexdigest()[:32]
         self.indexes = Indexes(self.documents, database.directory / "indexes" / folder, open_embedder)
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
         """Keep a file and put it in the queue: one commit, after which nothing is lost."""
-        sha256, size = self.files.save(content)
-        return self.documents.add(name, sha256, size)
+        with self._adding:
+            sha256, size = self.files.save(content)
+            return self.documents.add(name, sha256, size)
 
     def index(self, document_id: str, cancelled: Cancel = never) -> Iterator[Progress]:
         """Read and embed a document in the calling thread."""
@@ -104,7 +107,8 @@ class Library:
 
     def recover(self) -> list[str]:
         """Bring originals and indexes in step with the ledger; return the ids whose ingest goes on."""
-        self.files.sweep({record.sha256 for record in self.documents.list()})
+        with self._adding:
+            self.files.sweep({record.sha256 for record in self.documents.list()})
         for record in self.documents.unfinished():
             if record.state not in ("queued", "reading"):
                 self._promote(record)

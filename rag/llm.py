@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, LLMUnreachable
+from rag.jobs import never
 from rag.llm_errors import Failure, rejected, silent, unfinished, unreachable
 from rag.sse import content
 
@@ -33,11 +34,6 @@ BODY_CHARS = 10_000
 LONGEST_WAIT = 10.0
 """Seconds; a server that asks for more patience is reported to the user instead."""
 _POLL = 0.05
-
-
-def never() -> bool:
-    """Nobody cancels."""
-    return False
 
 
 @dataclass(frozen=True)
@@ -146,12 +142,21 @@ class LLM:
             asyncio.run_coroutine_threadsafe(_shut(client), loop).result(5)
             loop.call_soon_threadsafe(loop.stop)
 
+    def warm(self) -> None:
+        """Load what a request needs, which takes a second, before the first one; nothing is sent."""
+        with self._lock:
+            self._started()
+
     def _submit(self, work: "Callable[[openai.AsyncOpenAI], Coroutine[Any, Any, T]]") -> "Future[T]":
         with self._lock:
-            if self._loop is None or self._client is None:
-                self._client, self._loop = self._open(), asyncio.new_event_loop()
-                threading.Thread(target=_serve, args=(self._loop,), name="llm", daemon=True).start()
-            return asyncio.run_coroutine_threadsafe(work(self._client), self._loop)
+            client, loop = self._started()
+            return asyncio.run_coroutine_threadsafe(work(client), loop)
+
+    def _started(self) -> "tuple[openai.AsyncOpenAI, asyncio.AbstractEventLoop]":
+        if self._loop is None or self._client is None:
+            self._client, self._loop = self._open(), asyncio.new_event_loop()
+            threading.Thread(target=_serve, args=(self._loop,), name="llm", daemon=True).start()
+        return self._client, self._loop
 
     def _open(self) -> "openai.AsyncOpenAI":
         import openai

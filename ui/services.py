@@ -40,6 +40,8 @@ class Services:
         """Bring every library in step, go on with unfinished documents, open what answers need."""
         for owner in {*owners(self.database), LOCAL_OWNER}:
             self.workspace(owner).recover()
+        if self.llm is not None:
+            self.llm.warm()
 
     def change(self, changes: Mapping[str, Any]) -> None:
         """Keep changed settings and work by them from now on; raises SettingsError and changes nothing."""

@@ -1,6 +1,6 @@
 """Everything one person has here: documents, conversations, and the jobs that work on them."""
 
-import threading
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
@@ -17,6 +17,8 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
 from storage.records import DocumentRecord, Outcome, Turn
+
+log = logging.getLogger(__name__)
 
 # A question sent along with files waits for them to be searchable by words, but not for ever.
 READING_PATIENCE = 60.0
@@ -37,24 +39,21 @@ class Workspace:
         self.library = Library(database, owner, lambda: make_embedder(current()[0]))
         self.ingest = Ingest(self.library, jobs)
         self._jobs = jobs
-        self._adding = threading.Lock()  # recovering sweeps away originals that no row names yet
         self._current = current
 
     def recover(self) -> None:
         """Bring the library in step, go on with unfinished documents, and open the embedding model."""
-        with self._adding:
-            self.ingest.recover()
+        self.ingest.recover()
         self.asker()
 
     def asker(self) -> Asker:
         """Return what answers questions by the current settings."""
         settings, llm = self._current()
-        return make_asker(settings, self.library, llm)
+        return make_asker(settings, self.library, llm, on_failure=_left_out)
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
         """Keep a file and queue it for reading; returns at once."""
-        with self._adding:
-            record, outcome = self.library.add(name, content)
+        record, outcome = self.library.add(name, content)
         self.ingest.start(record.id)
         return record, outcome
 
@@ -111,6 +110,10 @@ class Workspace:
             return self.library.documents.get(document_id).state in ("queued", "reading")
         except NotFound:
             return False
+
+
+def _left_out(what: str, error: Exception) -> None:
+    log.warning("Answering without the %s: %s", what, error)
 
 
 def _key(answer_id: str) -> str:

@@ -117,9 +117,10 @@ class EnsembleRetriever(BaseRetriever):
 
     def _tell(self, failures: Mapping[str, Exception]) -> None:
         for name, error in failures.items():
-            log.warning("The %s search was left out: %s", name, error)
             if self.on_failure is not None:
                 self.on_failure(name, error)
+            else:
+                log.warning("The %s search was left out: %s", name, error)
 
     def _key(self, document: Document) -> str:
         if self.id_key is not None:

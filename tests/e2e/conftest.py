@@ -125,7 +125,7 @@ def _wait_for(server: Server) -> None:
     raise AssertionError(server.log.read_text())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     assert chromium, "these tests need Chromium: apt-get install chromium"

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -238,3 +239,20 @@ def test_hostile_names_are_labels_only(library: Library, database: Database):
         library.add(name, (CASTLE + name.replace("\x00", "")).encode())
     stored = [path for path in Path(database.directory).rglob("*") if path.is_file()]
     assert not [path for path in stored if "passwd" in path.name or "img" in path.name]
+
+
+def test_a_recovery_at_the_same_moment_takes_no_upload_away(library: Library):
+    stop = threading.Event()
+
+    def recover() -> None:
+        while not stop.is_set():
+            library.recover()
+
+    recovering = threading.Thread(target=recover)
+    recovering.start()
+    try:
+        added = [library.add(f"{n}.md", f"{CASTLE} {n}".encode())[0] for n in range(60)]
+    finally:
+        stop.set()
+        recovering.join()
+    assert all(library.files.path(record.sha256).is_file() for record in added)
