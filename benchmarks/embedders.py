@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from rag.config import default_model_cache
+from rag.embedders.catalog import PACKAGED
 from rag.embeddings import Embedder, open_embedder
-from rag.models import PACKAGED
 
 QUESTIONS = 400
 CHUNKS = 96

@@ -20,10 +20,10 @@ from rag.ask import Timings, checked
 from rag.assembly import LOCAL_OWNER, make_asker, make_embedder, make_library, make_llm
 from rag.citations import Citation
 from rag.config import RetrieverName, Settings, load
+from rag.embedders.catalog import fetch
 from rag.errors import EmbeddingError, FootnoteError, QuestionRefused
 from rag.jobs import never
 from rag.library import Library
-from rag.models import fetch
 from rag.passages import Passage
 from storage.database import Database
 

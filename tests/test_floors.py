@@ -22,7 +22,7 @@ ONLY_IN = {
     "chromadb": ("rag/stores/chroma.py",),
     "sqlalchemy": ("storage/",),
     "alembic": ("storage/",),
-    "openai": ("rag/llm", "rag/embed"),
+    "openai": ("rag/llm", "rag/embedders/remote"),
 }
 MAY_IMPORT_STORAGE = {
     f"rag/{room}.py" for room in ("errors", "chunks", "indexes", "library", "conversation", "assembly", "cli")

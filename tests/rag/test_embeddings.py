@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import models
 from rag.config import default_model_cache
+from rag.embedders import catalog as models
+from rag.embedders.use import UseEmbedder
 from rag.embeddings import Embedder, Floats, Role, open_embedder, unit
-from rag.embeddings_use import UseEmbedder
 from rag.errors import EmbeddingError
 
 TEXTS = st.lists(st.text(max_size=20), max_size=20)
@@ -80,7 +80,7 @@ def test_a_wrong_shape_is_named(shape: tuple[int, ...]) -> None:
 
 
 def test_importing_brings_nothing_heavy() -> None:
-    code = "import rag.embeddings, rag.models, sys; print(*sys.modules)"
+    code = "import rag.embeddings, rag.embedders.catalog, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     heavy = {"torch", "onnx", "onnxruntime", "openai", "sentence_transformers", "huggingface_hub"}
     assert heavy & set(loaded.split()) == set()

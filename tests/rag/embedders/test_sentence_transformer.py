@@ -9,7 +9,7 @@ import pytest
 
 from rag.embeddings import Embedder, open_embedder
 from rag.errors import ModelUnavailable
-from tests.rag.tiny_bert import HIDDEN, write_tiny_bert
+from tests.rag.embedders.tiny_bert import HIDDEN, write_tiny_bert
 
 TEXTS = ["abc", "가나다 라마바", "東京 ai " * 30]
 STEPS = [

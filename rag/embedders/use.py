@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.embedders.catalog import Model
 from rag.embeddings import Embedder, Floats, Role
-from rag.models import Model
 
 WINDOWS = {2: 0, 3: 1, 5: 2}
 """Tokens a convolution sees, and how many of them lie to the left."""

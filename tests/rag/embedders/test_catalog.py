@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pytest_httpserver import HTTPServer
 
-from rag import models
+from rag.embedders import catalog as models
+from rag.embedders.wheels import Wheel, read_files
 from rag.errors import ModelUnavailable
-from rag.wheels import Wheel, read_files
-from tests.rag.tiny_bert import sha256, write_hub_cache, write_tiny_bert
+from tests.rag.embedders.tiny_bert import sha256, write_hub_cache, write_tiny_bert
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 NOTHING = {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}

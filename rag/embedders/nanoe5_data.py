@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rag.embedders.onnx_bert import BLOCK, BertShape, Blocks, Floats, Matrix
 from rag.errors import ModelUnavailable
-from rag.onnx_bert import BLOCK, BertShape, Blocks, Floats, Matrix
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

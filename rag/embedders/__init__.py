@@ -1,0 +1,1 @@
+"""The embedding models, and where their files come from."""
