@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -41,13 +41,10 @@ class MadeUpVectors(Embedder):
         self._real, self._random = real, np.random.default_rng(1)
         self.name, self.dimension, self.fingerprint = real.name, real.dimension, real.fingerprint
 
-    def embed_query(self, text: str) -> list[float]:
-        return self._real.embed_query(text)
-
-    def embed_batches(self, texts: list[str], *, batch: int = 16) -> Iterator[tuple[list[int], np.ndarray]]:
-        vectors = self._random.standard_normal((len(texts), self.dimension)).astype(np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        yield list(range(len(texts))), vectors
+    def _vectors(self, texts: Sequence[str], role: str) -> np.ndarray:
+        if role == "query":
+            return np.array([self._real.embed_query(text) for text in texts], np.float32)
+        return self._random.standard_normal((len(texts), self.dimension)).astype(np.float32)
 
 
 def fill(library: Library, documents: int) -> int:
