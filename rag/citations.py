@@ -42,6 +42,10 @@ class Statement:
     markers: tuple[int, ...]
 
 
+LEAST_TOKENS = 3
+"""Under which a sentence gets no marker of ours: the one word of "End." stands in any document."""
+
+
 def cite(answer: str, passages: Sequence[Passage]) -> tuple[str, tuple[Citation, ...]]:
     """Return the answer, with markers added where a passage supports an unmarked sentence, and its citations.
 
@@ -70,7 +74,8 @@ def _evidence(statement: Statement, checker: Checker) -> Iterator[Evidence]:
         yield Evidence(found.status, number, found.start, found.end, found.score)
     if not statement.markers:
         found = checker.check(statement.text)
-        yield found if found.status == "verified" else Evidence("unsupported")
+        enough = len(set(tokens(statement.text))) >= LEAST_TOKENS
+        yield found if enough and found.status == "verified" else Evidence("unsupported")
 
 
 def _citation(evidence: Evidence, here: tuple[int, int], passages: Sequence[Passage]) -> Citation:

@@ -278,3 +278,10 @@ def test_any_text_can_be_cited_and_spans_stay_within_it(answer):
     text, citations = cite(shown, [passage(ENGLISH), passage(KOREAN)])
     assert all(0 <= c.answer_start < c.answer_end <= len(text) for c in citations)
     assert all(c.status in ("related", "unsupported") or c.quote for c in citations)
+
+
+@pytest.mark.parametrize("sentence", ["Repairs.", "River.", "다리.", "橋。"])
+def test_a_word_that_stands_in_any_document_gets_no_marker_of_ours(sentence):
+    text, citations = cite(sentence, [passage(ENGLISH), passage(KOREAN), passage(JAPANESE)])
+    assert text == sentence
+    assert [citation.status for citation in citations] == ["unsupported"]
