@@ -39,7 +39,6 @@ def show() -> None:
             "Nothing here yet. Add files above; you can ask about each as soon as its words are read."
         )
         return
-    _totals(records)
     busy = any(here.ingest.running(record.id) for record in records)
     st.fragment(_rows, run_every=TICK if busy else None)(here, busy)
 
@@ -53,6 +52,7 @@ def _totals(records: list[DocumentRecord]) -> None:
 def _rows(here: Workspace, busy: bool) -> None:
     """Show one page of rows; once nothing runs any more, have the page drawn without looking again."""
     records = here.library.documents.list()
+    _totals(records)
     last = max(1, -(-len(records) // PAGE))
     number = min(st.session_state.get("documents-page", 1), last)
     for record in records[(number - 1) * PAGE : number * PAGE]:
