@@ -25,9 +25,11 @@ from rag.errors import EmbeddingError, FootnoteError, QuestionRefused
 from rag.jobs import never
 from rag.library import Library
 from rag.passages import Passage
+from rag.walk import files_of, shown
 from storage.database import Database
 
 Options = argparse.Namespace
+MAX_K = 50  # as in the settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     ask = commands.add_parser("ask", help="ask a question")
     ask.add_argument("question")
     ask.add_argument("--history", type=Path, metavar="FILE", help='a JSON list of {"role", "content"}')
-    ask.add_argument("--k", type=_positive, metavar="N", help="how many passages")
+    ask.add_argument("--k", type=_count, metavar="N", help=f"how many passages, 1 to {MAX_K}")
     ask.add_argument("--retriever", choices=get_args(RetrieverName))
     ask.add_argument("--json", action="store_true", help="one JSON object")
     ask.set_defaults(command=ask_command)
@@ -91,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
 
 def ingest_command(settings: Settings, options: Options) -> int:
     """Add every file, one result line each; 1 when any was refused."""
-    files = list(_files(options.paths))
+    files = list(files_of(options.paths))
     refused = 0
     with _library(settings) as library:
         library.recover()
@@ -174,39 +176,22 @@ def _library(settings: Settings) -> Iterator[Library]:
         database.close()
 
 
-def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each file with the name it is known by: its path inside the folder that was given."""
-    for path in paths:
-        if path.is_dir():
-            found = (p for p in sorted(path.rglob("*")) if p.is_file() and not _hidden(p.relative_to(path)))
-            yield from ((p, p.relative_to(path).as_posix()) for p in found)
-        elif path.is_file():
-            yield path, path.name
-        else:
-            raise QuestionRefused(f"There is no file or folder {path}. Check the path.")
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
-
-
 def _ingest_one(library: Library, path: Path, name: str, *, quiet: bool) -> dict[str, Any]:
-    record, outcome = library.add(name, path.read_bytes())
+    result = {"path": shown(path), "status": "refused", "document_id": None, "pages": None, "chunks": 0}
+    try:
+        record, outcome = library.add(name, path.read_bytes())
+    except OSError as error:
+        return {**result, "reason": f"{shown(path)} cannot be read: {error.strerror}."}
     reason = None
     try:
         _run_ingest(library, record.id, name, quiet=quiet)
     except EmbeddingError as error:
         reason = str(error)
     record = library.documents.get(record.id)
-    done = {"new": "ready", "replaces": "replaced", "unchanged": "unchanged"}[outcome]
-    return {
-        "path": str(path),
-        "status": "refused" if reason or record.state == "refused" else done,
-        "document_id": record.id,
-        "pages": record.pages,
-        "chunks": record.chunks,
-        "reason": reason or record.reason,
-    }
+    if reason is None and record.state != "refused":
+        result["status"] = {"new": "ready", "replaces": "replaced", "unchanged": "unchanged"}[outcome]
+    found = {"document_id": record.id, "pages": record.pages, "chunks": record.chunks}
+    return {**result, **found, "reason": reason or record.reason}
 
 
 def _run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) -> None:
@@ -226,11 +211,15 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
     if path is None:
         return []
     try:
-        return [(turn["role"], turn["content"]) for turn in json.loads(path.read_text(encoding="utf-8"))]
+        turns = json.loads(path.read_text(encoding="utf-8"))
+        history = [(turn["role"], turn["content"]) for turn in turns]
+        if not all(isinstance(part, str) for turn in history for part in turn):
+            raise TypeError("role and content must be text")
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise QuestionRefused(
             f'{path} is not a history: it must hold a JSON list of {{"role", "content"}}.'
         ) from error
+    return history
 
 
 def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
@@ -276,10 +265,10 @@ def _warn(what: str, error: Exception) -> None:
     print(f"footnote: {what} left out: {error}", file=sys.stderr)
 
 
-def _positive(text: str) -> int:
+def _count(text: str) -> int:
     number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
+    if not 1 <= number <= MAX_K:
+        raise argparse.ArgumentTypeError(f"must be 1 to {MAX_K}, not {number}")
     return number
 
 

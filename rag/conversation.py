@@ -50,8 +50,8 @@ class Conversation:
     def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped or failed."""
         draft = _Draft(self._conversations, turn)
-        question, history = self._context(turn)
         try:
+            question, history = self._context(turn)
             for event in self._make_asker().ask(question, history, cancelled):
                 draft.take(event)
                 yield event
@@ -109,7 +109,6 @@ class _Draft:
     def finish(self, state: AnswerState, error: str | None = None) -> None:
         if self.finished:
             return
-        self.finished = True
         self.conversations.finish(
             self.turn.answer_id,
             state,
@@ -119,6 +118,7 @@ class _Draft:
             error=error,
             timings_ms=self.timings_ms,
         )
+        self.finished = True
 
     def _checkpoint(self) -> None:
         if time.monotonic() - self.saved_at >= CHECKPOINT_SECONDS:

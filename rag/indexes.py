@@ -61,14 +61,17 @@ class Indexes:
         """Remove chunks from both indexes; unknown ids are no error."""
         ids = list(chunk_ids)
         self.words.delete(ids)
-        if self._documents.index_state("vectors"):
+        if not self._documents.index_state("vectors"):
+            return
+        try:
             self.vectors.delete(ids)
+        except EmbeddingError as error:  # nobody finds them, and `recover` removes them
+            log.warning("%s", error)
 
     def recover(self) -> None:
         """Bring both in step with the ledger; documents that lost vectors are to be embedded again."""
-        expected = self._documents.chunk_ids()
-        self._recover_words(expected)
-        self._recover_vectors(expected)
+        self._recover_words()
+        self._recover_vectors()
 
     def drop_vectors(self) -> None:
         """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
@@ -89,15 +92,15 @@ class Indexes:
         if index is not None:
             index.close()
 
-    def _recover_words(self, expected: set[str]) -> None:
-        there = self.words.ids()
-        self.words.delete(there - expected)
-        missing = sorted(expected - there)
+    def _recover_words(self) -> None:
+        there = self.words.ids()  # before the ledger: what is added meanwhile is then known to it
+        self.words.delete(there - self._documents.chunk_ids(searchable=False))
+        missing = sorted(self._documents.chunk_ids() - there)
         if missing:
             log.warning("Adding %d chunks to the word index", len(missing))
             self.words.add(to_entry(chunk) for chunk in self._chunks(missing))
 
-    def _recover_vectors(self, expected: set[str]) -> None:
+    def _recover_vectors(self) -> None:
         if not self._documents.index_state("vectors"):
             return
         try:
@@ -109,8 +112,8 @@ class Indexes:
             log.warning("%s It is made anew.", error)
             self.drop_vectors()
             return
-        self.vectors.delete(sorted(there - expected))
-        self._demote(expected - there)
+        self.vectors.delete(sorted(there - self._documents.chunk_ids(searchable=False)))
+        self._demote(self._documents.chunk_ids() - there)
 
     def _demote(self, missing: Iterable[str]) -> None:
         """Send the documents of these chunks back to be embedded."""

@@ -11,6 +11,7 @@ from rag.jobs import Cancel, Jobs
 from rag.library import Library, Progress
 
 READ, EMBED = "read", "embed"
+BATCH_PATIENCE = 10.0  # seconds: an embedding stops between two batches
 LANES = {READ: 2, EMBED: 1}
 
 
@@ -48,6 +49,19 @@ class Ingest:
             if job is not None:
                 job.cancel()
         self._library.remove(document_id)
+
+    def embed_anew(self) -> None:
+        """Embed every document again, after a change of model; what is being embedded stops first."""
+        owner = self._library.owner
+        names = [f"{EMBED}:{record.id}" for record in self._library.documents.list()]
+        running = [job for name in names if (job := self._jobs.get(owner, name))]
+        for job in running:
+            job.cancel()
+        document_ids = self._library.rebuild_vectors()
+        for job in running:
+            job.wait(BATCH_PATIENCE)
+        for document_id in document_ids:
+            self.start(document_id)
 
     def recover(self) -> None:
         """Bring the library in step and go on with every unfinished document."""

@@ -6,6 +6,7 @@ and may leave, come back, or be one of several.
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Generic, TypeVar
@@ -27,8 +28,10 @@ def never() -> bool:
 class Job(Generic[E]):
     """One running generator and everything it has said so far."""
 
-    def __init__(self, work: Work[E]):
+    def __init__(self, work: Work[E], at_end: Callable[[], None] = lambda: None):
         self._work = work
+        self._at_end = at_end
+        self.started = False
         self._events: list[E] = []
         self._changed = threading.Condition()
         self._cancel = threading.Event()
@@ -71,9 +74,11 @@ class Job(Generic[E]):
             return self._changed.wait_for(lambda: self._done, timeout)
 
     def run(self) -> None:
-        """Run the generator to its end in the calling thread."""
+        """Run the generator to its end in the calling thread; one cancelled before is not begun."""
+        self.started = True
         try:
-            self._drain(self._work(self._cancel.is_set))
+            if not self._cancel.is_set():
+                self._drain(self._work(self._cancel.is_set))
         except Cancelled as error:
             self.error = error
         except FootnoteError as error:
@@ -83,6 +88,7 @@ class Job(Generic[E]):
             self.error = error
             log.exception("A job failed")
         finally:
+            self._at_end()
             with self._changed:
                 self._done = True
                 self._changed.notify_all()
@@ -124,9 +130,9 @@ class Jobs:
                 return running  # type: ignore[return-value]
             if self._closed:
                 raise Cancelled("Footnote is shutting down. Start it again and retry.")
-            job: Job[E] = Job(work)
+            job: Job[E] = Job(work, lambda: self._forget(owner, key))
             self._running[owner, key] = job  # type: ignore[assignment]
-        self._launch(lambda: self._run(owner, key, job), lane)
+        self._launch(job.run, lane)
         return job
 
     def get(self, owner: str, key: str) -> Job[object] | None:
@@ -134,7 +140,7 @@ class Jobs:
         return self._running.get((owner, key))
 
     def close(self, timeout: float = 5.0) -> None:
-        """Cancel every job and wait up to `timeout` seconds for each to put its things in order."""
+        """Cancel every job and wait up to `timeout` seconds for those begun to put their things in order."""
         with self._lock:
             self._closed = True
             jobs = list(self._running.values())
@@ -142,8 +148,10 @@ class Jobs:
             job.cancel()
         for lane in self._lanes.values():
             lane.shutdown(wait=False, cancel_futures=True)
+        deadline = time.monotonic() + timeout
         for job in jobs:
-            job.wait(timeout)
+            if job.started:
+                job.wait(max(0.0, deadline - time.monotonic()))
 
     def _launch(self, run: Callable[[], None], lane: str | None) -> None:
         if lane is None:
@@ -151,9 +159,6 @@ class Jobs:
         else:
             self._lanes[lane].submit(run)
 
-    def _run(self, owner: str, key: str, job: Job[E]) -> None:
-        try:
-            job.run()
-        finally:
-            with self._lock:
-                del self._running[owner, key]
+    def _forget(self, owner: str, key: str) -> None:
+        with self._lock:
+            del self._running[owner, key]

@@ -14,16 +14,18 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.chunks import index_text, to_entry
 from rag.embeddings import Embedder
-from rag.errors import Cancelled, DocumentRefused, EmbeddingError
+from rag.errors import Cancelled, DocumentRefused, EmbeddingError, RetrievalError
 from rag.indexes import Indexes
 from rag.jobs import Cancel, never
 from rag.loaders import load
 from rag.retrievers.choose import choose_retriever
 from rag.splitters import split
+from rag.stores.chroma import ChromaVectorStore
 from storage.database import Database
 from storage.documents import Documents
+from storage.errors import NotFound, StorageError
 from storage.files import Files
-from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan
+from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
 
 Stage = Literal["reading", "words", "meaning"]
 
@@ -74,25 +76,28 @@ class Library:
         yield Progress("reading", 0, 1)
         try:
             self._save_text(record)
+            if cancelled():
+                raise Cancelled(f"Reading {record.name} was stopped.")
+            yield from self._index_words(record)
         except DocumentRefused as error:
-            self.documents.set_state(document_id, "refused", str(error))
-            return
-        if cancelled():
-            raise Cancelled(f"Reading {record.name} was stopped.")
-        yield from self._index_words(record)
+            self._note(document_id, "refused", str(error))
+        except (RetrievalError, StorageError) as error:
+            self._note(document_id, "reading", f"{error} It is tried again at the next start.")
+            raise
 
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[Progress]:
         """Make a document searchable by meaning, going on where an earlier try ended."""
-        self._promote(self.documents.get(document_id))
+        self._promote(document_id)
         chunks = self.documents.chunks(document_id)
         try:
-            present = self.indexes.vectors.present([chunk.id for chunk in chunks])
+            vectors = self.indexes.vectors
+            present = vectors.present([chunk.id for chunk in chunks])
             missing = [chunk for chunk in chunks if chunk.id not in present]
-            yield from self._add_vectors(document_id, missing, len(chunks), cancelled)
+            yield from self._add_vectors(vectors, missing, len(chunks), cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
-        except EmbeddingError as error:
-            self.documents.set_state(document_id, "searchable_by_words", str(error))
+        except (EmbeddingError, RetrievalError) as error:
+            self._note(document_id, "searchable_by_words", str(error))
             raise
         finally:
             self._take_back_if_removed(document_id, chunks)
@@ -102,8 +107,8 @@ class Library:
         record = self.documents.get(document_id)
         ids = [chunk.id for chunk in self.documents.chunks(document_id)]
         self.documents.delete(document_id)
-        self.indexes.forget(ids)
         self._drop_original(record.sha256)
+        self.indexes.forget(ids)
 
     def recover(self) -> list[str]:
         """Bring originals and indexes in step with the ledger; return the ids whose ingest goes on."""
@@ -111,7 +116,7 @@ class Library:
             self.files.sweep({record.sha256 for record in self.documents.list()})
         for record in self.documents.unfinished():
             if record.state not in ("queued", "reading"):
-                self._promote(record)
+                self._promote(record.id)
         self.indexes.recover()
         return [record.id for record in self.documents.unfinished()]
 
@@ -148,7 +153,11 @@ class Library:
         return self.indexes.words.rarity(token)
 
     def _save_text(self, record: DocumentRecord) -> None:
-        loaded = load(self.files.path(record.sha256), record.name)
+        try:
+            original = self.files.path(record.sha256)
+        except NotFound as error:
+            raise DocumentRefused(f"The original of {record.name} is gone. Add the file again.") from error
+        loaded = load(original, record.name)
         chunks = split(loaded)
         if not chunks:
             raise DocumentRefused(f"{record.name} holds no text to search. Add a file that has text.")
@@ -162,33 +171,40 @@ class Library:
         self.indexes.words.add(to_entry(chunk) for chunk in chunks)
         try:
             self.documents.set_state(record.id, "searchable_by_words")
-            self._promote(record)
+            self._promote(record.id)
         finally:
             self._take_back_if_removed(record.id, chunks)
         yield Progress("words", len(chunks), len(chunks))
 
-    def _promote(self, record: DocumentRecord) -> None:
+    def _note(self, document_id: str, state: State, reason: str) -> None:
+        if self.documents.exists(document_id):
+            self.documents.set_state(document_id, state, reason)
+
+    def _promote(self, document_id: str) -> None:
         """Let a replacement that can be searched take its place, in one commit of the ledger."""
-        if record.replaces is None:
+        record = self.documents.get(document_id)
+        if record.replaces is None or not self.documents.exists(record.replaces):
             return
         replaced = self.documents.get(record.replaces)
         leaving = [chunk.id for chunk in self.documents.chunks(replaced.id)]
         self.documents.promote(record.id)
-        self.indexes.forget(leaving)
         self._drop_original(replaced.sha256)
+        self.indexes.forget(leaving)
 
     def _add_vectors(
-        self, document_id: str, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel
+        self, vectors: ChromaVectorStore, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel
     ) -> Iterator[Progress]:
+        """Embed with the index's own model; stop where the index is dropped for another one meanwhile."""
         done = total - len(chunks)
         yield Progress("meaning", done, total)
         texts = [index_text(chunk) for chunk in chunks]
-        for positions, vectors in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
-            if cancelled():
+        for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
+            if cancelled() or self.indexes.vectors is not vectors:
                 raise Cancelled("The ingest was stopped; it goes on at the next start.")
-            ids = [chunks[position].id for position in positions]
-            self.indexes.vectors.add_vectors(ids, vectors, [{"document_id": document_id}] * len(ids))
-            done += len(ids)
+            batch = [chunks[position] for position in positions]
+            origin = [{"document_id": chunk.document_id} for chunk in batch]
+            vectors.add_vectors([chunk.id for chunk in batch], embedded, origin)
+            done += len(batch)
             yield Progress("meaning", done, total)
 
     def _take_back_if_removed(self, document_id: str, chunks: Sequence[ChunkRecord]) -> None:
@@ -198,5 +214,6 @@ class Library:
             self.indexes.forget(ids)
 
     def _drop_original(self, sha256: str) -> None:
-        if all(record.sha256 != sha256 for record in self.documents.list()):
-            self.files.delete(sha256)
+        with self._adding:
+            if all(record.sha256 != sha256 for record in self.documents.list()):
+                self.files.delete(sha256)

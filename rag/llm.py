@@ -10,6 +10,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -103,6 +104,10 @@ class LLM:
             while (piece := _next(pieces, cancelled)) is not None:
                 yield piece
             running.result()
+        except FutureCancelled as error:
+            raise LLMUnreachable(
+                "The connection to the language model was closed while it answered. Ask again."
+            ) from error
         finally:
             running.cancel()
 

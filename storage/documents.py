@@ -172,13 +172,12 @@ class Documents:
                 found |= {row.id: ChunkRecord(*row) for row in rows}
         return {id_: found[id_] for id_ in wanted if id_ in found}
 
-    def chunk_ids(self) -> set[str]:
-        """Every chunk that belongs in the indexes: those of searchable documents, replacements too."""
+    def chunk_ids(self, *, searchable: bool = True) -> set[str]:
+        """Every chunk that belongs in the indexes, replacements' too; or of any document in any state."""
+        mine = select(Chunk.id).join(Document, Document.id == Chunk.document_id)
+        mine = mine.where(Document.owner == self._owner)
         with self._database.reading() as session:
-            mine = select(Chunk.id).join(Document, Document.id == Chunk.document_id)
-            return set(
-                session.scalars(mine.where(Document.owner == self._owner, Document.state.in_(SEARCHABLE)))
-            )
+            return set(session.scalars(mine.where(Document.state.in_(SEARCHABLE)) if searchable else mine))
 
     def promote(self, document_id: str) -> str | None:
         """Let a replacement take its place, in one commit; returns the id of the document that goes."""

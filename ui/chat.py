@@ -132,10 +132,9 @@ def _follow(pending: Message, asked: str, here: Workspace) -> None:
     job = here.answering(pending.id)
     if job is not None:
         follow(pending, asked, job, here)
-    elif here.conversations.message(pending.id).state != "pending":
-        st.rerun()
     else:
-        st.caption("This answer has not begun yet.")
+        here.settle(pending.id)
+        st.rerun()
 
 
 @st.fragment(run_every=LOOK)

@@ -117,7 +117,7 @@ def _facts(record: DocumentRecord) -> str:
         _count(record.chunks, "passage") if record.chunks else "",
         _size(record.size),
         f"added {_day(record.created)}",
-        "a new version, being read" if record.replaces else "",
+        "a new version, being read" if record.replaces and record.state != "refused" else "",
     ]
     return " · ".join(fact for fact in facts if fact)
 

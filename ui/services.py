@@ -48,12 +48,19 @@ class Services:
         config.check(self.settings, changes)
         config.save(self.settings.data, changes)
         before, self.settings = self.settings, config.load({"data": self.settings.data})
-        previous, self.llm = self.llm, make_llm(self.settings)
-        if previous is not None:
-            previous.close()
+        self._reconnect()
         if self.settings.embedding_model != before.embedding_model:
             for workspace in list(self._workspaces.values()):
                 workspace.embed_anew()
+
+    def _reconnect(self) -> None:
+        """Use the model of the settings; the one in use goes on where it is the same."""
+        wanted, previous = make_llm(self.settings), self.llm
+        if wanted is not None and previous is not None and wanted.settings == previous.settings:
+            return
+        self.llm = wanted
+        if previous is not None:
+            previous.close()
 
     def close(self) -> None:
         """Stop the jobs, each putting its things in order, and give the data directory back."""

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 # A question sent along with files waits for them to be searchable by words, but not for ever.
 READING_PATIENCE = 60.0
+# Between a turn's commit and the start of its job lie microseconds.
+SETTLING = 0.3
 
 
 class Workspace:
@@ -59,11 +61,12 @@ class Workspace:
 
     def embed_anew(self) -> None:
         """Embed every document again, after a change of model."""
-        for document_id in self.library.rebuild_vectors():
-            self.ingest.start(document_id)
+        self.ingest.embed_anew()
 
     def ask(self, conversation_id: str, question: str, *, after: Collection[str] = ()) -> Turn:
         """Commit a question and answer it in a job, once the documents `after` have been read."""
+        for message in self.conversations.messages(conversation_id, limit=1):
+            self.settle(message.id)
         turn = self._conversation().begin(conversation_id, question)
         self._answer(turn, after)
         return turn
@@ -77,6 +80,15 @@ class Workspace:
     def answering(self, answer_id: str) -> Job[Any] | None:
         """Return the job that is writing this answer, if one is."""
         return self._jobs.get(self.owner, _key(answer_id))
+
+    def settle(self, answer_id: str) -> None:
+        """Mark an answer as interrupted that waits and that nobody writes, so that it can be retried."""
+        for _ in range(2):
+            message = self.conversations.message(answer_id)
+            if message.state != "pending" or self.answering(answer_id) is not None:
+                return
+            time.sleep(SETTLING)
+        self.conversations.finish(answer_id, "interrupted", message.content)
 
     def stop(self, answer_id: str) -> None:
         """Stop writing an answer; what is there is kept."""
@@ -98,6 +110,9 @@ class Workspace:
             self._wait_until_read(after, cancelled)
             yield from self._conversation().run(turn, cancelled)
 
+        ending = self.answering(turn.answer_id)
+        if ending is not None:
+            ending.wait(SETTLING)
         self._jobs.start(self.owner, _key(turn.answer_id), work)
 
     def _wait_until_read(self, document_ids: Collection[str], cancelled: Cancel) -> None:

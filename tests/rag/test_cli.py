@@ -92,6 +92,13 @@ def test_a_follow_up_is_asked_with_its_history(capsys, tmp_path, files):
     assert "nine metres" in answer["answer"]
 
 
+def test_a_file_that_cannot_be_read_does_not_stop_the_rest(capsys, tmp_path, files):
+    (files / "gone.md").symlink_to("/proc/self/mem")
+    status, out, _ = footnote(capsys, tmp_path, "ingest", files / "gone.md", files / "castle.md", "--json")
+    assert status == 1
+    assert [json.loads(line)["status"] for line in out.splitlines()] == ["refused", "ready"]
+
+
 def test_without_json_the_answer_and_its_sources_are_for_people(capsys, tmp_path, files):
     status, out, _ = footnote(capsys, tmp_path, "ingest", files)
     assert status == 0 and "ready" in out and "castle.md" in out
@@ -116,13 +123,15 @@ def test_over_an_empty_library_the_answer_says_so(capsys, tmp_path):
         ["ask", ""],
         ["ask", "x", "--k", "0"],
         ["ask", "x", "--k", "many"],
+        ["ask", "x", "--k", "100000000000000000000"],
         ["ask", "x", "--retriever", "magic"],
         ["ask", "x", "--history", "no-such-file"],
         ["ingest", "no-such-file"],
+        ["ingest", "x" * 300],
         ["model", "fetch", "openai:"],
         ["restore", "no-such-file"],
     ],
-    ids=" ".join,
+    ids=lambda a: " ".join(a)[:40],
 )
 def test_bad_input_is_one_sentence_and_2(capsys, tmp_path, arguments):
     status, out, err = footnote(capsys, tmp_path, *arguments)
@@ -131,7 +140,9 @@ def test_bad_input_is_one_sentence_and_2(capsys, tmp_path, arguments):
     assert err.startswith("footnote: ") and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("content", ["{", '"text"', '[{"role": "user"}]', "[1]"])
+@pytest.mark.parametrize(
+    "content", ["{", '"text"', '[{"role": "user"}]', "[1]", '[{"role": "user", "content": null}]']
+)
 def test_a_wrong_history_is_one_sentence_and_2(capsys, tmp_path, content):
     history = tmp_path / "history.json"
     history.write_text(content)

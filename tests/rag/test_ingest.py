@@ -76,3 +76,35 @@ def test_recover_goes_on_with_what_was_unfinished(library, ingest):
     list(library.read(read.id))
     ingest.recover()
     assert wait_until(lambda: states(library) == {"ready"})
+
+
+def test_a_change_of_model_in_the_middle_of_an_embedding_mixes_nothing(library, ingest):
+    record, _ = library.add("long.md", (TEXT * 200).encode())
+    ingest.start(record.id)
+    assert wait_until(
+        lambda: ingest.progress(record.id) is not None and ingest.progress(record.id).stage == "meaning"
+    )
+    before = library.indexes.vectors
+    ingest.embed_anew()
+    assert wait_until(lambda: states(library) == {"ready"})
+    assert library.indexes.vectors is not before
+    assert library.indexes.vectors.ids() == library.documents.chunk_ids()
+
+
+def test_a_replacement_whose_predecessor_is_deleted_meanwhile_is_finished(library):
+    old, _ = library.add("castle.md", TEXT.encode())
+    list(library.index(old.id))
+    new, _ = library.add("castle.md", (TEXT + "New.").encode())
+    steps = library.index(new.id)
+    next(steps)
+    library.remove(old.id)
+    list(steps)
+    assert library.documents.get(new.id).state == "ready"
+
+
+def test_a_lost_original_is_a_refusal_with_a_reason(library):
+    record, _ = library.add("castle.md", TEXT.encode())
+    library.files.path(record.sha256).unlink()
+    list(library.index(record.id))
+    refused = library.documents.get(record.id)
+    assert refused.state == "refused" and "castle.md" in refused.reason

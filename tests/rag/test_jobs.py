@@ -1,4 +1,5 @@
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -130,3 +131,44 @@ def test_close_stops_what_runs_and_refuses_what_is_new():
     assert closed.is_set()
     with pytest.raises(Cancelled):
         jobs.start("ann", "b", counting)
+
+
+def test_close_does_not_wait_for_what_never_began():
+    started, closed = threading.Event(), threading.Event()
+    jobs = Jobs({"embed": 1})
+    jobs.start("ann", "a", endless(started, closed), lane="embed")
+    for number in range(20):
+        jobs.start("ann", str(number), counting, lane="embed")
+    assert started.wait(5)
+    before = time.monotonic()
+    jobs.close(timeout=2.0)
+    assert time.monotonic() - before < 2.0
+
+
+def test_a_job_that_was_cancelled_before_its_turn_is_not_begun():
+    begun = threading.Event()
+    gate = threading.Event()
+    jobs = Jobs({"embed": 1})
+
+    def waiting(cancelled: Cancel) -> Iterator[int]:
+        gate.wait(5)
+        yield 1
+
+    def noted(cancelled: Cancel) -> Iterator[int]:
+        begun.set()
+        yield 1
+
+    jobs.start("ann", "a", waiting, lane="embed")
+    job = jobs.start("ann", "b", noted, lane="embed")
+    job.cancel()
+    gate.set()
+    assert job.wait(5)
+    assert not begun.is_set()
+
+
+def test_once_a_job_has_ended_its_key_is_free():
+    jobs = Jobs()
+    for _ in range(50):
+        job = jobs.start("ann", "a", counting)
+        assert job.wait(5)
+        assert jobs.get("ann", "a") is None
