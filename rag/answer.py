@@ -91,7 +91,7 @@ def _extracted(
             raise Cancelled("You stopped the answer.")
         passage = passages[pick.number - 1]
         quote = passage.text[pick.start : pick.end]
-        line = ("\n" if text else "") + f"{inert(quote)} [{pick.number}]"
+        line = ("\n\n" if text else "") + f"{inert(quote)} [{pick.number}]"
         start = len(text) + line.count("\n")
         text += line
         place = (passage.start + pick.start, passage.start + pick.end)

@@ -112,7 +112,9 @@ def statements(answer: str) -> list[Statement]:
     [('Yes, it is.', (1,)), ('Seoul is big .', (2, 3))]
     """
     bare = plain(answer)
-    spans = [(start, end) for start, end in sentences(bare.text) if _says(bare.text[start:end])]
+    places = [position for position, _ in bare.markers]
+    claims = [claim for span in sentences(bare.text) for claim in _claims(bare.text, span, places)]
+    spans = [(start, end) for start, end in claims if _says(bare.text[start:end])]
     ends = [end for _, end in spans]
     beside: list[list[int]] = [[] for _ in spans]
     for position, number in bare.markers:
@@ -124,6 +126,24 @@ def statements(answer: str) -> list[Statement]:
     return [
         _statement(bare, answer, span, tuple(markers)) for span, markers in zip(spans, beside, strict=True)
     ]
+
+
+_BEGINS = re.compile(r"\s*[A-ZÀ-ÞΑ-ΩА-Я#*|•-]")
+
+
+def _claims(text: str, span: tuple[int, int], places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield a sentence's parts: after a marker a capital or a bullet begins another claim.
+
+    A table row or a heading has no full stop, and would run on over its marker into what follows.
+    """
+    start, end = span
+    for place in sorted(set(places)):
+        before, after = text[start:place], text[place:end]
+        enough = all(len(set(tokens(part))) >= LEAST_TOKENS for part in (before, after))
+        if start < place < end and enough and _BEGINS.match(after):
+            yield start, start + len(before.rstrip())
+            start = place + len(after) - len(after.lstrip())
+    yield start, end
 
 
 _MARKERS = re.compile(r"(?:[ \t]*\[\d+\])+")

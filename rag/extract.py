@@ -15,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.clip import clip, width
 from rag.cues import Asked
+from rag.markers import inert
 from rag.passages import Passage
 from rag.text import language, sentences, tokens
 
@@ -120,6 +121,8 @@ def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Se
     picks: list[tuple[_Sentence, _Sentence, float]] = []
     for at in order:
         if at in used or len(picks) == MOST or scores[at] < scores[order[0]] - BEHIND:
+            continue
+        if any(units[at].words <= first.words | last.words for first, last, _ in picks):
             continue
         beside = [
             near
@@ -231,6 +234,7 @@ def _is_fragment(text: str) -> bool:
     >>> _is_fragment("Foreign Exchange Risk"), _is_fragment("It rose."), _is_fragment("2023년에 올랐다")
     (True, False, False)
     """
+    text = inert(text)
     return width(text) < 40 and not re.search(
         r"(?:[.!?。！？…:：][\"'”’」』)\]]*|[다요죠음됨함까た])\Z", text.strip()
     )

@@ -75,14 +75,28 @@ class MarkerFilter:
         return character == ":" and bool(_DEFINITION.match(self._line))
 
 
+_SYNTAX = re.compile(
+    r"(?m)^[ \t]{0,3}#{1,6}[ \t]+"  # a heading's marks
+    r"|[ \t]*\{\s*(?:#[\w-]+|/\*.*?\*/)\s*\}"  # and its anchor
+    r"|^[ \t]*\|?(?:[ \t]*:?-{3,}:?[ \t]*\|)+[ \t:-]*$"  # the rule under a table's head
+)
+
+
 def inert(text: str) -> str:
     r"""Return a document's words on one line, without what would be read as our marker, a link or an image.
 
+    What is Markdown's and not the reader's goes too: it means nothing in the middle of a line.
+
     >>> inert("See ![x](http://a)\n and [7].")
     'See ! [x] (http://a) and.'
+    >>> inert("## Setup { #setup }\nCall `run`.")
+    'Setup Call `run`.'
     """
+    words = _SYNTAX.sub("", text)
+    if words.count("`") % 2:
+        words = words.replace("`", "")
     markers = MarkerFilter(0)
-    return markers.feed(" ".join(text.split())) + markers.flush()
+    return markers.feed(" ".join(words.split())) + markers.flush()
 
 
 def _listed(numbers: str) -> list[int]:

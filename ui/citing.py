@@ -45,7 +45,7 @@ def links(message: Message) -> list[tuple[int, Link]]:
     """Return the offset of each marker in an answer and what it opens; unknown numbers are left out."""
     found = [(offset, _target(message, offset, number)) for offset, number in markers(message.content)]
     return [
-        (offset, Link(evidence.passage.number, target_of(evidence), _hint(evidence)))
+        (offset, Link(evidence.passage.number, target_of(evidence), _hint(evidence), _doubtful(evidence)))
         for offset, evidence in found
         if evidence is not None
     ]
@@ -105,6 +105,10 @@ def _passage(message: Message, number: int) -> PassageRecord | None:
 
 def _number(digits: str) -> int:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else -1
+
+
+def _doubtful(evidence: Evidence) -> bool:
+    return evidence.citation is not None and evidence.citation.status != "verified"
 
 
 def _hint(evidence: Evidence) -> str:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from storage.errors import FootnoteError
 from storage.records import DocumentRecord
+from ui import notices
 from ui.ingesting import TICK, share, state_name, step_name
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
@@ -105,9 +106,9 @@ def _remove(record: DocumentRecord, here: Workspace) -> None:
     try:
         here.ingest.remove(record.id)
     except FootnoteError as error:
-        st.toast(label(str(error), 300), icon=":material/error:")
+        notices.leave(label(str(error), 300), ":material/error:")
     else:
-        st.toast(f"{label(record.name, 60)} was deleted.", icon=":material/delete:")
+        notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
     st.rerun()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from storage.errors import FootnoteError
-from ui import pages
+from ui import notices, pages
 from ui.markdown import verbatim
 from ui.services import services
 
@@ -22,4 +22,5 @@ except FootnoteError as error:
     st.button("Try again")
     st.stop()
 
+notices.show()
 st.navigation([pages.CHAT, pages.DOCUMENTS, pages.SETTINGS]).run()

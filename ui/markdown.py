@@ -47,6 +47,7 @@ class Link:
     number: int
     target: str
     hint: str
+    doubtful: bool = False  # shown as [n?]: the source does not say what the statement says
 
 
 def label(text: str, limit: int = 120) -> str:
@@ -265,7 +266,8 @@ class _Blocks:
         return stars + self._inline(match["bold"] or match["italic"]) + stars
 
     def _link(self, link: Link) -> str:
-        return f'[\\[{link.number}\\]](#cite-{link.target} "{_hint(link.hint)}")'
+        doubt = "?" if link.doubtful else ""
+        return f'[\\[{link.number}{doubt}\\]](#cite-{link.target} "{_hint(link.hint)}")'
 
     def _bare(self, text: str) -> str:
         """Put the markers back as they were written, for places where a link cannot be."""

@@ -8,6 +8,7 @@ import streamlit as st
 from rag.config import RetrieverName, Settings, fixed_fields
 from rag.llm import LLM, LLMSettings
 from storage.errors import FootnoteError
+from ui import notices
 from ui.markdown import label, verbatim
 from ui.services import Services, services
 
@@ -121,7 +122,7 @@ def _change(held: Services, changes: Mapping[str, Any], fixed: frozenset[str]) -
     except FootnoteError as error:
         st.error(verbatim(str(error)), icon=":material/error:")
         return False
-    st.toast("Saved.", icon=":material/check:")
+    notices.leave("Saved.", ":material/check:")
     return True
 
 

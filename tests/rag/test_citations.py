@@ -285,3 +285,13 @@ def test_a_word_that_stands_in_any_document_gets_no_marker_of_ours(sentence):
     text, citations = cite(sentence, [passage(ENGLISH), passage(KOREAN), passage(JAPANESE)])
     assert text == sentence
     assert [citation.status for citation in citations] == ["unsupported"]
+
+
+def test_after_a_marker_a_capital_begins_a_claim_of_its_own():
+    table = "Repairs cost $2.4 million in 2019 [1] The Alder Bridge crosses the Mossel river [1]"
+    _, citations = cite(table, [passage(ENGLISH)])
+    assert [(citation.marker, citation.status) for citation in citations] == [(1, "verified")] * 2
+    assert [citation.quote for citation in citations] == [
+        "Repairs cost $2.4 million in 2019",
+        "The Alder Bridge crosses the Mossel river",
+    ]

@@ -134,3 +134,8 @@ def test_a_heading_is_not_an_answer_where_a_sentence_says_something(question, he
     assert not any(
         quote == heading for quote in quotes(question, f"{heading}\n\n{sentence}\n\n20\n\n{FILLER}")
     )
+
+
+def test_the_same_words_are_not_quoted_twice():
+    line = "<h1>Thanks for the feedback!</h1>"
+    assert len(quotes("thanks for the feedback", line, line, line)) == 1
