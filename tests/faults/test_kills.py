@@ -102,7 +102,9 @@ def test_a_killed_answer_keeps_its_question_and_prefix_and_can_be_asked_again(
     data = tmp_path / "data"
     file = tmp_path / "castle.md"
     file.write_text(TEXT)
-    assert start("ingest", data, file).wait() == 0
+    with start("ingest", data, file) as ingest:
+        ingest.communicate()
+    assert ingest.returncode == 0
     words = tuple(f"word{n} " for n in range(40))
     with FakeLLM() as fake:
         fake.reply(Reply(pieces=words, pause=0.1))
