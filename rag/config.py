@@ -1,7 +1,7 @@
 """Settings: from the environment, then `.streamlit/secrets.toml`, then the settings page, then defaults.
 
 The environment wins, so that whoever runs a server decides; the page shows what is fixed there.
-Settings are read once, in `ui/services.py` or `rag/cli.py`, and passed on as values.
+Settings are read once, in `ui/services.py` or `rag/cli/`, and passed on as values.
 """
 
 import json

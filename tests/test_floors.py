@@ -25,7 +25,17 @@ ONLY_IN = {
     "openai": ("rag/llm", "rag/embedders/remote"),
 }
 MAY_IMPORT_STORAGE = {
-    f"rag/{room}.py" for room in ("errors", "chunks", "indexes", "library", "conversation", "assembly", "cli")
+    f"rag/{room}.py"
+    for room in (
+        "errors",
+        "chunks",
+        "indexes",
+        "library",
+        "conversation",
+        "assembly",
+        "cli/ledger",
+        "cli/library",
+    )
 }
 
 

@@ -1,0 +1,40 @@
+"""The command line: `footnote ingest | ask | model | reindex | backup | restore`.
+
+The same code as the app, without a browser. Bad input is one sentence on stderr and exit 2.
+"""
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rag.cli import asking, ingesting, ledger, models
+from rag.cli.options import Parser
+from rag.config import load
+from rag.errors import FootnoteError
+
+GROUPS = (ingesting, asking, models, ledger)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: 0, 1 when a file was refused, 2 for bad input."""
+    options = parser().parse_args(arguments)
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    try:
+        return int(options.command(load({"data": options.data}), options))
+    except FootnoteError as error:
+        print(f"footnote: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("footnote: stopped; what was begun goes on at the next start.", file=sys.stderr)
+        return 130
+
+
+def parser() -> Parser:
+    """Return the command line's parser."""
+    top = Parser(prog="footnote", description="Chat with your own documents, every statement cited.")
+    top.add_argument("--data", type=Path, help="the data directory (default: FOOTNOTE_DATA, or ./data)")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    for group in GROUPS:
+        group.add_commands(commands)
+    return top

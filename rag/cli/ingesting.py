@@ -1,0 +1,83 @@
+"""`footnote ingest` and `footnote reindex`: documents into the library, and embedded anew."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from rag.cli.library import open_library
+from rag.cli.options import Commands, Options
+from rag.config import Settings
+from rag.errors import EmbeddingError
+from rag.library import Library
+from rag.walk import files_of, shown
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the group's commands to the command line."""
+    ingest = commands.add_parser("ingest", help="add files and folders")
+    ingest.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    ingest.add_argument("--json", action="store_true", help="one JSON line per file")
+    ingest.set_defaults(command=ingest_command)
+
+    reindex = commands.add_parser("reindex", help="embed every document anew, after a change of model")
+    reindex.set_defaults(command=reindex_command)
+
+
+def ingest_command(settings: Settings, options: Options) -> int:
+    """Add every file, one result line each; 1 when any was refused."""
+    files = list(files_of(options.paths))
+    refused = 0
+    with open_library(settings) as library:
+        library.recover()
+        for path, name in files:
+            result = _ingest_one(library, path, name, quiet=options.json)
+            refused += result["status"] == "refused"
+            print(
+                json.dumps(result, ensure_ascii=False) if options.json else _ingest_line(result), flush=True
+            )
+    return 1 if refused else 0
+
+
+def reindex_command(settings: Settings, options: Options) -> int:
+    """Embed every document anew with the model of the settings."""
+    with open_library(settings) as library:
+        library.recover()
+        for document_id in library.rebuild_vectors():
+            name = library.documents.get(document_id).name
+            _run_ingest(library, document_id, name, quiet=False)
+            print(f"ready       {name}")
+    return 0
+
+
+def _ingest_one(library: Library, path: Path, name: str, *, quiet: bool) -> dict[str, Any]:
+    result = {"path": shown(path), "status": "refused", "document_id": None, "pages": None, "chunks": 0}
+    try:
+        record, outcome = library.add(name, path.read_bytes())
+    except OSError as error:
+        return {**result, "reason": f"{shown(path)} cannot be read: {error.strerror}."}
+    reason = None
+    try:
+        _run_ingest(library, record.id, name, quiet=quiet)
+    except EmbeddingError as error:
+        reason = str(error)
+    record = library.documents.get(record.id)
+    if reason is None and record.state != "refused":
+        result["status"] = {"new": "ready", "replaces": "replaced", "unchanged": "unchanged"}[outcome]
+    found = {"document_id": record.id, "pages": record.pages, "chunks": record.chunks}
+    return {**result, **found, "reason": reason or record.reason}
+
+
+def _run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) -> None:
+    with tqdm(desc=name[:40], unit="chunk", leave=False, disable=quiet or not sys.stderr.isatty()) as bar:
+        for progress in library.index(document_id):
+            bar.total = progress.total
+            bar.update(progress.done - bar.n)
+
+
+def _ingest_line(result: dict[str, Any]) -> str:
+    pages = f"{result['pages']} pages, " if result["pages"] else ""
+    detail = result["reason"] or f"{pages}{result['chunks']} chunks"
+    return f"{result['status']:<11} {result['path']}  ({detail})"
