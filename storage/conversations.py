@@ -16,8 +16,10 @@ from storage.records import (
     CitationRecord,
     CitationStatus,
     Conversation,
+    LeftOut,
     Message,
     PassageRecord,
+    Rating,
     Role,
     Turn,
 )
@@ -28,8 +30,10 @@ __all__ = [
     "CitationStatus",
     "Conversation",
     "Conversations",
+    "LeftOut",
     "Message",
     "PassageRecord",
+    "Rating",
     "Role",
     "Turn",
     "interrupt_pending",
@@ -114,7 +118,8 @@ class Conversations:
             messages.keep_passages(session, answer.id, ())
             messages.keep_citations(session, answer.id, ())
             answer.state, answer.content, answer.folded, answer.timings_ms = "pending", "", "", {}
-            answer.standalone_question = answer.model = answer.error = None
+            answer.standalone_question = answer.model = answer.error = answer.rating = None
+            answer.left_out = []
             self._row(session, answer.conversation_id).updated = _now()
             return Turn(answer.conversation_id, answer.question_id or "", answer.id)
 
@@ -125,6 +130,7 @@ class Conversations:
         *,
         standalone_question: str | None = None,
         passages: Sequence[PassageRecord] | None = None,
+        left_out: Sequence[LeftOut] | None = None,
     ) -> None:
         """Keep what a pending answer has so far; None leaves what was kept before. A finished one stays."""
         with self._database.writing() as session:
@@ -136,6 +142,8 @@ class Conversations:
                 answer.standalone_question = standalone_question
             if passages is not None:
                 messages.keep_passages(session, answer.id, passages)
+            if left_out is not None:
+                messages.keep_left_out(answer, left_out)
 
     def finish(
         self,
@@ -147,8 +155,9 @@ class Conversations:
         model: str | None = None,
         error: str | None = None,
         timings_ms: Mapping[str, float] | None = None,
+        left_out: Sequence[LeftOut] | None = None,
     ) -> None:
-        """End a pending answer; an answer that has ended stays as it is.
+        """End a pending answer; one that has ended stays as it is. ``left_out`` None leaves what was kept.
 
         Raises NotFound when its conversation was deleted meanwhile.
         """
@@ -159,7 +168,27 @@ class Conversations:
             messages.keep_citations(session, answer.id, citations)
             answer.state, answer.content, answer.folded = state, content, _fold(content)
             answer.model, answer.error, answer.timings_ms = model, error, dict(timings_ms or {})
+            if left_out is not None:
+                messages.keep_left_out(answer, left_out)
             self._row(session, answer.conversation_id).updated = _now()
+
+    def rate(self, message_id: str, rating: Rating | None) -> None:
+        """Note how an answer served; None takes the rating back. NotFound when it is no answer of theirs."""
+        with self._database.writing() as session:
+            self._answer(session, message_id).rating = rating
+
+    def rated(self, rating: Rating, limit: int = 500) -> Sequence[Message]:
+        """Read the newest complete answers of all conversations with this rating, newest first."""
+        message = tables.Message
+        mine = (
+            select(message)
+            .join(tables.Conversation, tables.Conversation.id == message.conversation_id)
+            .where(tables.Conversation.owner == self._owner, message.rating == rating)
+            .where(message.state == "complete")
+        )
+        with self._database.reading() as session:
+            newest = mine.order_by(message.created.desc(), message.id).limit(limit)
+            return messages.read(session, session.scalars(newest).all())
 
     def list(self, search: str = "") -> list[Conversation]:
         """List conversations, last used first; with ``search``, those whose title or messages have its words.

@@ -8,9 +8,20 @@ from typing import cast
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from storage.records import AnswerState, CitationRecord, CitationStatus, Message, PassageRecord, Role
-from storage.tables import Citation, MessagePassage
+from storage.records import (
+    AnswerState,
+    CitationRecord,
+    CitationStatus,
+    LeftOut,
+    Message,
+    PassageRecord,
+    Rating,
+    Role,
+)
+from storage.tables import Citation, MessagePassage, storable
 from storage.tables import Message as MessageRow
+
+MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on each
 
 
 def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
@@ -52,6 +63,14 @@ def keep_citations(session: Session, message_id: str, citations: Sequence[Citati
         session.execute(insert(Citation), values)
 
 
+def keep_left_out(answer: MessageRow, left_out: Sequence[LeftOut]) -> None:
+    """Keep which parts of the search an answer was made without: the first few, in few words."""
+    answer.left_out = [
+        {name: storable(words)[:LONGEST_REASON] for name, words in asdict(part).items()}
+        for part in left_out[:MOST_LEFT_OUT]
+    ]
+
+
 def _message(
     row: MessageRow, passages: tuple[PassageRecord, ...], citations: tuple[CitationRecord, ...]
 ) -> Message:
@@ -68,6 +87,8 @@ def _message(
         created=row.created,
         passages=passages,
         citations=citations,
+        rating=cast(Rating | None, row.rating),
+        left_out=tuple(LeftOut(**part) for part in row.left_out),
     )
 
 

@@ -51,10 +51,16 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = {str: SafeText, datetime: Moment, dict[str, Any]: JSON}  # noqa: RUF012
+    type_annotation_map = {  # noqa: RUF012
+        str: SafeText,
+        datetime: Moment,
+        dict[str, Any]: JSON,
+        list[Any]: JSON,
+    }
 
 
-def _part_of(column: str) -> ForeignKey:
+def part_of(column: str) -> ForeignKey:
+    """Refer to what this goes with: deleted with it."""
     return ForeignKey(column, ondelete="CASCADE")
 
 
@@ -87,7 +93,7 @@ class Conversation(Base):
     __tablename__ = "conversations"
     __table_args__ = (Index(None, "owner", "updated"),)
     id: Mapped[str] = mapped_column(primary_key=True)
-    owner: Mapped[str] = mapped_column(_part_of("users.id"))
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
     title: Mapped[str]
     folded: Mapped[str]
     created: Mapped[datetime]
@@ -109,25 +115,27 @@ class Message(Base):
         ),
     )
     id: Mapped[str] = mapped_column(primary_key=True)
-    conversation_id: Mapped[str] = mapped_column(_part_of("conversations.id"))
+    conversation_id: Mapped[str] = mapped_column(part_of("conversations.id"))
     position: Mapped[int]
     role: Mapped[str]
     content: Mapped[str]
     folded: Mapped[str]
     state: Mapped[str]
-    question_id: Mapped[str | None] = mapped_column(_part_of("messages.id"), unique=True)
+    question_id: Mapped[str | None] = mapped_column(part_of("messages.id"), unique=True)
     standalone_question: Mapped[str | None]
     model: Mapped[str | None]
     error: Mapped[str | None]
     timings_ms: Mapped[dict[str, Any]]
     created: Mapped[datetime]
+    rating: Mapped[str | None]
+    left_out: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
 
 
 class MessagePassage(Base):
     """Evidence as it was when the answer was made: no reference to documents, so it outlives them."""
 
     __tablename__ = "message_passages"
-    message_id: Mapped[str] = mapped_column(_part_of("messages.id"), primary_key=True)
+    message_id: Mapped[str] = mapped_column(part_of("messages.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
     chunk_id: Mapped[str]
     document_id: Mapped[str]
@@ -146,7 +154,7 @@ class Citation(Base):
     """A sentence of an answer and the words it rests on."""
 
     __tablename__ = "citations"
-    message_id: Mapped[str] = mapped_column(_part_of("messages.id"), primary_key=True)
+    message_id: Mapped[str] = mapped_column(part_of("messages.id"), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True)
     marker: Mapped[int]
     answer_start: Mapped[int]
@@ -166,7 +174,7 @@ class Document(Base):
         Index(None, "owner", "created"),
     )
     id: Mapped[str] = mapped_column(primary_key=True)
-    owner: Mapped[str] = mapped_column(_part_of("users.id"))
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
     name: Mapped[str]
     sha256: Mapped[str]
     size: Mapped[int]
@@ -183,7 +191,7 @@ class DocumentText(Base):
     """The canonical text, apart from its document so that lists stay fast."""
 
     __tablename__ = "document_texts"
-    document_id: Mapped[str] = mapped_column(_part_of("documents.id"), primary_key=True)
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
     text: Mapped[str]
 
 
@@ -191,7 +199,7 @@ class Page(Base):
     """A page as a span of code points of the canonical text."""
 
     __tablename__ = "pages"
-    document_id: Mapped[str] = mapped_column(_part_of("documents.id"), primary_key=True)
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
     start: Mapped[int]
     end: Mapped[int]
@@ -203,7 +211,7 @@ class Chunk(Base):
     __tablename__ = "chunks"
     __table_args__ = (Index(None, "document_id", "position", "id", unique=True),)
     id: Mapped[str] = mapped_column(primary_key=True)
-    document_id: Mapped[str] = mapped_column(_part_of("documents.id"))
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"))
     position: Mapped[int]
     start: Mapped[int]
     end: Mapped[int]
@@ -216,6 +224,6 @@ class IndexState(Base):
     """What a derived index of an owner was made with."""
 
     __tablename__ = "index_states"
-    owner: Mapped[str] = mapped_column(_part_of("users.id"), primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
     name: Mapped[str] = mapped_column(primary_key=True)
     state: Mapped[dict[str, Any]]

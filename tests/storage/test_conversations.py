@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from storage.conversations import Conversations, interrupt_pending
+from storage.conversations import Conversations, LeftOut, interrupt_pending
 from storage.documents import Documents
 from storage.errors import AnswerPending, NotFound
 from storage.records import ChunkSpan, CitationRecord, PassageRecord
@@ -167,6 +167,42 @@ def test_a_retry_empties_the_answer_and_keeps_its_place(chats, chat):
         chats.begin_turn(chat, "meanwhile?")
     chats.finish(turn.answer_id, "complete", "because")
     assert [message.content for message in chats.messages(chat)] == ["why?", "because", "next?", "because"]
+
+
+def test_an_answer_is_rated_until_it_is_made_anew(chats, chat):
+    turn = answered(chats, chat)
+    for rating in ("up", "down", None, "up"):
+        chats.rate(turn.answer_id, rating)
+        assert chats.message(turn.answer_id).rating == rating
+    with pytest.raises(NotFound):
+        chats.rate(turn.question_id, "up")
+    chats.begin_retry(turn.answer_id)
+    assert chats.message(turn.answer_id).rating is None
+
+
+def test_rated_answers_of_all_conversations_come_newest_first(chats, chat):
+    turns = [answered(chats, chat), answered(chats, chats.create().id), answered(chats, chat)]
+    for turn, rating in zip(turns, ("up", "up", "down"), strict=True):
+        chats.rate(turn.answer_id, rating)
+    assert [message.id for message in chats.rated("up")] == [turns[1].answer_id, turns[0].answer_id]
+    assert [message.id for message in chats.rated("up", limit=1)] == [turns[1].answer_id]
+
+
+def test_what_was_left_out_of_the_search_is_kept_with_the_answer(chats, chat):
+    gaps = [LeftOut("similarity", "No model.\ud800"), LeftOut("bm25", "x" * 1000)]
+    turn = chats.begin_turn(chat, "why?")
+    assert chats.message(turn.answer_id).left_out == ()
+    chats.checkpoint(turn.answer_id, "be", left_out=gaps[:1])
+    assert chats.message(turn.answer_id).left_out[0].what == "similarity"
+    chats.checkpoint(turn.answer_id, "bec")
+    chats.finish(turn.answer_id, "complete", "because")
+    assert len(chats.message(turn.answer_id).left_out) == 1
+    turn = chats.begin_turn(chat, "why?")
+    chats.finish(turn.answer_id, "complete", "because", left_out=gaps)
+    kept = chats.message(turn.answer_id).left_out
+    assert [part.what for part in kept] == ["similarity", "bm25"]
+    assert kept[0].reason == "No model.\ufffd"
+    assert len(kept[1].reason) == 500
 
 
 def test_at_the_start_pending_answers_of_everyone_become_interrupted(database, chats, chat):

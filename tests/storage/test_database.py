@@ -11,7 +11,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import StorageBusy, StorageError
-from storage.tables import Base
+from storage.lab_tables import LabSet
 
 HOLD_THE_LEDGER = """
 import sqlite3, sys, time
@@ -163,7 +163,7 @@ def test_an_unusable_database_url_is_told_in_a_sentence(directory, url, said):
 
 def test_the_tables_can_be_made_on_postgresql():
     dialect = postgresql.dialect()
-    for table in Base.metadata.sorted_tables:
+    for table in LabSet.metadata.sorted_tables:
         assert str(CreateTable(table).compile(dialect=dialect))
         for index in table.indexes:
             assert str(CreateIndex(index).compile(dialect=dialect))

@@ -3,14 +3,17 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from storage import migrations
+from storage import migrations, sqlite
+from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import DatabaseTooNew, StorageError
-from storage.tables import Base
+from storage.lab_tables import LabSet
 
 NEWEST = migrations.revisions()[-1]
 
@@ -32,7 +35,7 @@ def before_the_first(directory):
 def test_an_empty_directory_gets_exactly_the_tables_declared(database):
     with database.reading() as session:
         context = MigrationContext.configure(session.connection())
-        assert compare_metadata(context, Base.metadata) == []
+        assert compare_metadata(context, LabSet.metadata) == []
 
 
 def test_file_names_tell_the_revisions():
@@ -79,6 +82,36 @@ def test_a_migration_leaves_references_enforced(directory):
     with opened.reading() as session:
         assert session.connection().exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
     opened.close()
+
+
+def at(revision, path):
+    """Make a ledger as the version of that revision left it."""
+    config = Config()
+    config.set_main_option("script_location", str(migrations.HERE))
+    engine = sqlite.engine(path)
+    with sqlite.migration(engine) as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+    engine.dispose()
+
+
+def test_answers_from_before_ratings_are_kept_unrated_and_with_nothing_left_out(directory):
+    directory.mkdir(mode=0o700)
+    at("0001", directory / "footnote.db")
+    run(
+        directory / "footnote.db",
+        "INSERT INTO users VALUES ('ann', '2026-01-01')",
+        "INSERT INTO conversations VALUES ('c', 'ann', 't', 't', '2026-01-01', '2026-01-01')",
+        "INSERT INTO messages (id, conversation_id, position, role, content, folded, state, timings_ms,"
+        " created) VALUES ('m', 'c', 1, 'assistant', 'because', 'because', 'complete', '{}', '2026-01-01')",
+    )
+    database = Database.open(directory)
+    chats = Conversations(database, "ann")
+    (answer,) = chats.messages("c")
+    assert (answer.content, answer.rating, answer.left_out) == ("because", None, ())
+    chats.rate("m", "up")
+    assert [message.id for message in chats.rated("up")] == ["m"]
+    database.close()
 
 
 def test_a_ledger_of_a_later_version_is_refused_and_left_alone(directory):

@@ -12,7 +12,9 @@ from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files
-from storage.records import ChunkSpan, PageSpan
+from storage.question_sets import QuestionSets
+from storage.records import AskedRecord, ChunkSpan, MarkedPassage, PageSpan, SearchedRecord
+from storage.runs import Runs
 from storage.tables import Base
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
@@ -48,6 +50,28 @@ CONVERSATIONS = {
     "begin_retry": lambda my, ids: my.begin_retry(ids["answer"]),
     "checkpoint": lambda my, ids: my.checkpoint(ids["pending"], "mine"),
     "finish": lambda my, ids: my.finish(ids["pending"], "complete", "mine"),
+    "rate": lambda my, ids: my.rate(ids["answer"], "down"),
+    "rated": None,
+}
+QUESTION_SETS = {
+    "create": None,
+    "list": None,
+    "get": lambda my, ids: my.get(ids["set"]),
+    "rename": lambda my, ids: my.rename(ids["set"], "mine now"),
+    "delete": lambda my, ids: my.delete(ids["set"]),
+    "add": lambda my, ids: my.add(ids["set"], "mine?", [MARKED]),
+    "questions": lambda my, ids: my.questions(ids["set"]),
+    "remove_question": lambda my, ids: my.remove_question(ids["set question"]),
+}
+RUNS = {
+    "list": lambda my, ids: my.list(ids["set"]),
+    "begin": lambda my, ids: begin(my, ids["set"]),
+    "keep": lambda my, ids: my.keep(ids["run"], [], []),
+    "finish": lambda my, ids: my.finish(ids["run"], "complete"),
+    "get": lambda my, ids: my.get(ids["run"]),
+    "asked": lambda my, ids: my.asked(ids["run"]),
+    "findings": lambda my, ids: my.findings(ids["run"]),
+    "delete": lambda my, ids: my.delete(ids["run"]),
 }
 FILES = {
     "save": None,
@@ -55,8 +79,29 @@ FILES = {
     "delete": None,
     "path": lambda my, ids: my.path(ids["sha256"]),
 }
-FLOOR = {Documents: DOCUMENTS, Conversations: CONVERSATIONS, Files: FILES}
+FLOOR = {
+    Documents: DOCUMENTS,
+    Conversations: CONVERSATIONS,
+    Files: FILES,
+    QuestionSets: QUESTION_SETS,
+    Runs: RUNS,
+}
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
+
+MARKED = MarkedPassage("d", "report.pdf", "a" * 64, "d-00000", 0, 5, "words")
+
+
+def begin(runs, set_id):
+    """Begin a run that asks one question."""
+    return runs.begin(
+        set_id,
+        retrievers=["bm25"],
+        k=10,
+        embedding="e5",
+        mixture="",
+        searched=SearchedRecord(every=True, count=1, names=("report.pdf",), fingerprint="f", chunks=1),
+        asked=[AskedRecord(1, "q", "why?", "asked", ("d-00000",))],
+    )
 
 
 def belongings(database, owner):
@@ -71,7 +116,13 @@ def belongings(database, owner):
     conversation, waiting = chats.create("title"), chats.create("waiting")
     turn = chats.begin_turn(conversation.id, "why?")
     chats.finish(turn.answer_id, "complete", "because")
+    chats.rate(turn.answer_id, "up")
+    sets, runs = QuestionSets(database, owner), Runs(database, owner)
+    question_set = sets.create("title", "typed")
     return {
+        "set": question_set.id,
+        "set question": sets.add(question_set.id, "why?", [MARKED]).id,
+        "run": begin(runs, question_set.id).id,
         "sha256": sha256,
         "document": document.id,
         "replacement": replacement.id,
@@ -126,7 +177,8 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     documents, chats = Documents(database, "bob"), Conversations(database, "bob")
     ids = set(everyone.values())
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
-    assert shown
+    shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
+    assert len(shown) == 9
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
