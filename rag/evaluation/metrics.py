@@ -1,0 +1,70 @@
+"""What a ranked list is worth against judgements: nDCG, recall, MRR, as trec_eval reckons them.
+
+A list is taken in the order given: whoever made it has settled its ties (ours do by id), where trec_eval
+would sort by score again. An id found twice counts once, at its better place. A judgement of 0 or less, and
+none at all, is wrong. Without a right passage every metric is 0.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+Judgements = Mapping[str, float]  # id -> how right it is; what is not named is wrong
+Metric = Callable[[Sequence[str], Judgements], float]
+
+
+def ndcg(found: Sequence[str], right: Judgements, k: int) -> float:
+    """Return the discounted gain of the first `k` against the best order's, 0 to 1.
+
+    Gain is the judgement itself, discount log2(rank + 1) (Järvelin and Kekäläinen, TOIS 2002). Below,
+    1 / log2(3) of the best possible 1 / log2(2):
+
+    >>> round(ndcg(["x", "a"], {"a": 1.0}, k=10), 4)
+    0.6309
+    """
+    best = _gain(sorted(right.values(), reverse=True)[:k])
+    return _gain([right.get(id_, 0.0) for id_ in _distinct(found)[:k]]) / best if best else 0.0
+
+
+def recall(found: Sequence[str], right: Judgements, k: int) -> float:
+    """Return which part of the right ones is among the first `k`: ``1 of 2 -> 0.5``."""
+    wanted = _wanted(right)
+    return len(wanted & set(_distinct(found)[:k])) / len(wanted) if wanted else 0.0
+
+
+def mrr(found: Sequence[str], right: Judgements, k: int) -> float:
+    """Return 1 / the rank of the first right one among the first `k`, or 0: ``rank 2 -> 0.5``."""
+    wanted = _wanted(right)
+    return next((1 / rank for rank, id_ in enumerate(_distinct(found)[:k], start=1) if id_ in wanted), 0.0)
+
+
+METRICS: dict[str, Metric] = {
+    "ndcg@5": lambda found, right: ndcg(found, right, 5),
+    "ndcg@10": lambda found, right: ndcg(found, right, 10),
+    "recall@1": lambda found, right: recall(found, right, 1),
+    "recall@5": lambda found, right: recall(found, right, 5),
+    "recall@10": lambda found, right: recall(found, right, 10),
+    "mrr@10": lambda found, right: mrr(found, right, 10),
+}
+
+
+def measure(found: Sequence[str], right: Judgements) -> dict[str, float]:
+    """Return every metric of one question: ``{"ndcg@5": 1.0, ...}``."""
+    return {name: metric(found, right) for name, metric in METRICS.items()}
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return the smallest value that `percent` of the values do not exceed: ``[1, 2, 3, 4], 50 -> 2``."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)] if ordered else 0.0
+
+
+def _gain(judged: Sequence[float]) -> float:
+    return math.fsum(max(0.0, score) / math.log2(rank + 1) for rank, score in enumerate(judged, start=1))
+
+
+def _wanted(right: Judgements) -> set[str]:
+    return {id_ for id_, score in right.items() if score > 0}
+
+
+def _distinct(found: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(found))

@@ -1,0 +1,113 @@
+"""Retrievers asked the questions of a set, one after the other, and what came of it.
+
+The lab page, the command line and the benchmarks all read the same stream of `Answered`.
+"""
+
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.retrievers import BaseRetriever
+
+from rag.errors import Cancelled
+from rag.evaluation.metrics import METRICS, measure, percentile
+from rag.evaluation.question_sets import QuestionSet
+from rag.jobs import Cancel, never
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one retriever found for one question: ids, best first, so that the first has rank 1.
+
+    `ms` is from asking to answer, embedding of the question included. A search that failed found nothing
+    and says why in `error`.
+    """
+
+    retriever: str
+    question_id: str
+    found: tuple[str, ...]
+    ms: float
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one retriever did with a question set: means over its questions, and how long it took.
+
+    `p50_ms` and `p95_ms` are of one question, `index_s` the seconds that its indexes took in this run.
+    """
+
+    dataset: str
+    retriever: str
+    queries: int
+    metrics: Mapping[str, float]
+    p50_ms: float
+    p95_ms: float
+    index_s: float
+    errors: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return one flat line: ``{"dataset", "retriever", "queries", "ndcg@5", ..., "errors"}``."""
+        return {
+            "dataset": self.dataset,
+            "retriever": self.retriever,
+            "queries": self.queries,
+            **{name: round(value, 4) for name, value in self.metrics.items()},
+            "p50_ms": round(self.p50_ms, 2),
+            "p95_ms": round(self.p95_ms, 2),
+            "index_s": round(self.index_s, 2),
+            "errors": self.errors,
+        }
+
+
+def ask_all(
+    questions: QuestionSet, retrievers: Mapping[str, BaseRetriever], cancelled: Cancel = never
+) -> Iterator[Answered]:
+    """Ask each retriever every question: all of the first retriever's answers, then the next one's.
+
+    The retrievers must search the set's corpus. One that fails is asked the next question all the same.
+    Raises Cancelled before the next question once `cancelled` says so.
+    """
+    for name, retriever in retrievers.items():
+        for id_, text in questions.questions.items():
+            if cancelled():
+                raise Cancelled("The run was stopped.")
+            yield _ask(name, retriever, id_, text)
+
+
+def summary(
+    questions: QuestionSet, name: str, answered: Iterable[Answered], *, index_s: float = 0.0
+) -> Result:
+    """Return the retriever's means over all of the set's questions; other retrievers' answers do not count.
+
+    A question that failed, or that has no answer here, is one that found nothing (trec_eval's ``-c``).
+    """
+    own = {answer.question_id: answer for answer in answered if answer.retriever == name}
+    found = {id_: own[id_].found if id_ in own else () for id_ in questions.questions}
+    measured = [measure(ids, questions.judgements[id_]) for id_, ids in found.items()]
+    times = [answer.ms for answer in own.values()]
+    return Result(
+        dataset=questions.name,
+        retriever=name,
+        queries=len(questions.questions),
+        metrics={metric: statistics.fmean(m[metric] for m in measured or [_NOTHING]) for metric in METRICS},
+        p50_ms=percentile(times, 50),
+        p95_ms=percentile(times, 95),
+        index_s=index_s,
+        errors=sum(answer.error is not None for answer in own.values()),
+    )
+
+
+_NOTHING = dict.fromkeys(METRICS, 0.0)  # the means over no question
+
+
+def _ask(name: str, retriever: BaseRetriever, id_: str, text: str) -> Answered:
+    begun = time.perf_counter()
+    error = None
+    try:
+        found = tuple(document.id or "" for document in retriever.invoke(text))
+    except Exception as failure:  # noqa: BLE001 - a foreign retriever may fail in any way; it is said and counted
+        found, error = (), str(failure) or type(failure).__name__
+    return Answered(name, id_, found, (time.perf_counter() - begun) * 1000, error)
