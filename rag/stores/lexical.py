@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import tantivy
 
 from rag.errors import IndexUnusable
-from rag.text import TOKENIZER, index_tokens, question_tokens, word_language
+from rag.morphemes import Analyser
+from rag.text import TOKENIZER, index_tokens, language, question_tokens, word_language
 
 _MARKER = "footnote.json"  # written last: an index without it was never finished
 _HEAP = 32_000_000  # bytes the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
@@ -54,7 +55,8 @@ class TantivyIndex:
     """A `LexicalIndex` in a directory, or in memory without one; one writer, any number of searches.
 
     Scores are raw BM25 (k1 = 1.2, b = 0.75). `stale` says that the index cannot be used, because
-    another tokenizer made it or its files are damaged: `clear` it and add everything again.
+    another tokenizer made it or its files are damaged: `clear` it and add everything again. The
+    tokenizer is ours with the `analysers` of morphemes, or `preprocess_func`, from a text to its tokens.
     """
 
     def __init__(
@@ -62,10 +64,12 @@ class TantivyIndex:
         directory: Path | None = None,
         *,
         preprocess_func: Callable[[str], Sequence[str]] | None = None,
+        analysers: Sequence[Analyser] = (),
         tokenizer: str = TOKENIZER,
     ):
         self._directory = directory
         self._preprocess = preprocess_func
+        self._analysers = tuple(analysers)
         self._tokenizer = tokenizer
         self._writing = Lock()
         self._writer: Any = None
@@ -127,6 +131,16 @@ class TantivyIndex:
         there = min(there, total)  # deleted entries count until their segment is merged
         return math.log(1 + (total - there + 0.5) / (there + 0.5))
 
+    def warm(self) -> None:
+        """Load the analysers of the languages in the index, so that the first question need not wait.
+
+        Raises RetrievalError when one cannot be loaded.
+        """
+        spoken = self._languages()
+        for each in self._analysers:
+            if each.code in spoken:
+                each.load()
+
     def close(self) -> None:
         """Let go of files and threads; the index cannot be used afterwards."""
         with self._writing:
@@ -161,7 +175,11 @@ class TantivyIndex:
 
     @property
     def _marker(self) -> dict[str, str]:
-        return {"tokenizer": self._tokenizer}
+        """What made the index: ``{"tokenizer": "footnote-words-and-pairs-2 + kiwipiepy 0.24.1, ..."}``."""
+        if self._preprocess is not None:
+            own = self._preprocess
+            return {"tokenizer": getattr(own, "__qualname__", type(own).__qualname__)}
+        return {"tokenizer": " + ".join([self._tokenizer, *(each.name for each in self._analysers)])}
 
     def _let_go(self) -> None:
         writer, self._writer, self._index = self._writer, None, None
@@ -203,29 +221,37 @@ class TantivyIndex:
         return IndexUnusable(f"The word index in {self._directory} could not be {done}: {error}")
 
     def _document(self, entry: Entry) -> Any:
-        language = word_language(entry.text)
-        words = self._preprocessed(entry.text) if self._preprocess else index_tokens(entry.text, language)
+        stems, spoken = word_language(entry.text), language(entry.text)
+        analysed = [spoken] if spoken in self._codes else []
         return tantivy.Document(
             id=entry.id,
             document_id=entry.document_id,
-            language=language,
-            text=" ".join(words),
+            language=[stems, *analysed],
+            text=" ".join(
+                self._own_tokens(entry.text)
+                if self._preprocess
+                else index_tokens(entry.text, stems, self._analysers)
+            ),
         )
 
     def _terms(self, query: str) -> list[str]:
         """Return a question's distinct tokens, stemmed in each language that the index holds."""
         if self._preprocess:
-            return list(dict.fromkeys(self._preprocessed(query)))[:_MOST_TERMS]
-        with self._reading("searched") as searcher:
-            languages = [code for code, _ in searcher.terms_with_prefix("language", "")]
-        return question_tokens(query, languages)[:_MOST_TERMS]
+            return list(dict.fromkeys(self._own_tokens(query)))[:_MOST_TERMS]
+        return question_tokens(query, sorted(self._languages() - self._codes), self._analysers)[:_MOST_TERMS]
 
-    def _preprocessed(self, text: str) -> list[str]:
-        return (
-            ["_".join(token.split()) for token in self._preprocess(text) if token.strip()]
-            if self._preprocess
-            else []
-        )
+    def _own_tokens(self, text: str) -> list[str]:
+        tokens = self._preprocess(text) if self._preprocess else []
+        return ["_".join(token.split()) for token in tokens if token.strip()]
+
+    def _languages(self) -> set[str]:
+        """Return the languages whose stemmers made the index, and those that its analysers found in it."""
+        with self._reading("searched") as searcher:
+            return {code for code, _ in searcher.terms_with_prefix("language", "")}
+
+    @property
+    def _codes(self) -> set[str]:
+        return {each.code for each in self._analysers}
 
     def _query(self, terms: Sequence[str], document_ids: Collection[str] | None) -> Any:
         schema, occur = _schema(), tantivy.Occur

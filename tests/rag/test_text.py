@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.morphemes import find
 from rag.text import index_tokens, language, question_tokens, sentences, tokens
 
 MIXED = st.text(
@@ -193,3 +194,13 @@ def test_tokens_are_the_same_from_many_threads():
 
 def test_tokens_hold_no_white_space_even_where_normal_forms_do():
     assert not [t for t in tokens("a\u00a0b ﷺ ´ ¨ c") if re.search(r"\s", t)]
+
+
+def test_morphemes_come_to_the_pairs_and_do_not_replace_them():
+    text = "길고양이를 보았다"
+    assert index_tokens(text, "en", find()) == [*index_tokens(text, "en"), "길고양이", "보"]
+    assert set(question_tokens("길고양이를 보는", ["en"], find())) >= {
+        *index_tokens("길고양이를", "en"),
+        "보",
+    }
+    assert index_tokens("The cats", "en", find()) == ["cat"]

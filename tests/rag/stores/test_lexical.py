@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import IndexUnusable
+from rag.morphemes import find
 from rag.stores.lexical import Entry, TantivyIndex
 from rag.text import index_tokens
 
@@ -156,6 +157,43 @@ def test_another_tokenizer_makes_the_index_stale_until_it_is_cleared(tmp_path: P
     assert not index.stale
     index.add(entries("cat"))
     assert found(index, "cat") == ["d-0"]
+
+
+def test_morphemes_find_what_shares_no_pair_with_the_question():
+    texts = entries("고양이를 봤다", "病院へ行った", "무관한 문서", "関係のない文書")
+    pairs, both = TantivyIndex(), TantivyIndex(analysers=find())
+    for index in (pairs, both):
+        index.add(texts)
+    for question, expected in (("누가 보는가?", "d-0"), ("誰が行くか", "d-1")):
+        assert found(both, question)[0] == expected
+        assert dict(both.search(question, 4))[expected] > dict(pairs.search(question, 4)).get(expected, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"analysers": find()}),
+        ({"analysers": find()}, {}),
+        ({"analysers": find()}, {"analysers": find()[:1]}),
+        ({}, {"preprocess_func": str.split}),
+        ({"preprocess_func": str.split}, {"preprocess_func": str.lower}),
+    ],
+    ids=["analysers come", "analysers go", "one goes", "own tokens", "other own tokens"],
+)
+def test_a_change_of_what_makes_the_tokens_makes_the_index_stale(tmp_path: Path, before: dict, after: dict):
+    for options, stale in ((before, False), (before, False), (after, True)):
+        index = TantivyIndex(tmp_path / "words", **options)
+        assert index.stale is stale
+        index.close()
+
+
+def test_warming_loads_what_the_index_speaks_and_changes_nothing(tmp_path: Path):
+    index = TantivyIndex(tmp_path / "words", analysers=find())
+    index.warm()
+    index.add(entries("고양이를 보았다", "The cats sat"))
+    index.warm()
+    assert found(index, "고양이") == ["d-0"]
+    assert found(index, "cat") == ["d-1"]
 
 
 @pytest.mark.parametrize("name", ["meta.json", "footnote.json"])
