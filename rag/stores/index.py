@@ -1,0 +1,34 @@
+"""What the app needs of a vector index beside LangChain's interface: chunks by id, vectors made elsewhere."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.vectorstores import VectorStore
+from numpy.typing import ArrayLike
+
+
+class VectorIndex(VectorStore):
+    """A LangChain vector store that is kept in step with the ledger, chunk id by chunk id.
+
+    Its searches take a `filter` of equal or listed values, ``{"document_id": {"$in": [...]}}``, and its
+    relevance scores are the cosine, cut at 0. Raises RetrievalError for what it cannot do.
+    """
+
+    @abstractmethod
+    def add_vectors(
+        self, ids: Sequence[str], vectors: ArrayLike, metadatas: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Add what is embedded already, float [n, dimension], replacing entries with the same id."""
+
+    @abstractmethod
+    def ids(self) -> set[str]:
+        """Return the id of every entry."""
+
+    @abstractmethod
+    def present(self, ids: Sequence[str]) -> set[str]:
+        """Return those of the ids that have a vector."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files, connections and threads."""
