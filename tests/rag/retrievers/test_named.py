@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -63,18 +65,44 @@ def test_between_passages_that_say_the_same_the_named_file_comes_first():
     ]
 
 
-def test_a_name_does_not_outweigh_what_a_passage_says():
-    assert (
-        names("Sales in Q3 2023?", {"2022 Q1.pdf": 0.9, "2023 Q3.pdf": 0.9 - WEIGHT - 0.01})[0]
-        == "2022 Q1.pdf"
-    )
+@pytest.mark.parametrize("scale", [1.0, 0.2, 5.0], ids=["all there", "a half left out", "other scale"])
+def test_a_name_outweighs_little_of_what_a_passage_says_on_any_scale(scale: float):
+    little, much = scale * (1 - WEIGHT / 2), scale * (1 - WEIGHT * 1.1)
+    assert names("Sales in Q3 2023?", {"2022 Q1.pdf": scale, "2023 Q3.pdf": little})[0] == "2023 Q3.pdf"
+    assert names("Sales in Q3 2023?", {"2022 Q1.pdf": scale, "2023 Q3.pdf": much})[0] == "2022 Q1.pdf"
 
 
 def test_who_found_it_tells_of_the_name_and_keeps_the_rest():
     found = NamedFirst(retriever=Fixed(scores=dict.fromkeys(NAMES, 0.5))).invoke("Sales in Q3 2023?")
     assert found[0].metadata["found_by"] == {"bm25": {}, "name": {"rank": 1, "score": 1.0, "normalised": 1.0}}
-    assert found[0].metadata["score"] == 0.5 + WEIGHT
+    assert found[0].metadata["score"] == 0.5 + WEIGHT * 0.5
     assert "name" not in found[-1].metadata["found_by"]
+
+
+class Bare(BaseRetriever):
+    """Gives documents as others' stores have them."""
+
+    metadatas: list[dict[str, Any]]
+
+    def _get_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+        return [Document(str(n), metadata=metadata) for n, metadata in enumerate(self.metadatas)]
+
+
+@pytest.mark.parametrize(
+    ("metadatas", "order"),
+    [
+        ([], []),
+        ([{}, {"source": "2023 Q3.pdf"}], ["0", "1"]),
+        ([{"score": 0.9}, {"score": 0.8}], ["0", "1"]),
+        ([{}, {"document": "2023 Q3.pdf"}], ["0", "1"]),
+        ([{"score": 0.9}, {"score": 0.85, "document": "2023 Q3.pdf"}], ["1", "0"]),
+        ([{"score": -0.1}, {"score": -0.9, "document": "2023 Q3.pdf"}], ["0", "1"]),
+    ],
+    ids=["none", "no names", "only scores", "only a name", "some", "negative"],
+)
+def test_documents_of_other_stores_stay_where_they_are(metadatas: list[dict[str, Any]], order: list[str]):
+    found = NamedFirst(retriever=Bare(metadatas=metadatas)).invoke("Sales in Q3 2023?")
+    assert [document.page_content for document in found] == order
 
 
 def test_it_gives_the_best_k_in_a_stable_order():
