@@ -13,7 +13,7 @@ from rag.citations import Citation, cite
 from rag.errors import Cancelled
 from rag.extract import extract
 from rag.jobs import never
-from rag.llm import LLM
+from rag.language_model import LanguageModel
 from rag.markers import MarkerFilter, inert
 from rag.passages import Passage
 from rag.prompts import answer_messages, fitting
@@ -69,7 +69,7 @@ def answer(
     question: str,
     passages: Sequence[Passage],
     *,
-    llm: LLM | None,
+    llm: LanguageModel | None,
     embedder: Embeddings | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
@@ -104,7 +104,7 @@ def _extracted(
 
 
 def _generated(
-    question: str, passages: Sequence[Passage], llm: LLM, cancelled: Callable[[], bool]
+    question: str, passages: Sequence[Passage], llm: LanguageModel, cancelled: Callable[[], bool]
 ) -> Iterator[Event]:
     room = llm.settings.context_tokens
     longest = min(ANSWER_TOKENS, room // 4)

@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
 
 from rag.answer import Condensed, Done, Event, Token, answer
 from rag.condense import condense
 from rag.errors import Cancelled, QuestionRefused
 from rag.jobs import Cancel
-from rag.llm import LLM
+from rag.language_model import LanguageModel
 from rag.passages import Passage
 
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
@@ -30,12 +31,16 @@ class Timings:
 
 @dataclass(frozen=True)
 class Asker:
-    """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none."""
+    """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none.
 
-    retriever: BaseRetriever
-    llm: LLM | None = None
+    What is searched is the question as it stands alone; with `answer_rephrased` it is answered too.
+    """
+
+    retriever: Runnable[str, list[Document]]
+    llm: LanguageModel | None = None
     embedder: Embeddings | None = None
     rarity: Callable[[str], float] | None = None
+    answer_rephrased: bool = True
 
     def ask(
         self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel
@@ -49,7 +54,8 @@ class Asker:
             raise Cancelled("The answer was stopped.")
         passages = [Passage.from_document(found) for found in self.retriever.invoke(standalone)]
         watch.lap("retrieve")
-        for event in answer(standalone, passages, llm=self.llm, embedder=self.embedder, cancelled=cancelled):
+        asked = standalone if self.answer_rephrased else question
+        for event in answer(asked, passages, llm=self.llm, embedder=self.embedder, cancelled=cancelled):
             if isinstance(event, Token):
                 watch.lap("first_token")
             if isinstance(event, Done):

@@ -14,7 +14,7 @@ from rag.errors import LLMError
 from rag.facts import numbers
 from rag.followup import leans
 from rag.jobs import never
-from rag.llm import LLM
+from rag.language_model import LanguageModel
 from rag.prompts import CONDENSE, CONDENSE_QUESTION, condense_messages, count_tokens
 from rag.text import language, tokens
 
@@ -60,7 +60,7 @@ def condense(
     question: str,
     history: History,
     *,
-    llm: LLM | None = None,
+    llm: LanguageModel | None = None,
     rarity: Rarity | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> str:
@@ -78,7 +78,7 @@ def condense(
     return _carried(question, history, rarity)
 
 
-def _rewritten(question: str, history: History, llm: LLM, cancelled: Callable[[], bool]) -> str:
+def _rewritten(question: str, history: History, llm: LanguageModel, cancelled: Callable[[], bool]) -> str:
     """Return the model's standalone question, or nothing where it failed or wrote something else."""
     messages = condense_messages(question, _recent(question, history, llm.settings.context_tokens))
     try:
