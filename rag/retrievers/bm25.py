@@ -9,6 +9,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
+from rag.errors import RetrievalError
+from rag.morphemes import find
 from rag.stores.lexical import Entry, LexicalIndex, TantivyIndex
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
@@ -18,10 +20,12 @@ class BM25Retriever(BaseRetriever):
     """Finds the `k` documents that share the rarest words with a question, best first.
 
     `hydrate` gives the documents of ids; ids it does not know are left out. `document_ids` limits
-    the search to the chunks of these documents. Each result's metadata has its raw BM25 "score".
+    the search to the chunks of these documents, those with such a "document_id" in their metadata.
+    Each result's metadata has its raw BM25 "score". `from_texts` and `from_documents` keep their
+    documents in memory; these can be added to and deleted from.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     index: Any  # a LexicalIndex; pydantic cannot check a protocol
     hydrate: Hydrate
@@ -39,13 +43,7 @@ class BM25Retriever(BaseRetriever):
         **kwargs: Any,
     ) -> "BM25Retriever":
         """Make a retriever over texts, in memory; `preprocess_func` turns a text into its tokens."""
-        contents = list(texts)
-        given = [{} for _ in contents] if metadatas is None else list(metadatas)
-        names = [uuid4().hex for _ in contents] if ids is None else list(ids)
-        documents = [
-            Document(id=id_, page_content=text, metadata=metadata)
-            for text, metadata, id_ in zip(contents, given, names, strict=True)
-        ]
+        documents = _documents(texts, metadatas, ids)
         return cls.from_documents(documents, preprocess_func=preprocess_func, **kwargs)
 
     @classmethod
@@ -57,13 +55,51 @@ class BM25Retriever(BaseRetriever):
         **kwargs: Any,
     ) -> "BM25Retriever":
         """Make a retriever over documents, in memory; a document without an id is given one."""
-        by_id = {document.id or uuid4().hex: document for document in documents}
-        index = TantivyIndex(preprocess_func=preprocess_func)
-        index.add(
-            Entry(id_, entry.metadata.get("document_id", ""), entry.page_content)
-            for id_, entry in by_id.items()
+        index = TantivyIndex(preprocess_func=preprocess_func, analysers=find())
+        retriever = cls(index=index, hydrate=Shelf(), **kwargs)
+        retriever.add_documents(documents)
+        return retriever
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: Iterable[dict[str, Any]] | None = None,
+        ids: Iterable[str] | None = None,
+    ) -> list[str]:
+        """Add texts, replacing those with the same id; return the ids, made where none are given."""
+        return self.add_documents(_documents(texts, metadatas, ids))
+
+    def add_documents(self, documents: Iterable[Document]) -> list[str]:
+        """Add documents, replacing those with the same id; return the ids. The next question finds them.
+
+        Raises RetrievalError when the documents are kept elsewhere.
+        """
+        shelf = self._shelf()
+        added = [(document.id or uuid4().hex, document) for document in documents]
+        shelf.update(added)
+        self.index.add(
+            Entry(id_, str(document.metadata.get("document_id", "")), document.page_content)
+            for id_, document in added
         )
-        return cls(index=index, hydrate=lambda wanted: {id_: by_id[id_] for id_ in wanted}, **kwargs)
+        return [id_ for id_, _ in added]
+
+    def delete(self, ids: Sequence[str] | None = None) -> None:
+        """Remove documents, all of them without `ids`; unknown ids are no error.
+
+        Raises RetrievalError when the documents are kept elsewhere.
+        """
+        shelf = self._shelf()
+        gone = list(shelf) if ids is None else ids
+        self.index.delete(gone)
+        for id_ in gone:
+            shelf.pop(id_, None)
+
+    def _shelf(self) -> "Shelf":
+        if not isinstance(self.hydrate, Shelf):
+            raise RetrievalError(
+                "This retriever searches documents that are kept elsewhere. Add and delete them there."
+            )
+        return self.hydrate
 
     def _get_relevant_documents(
         self,
@@ -85,3 +121,24 @@ def scored(document: Document, score: float, id_: str | None = None) -> Document
         page_content=document.page_content,
         metadata={**document.metadata, "score": score},
     )
+
+
+class Shelf(dict[str, Document]):
+    """Documents by id, in memory, as a retriever asks for them."""
+
+    def __call__(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the documents with these ids; those that are not there are absent."""
+        return {id_: self[id_] for id_ in ids if id_ in self}
+
+
+def _documents(
+    texts: Iterable[str], metadatas: Iterable[dict[str, Any]] | None, ids: Iterable[str] | None
+) -> list[Document]:
+    """Return texts as documents; raises ValueError for lists of other lengths."""
+    contents = list(texts)
+    given = [{} for _ in contents] if metadatas is None else list(metadatas)
+    names = [uuid4().hex for _ in contents] if ids is None else list(ids)
+    return [
+        Document(id=id_, page_content=text, metadata=metadata)
+        for text, metadata, id_ in zip(contents, given, names, strict=True)
+    ]

@@ -4,6 +4,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
+from rag.errors import RetrievalError
 from rag.retrievers.bm25 import BM25Retriever
 from rag.stores.lexical import Entry, TantivyIndex
 
@@ -69,6 +70,49 @@ def test_own_tokens_may_be_given():
 def test_lists_of_other_lengths_are_refused():
     with pytest.raises(ValueError, match="argument"):
         BM25Retriever.from_texts(["a", "b"], [{}])
+
+
+def test_equal_texts_keep_their_own_metadata():
+    retriever = BM25Retriever.from_texts(["a cat"] * 3, [{"page": page} for page in range(3)])
+    assert {found.metadata["page"] for found in retriever.invoke("cat")} == {0, 1, 2}
+
+
+def test_k_may_be_set_and_asked_for_and_what_is_unknown_is_refused():
+    retriever = BM25Retriever.from_texts(["a cat"] * 9, k=3)
+    assert len(retriever.invoke("cat")) == 3
+    assert len(retriever.invoke("cat", k=5)) == 5
+    with pytest.raises(ValueError, match="bm25_params"):
+        BM25Retriever.from_texts(["a cat"], bm25_params={"k1": 2.0})
+
+
+def test_documents_come_and_go_between_questions():
+    retriever = BM25Retriever.from_texts(["a cat"], ids=["1"])
+    assert retriever.add_texts(["two cats", "a dog"], [{"page": 2}, {}], ["2", "3"]) == ["2", "3"]
+    [added] = retriever.add_documents([Document("cats", metadata={"page": 4})])
+    assert {found.id for found in retriever.invoke("cat")} == {"1", "2", added}
+    retriever.add_texts(["no longer"], ids=["1"])
+    retriever.delete(["2", "never there"])
+    assert [found.id for found in retriever.invoke("cat")] == [added]
+    retriever.delete()
+    assert retriever.invoke("cat dog") == []
+
+
+def test_documents_that_are_kept_elsewhere_are_not_changed_here():
+    retriever = BM25Retriever(index=TantivyIndex(), hydrate=lambda _: {})
+    for change in (lambda: retriever.add_texts(["a cat"]), lambda: retriever.delete(["1"])):
+        with pytest.raises(RetrievalError, match="elsewhere"):
+            change()
+    assert retriever.index.ids() == set()
+
+
+async def test_every_way_of_asking_gives_the_same():
+    retriever = BM25Retriever.from_texts(TEXTS, ids=map(str, range(5)))
+    found = retriever.invoke("cats")
+    assert retriever.batch(["cats", "dogs"]) == [found, retriever.invoke("dogs")]
+    assert list(retriever.stream("cats")) == [found]
+    assert await retriever.ainvoke("cats") == found
+    assert await retriever.abatch(["cats"]) == [found]
+    assert [part async for part in retriever.astream("cats")] == [found]
 
 
 def test_a_persistent_index_takes_and_loses_entries_between_questions(tmp_path: Path):
