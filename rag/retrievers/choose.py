@@ -13,7 +13,7 @@ from rag.retrievers.bm25 import BM25Retriever
 from rag.retrievers.ensemble import EnsembleRetriever
 from rag.retrievers.fusion import theoretical_min_max
 from rag.retrievers.named import NamedFirst
-from rag.retrievers.vector import VectorRetriever
+from rag.retrievers.vector import VectorStoreRetriever
 from rag.stores.lexical import LexicalIndex
 
 NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
@@ -57,7 +57,9 @@ def choose_retriever(
     def by_meaning(search_type: str, **search: Any) -> BaseRetriever:
         kwargs = search if chosen is None else {**search, "filter": chosen}
         return LateRetriever(
-            open=lambda: VectorRetriever(vectorstore=vectors(), search_type=search_type, search_kwargs=kwargs)
+            open=lambda: VectorStoreRetriever(
+                vectorstore=vectors(), search_type=search_type, search_kwargs=kwargs
+            )
         )
 
     match name:
