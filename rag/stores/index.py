@@ -7,6 +7,8 @@ from typing import Any
 from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
+from rag.retrievers.vector import VectorStoreRetriever
+
 
 class VectorIndex(VectorStore):
     """A LangChain vector store that is kept in step with the ledger, chunk id by chunk id.
@@ -32,3 +34,8 @@ class VectorIndex(VectorStore):
     @abstractmethod
     def close(self) -> None:
         """Let go of files, connections and threads."""
+
+    def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
+        """Return our retriever over this index, whose results tell their relevance; `kwargs` are its own."""
+        tags = kwargs.pop("tags", None) or self._get_retriever_tags()
+        return VectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
@@ -135,3 +136,20 @@ def test_scores_of_any_size_are_told_as_they_are_without_a_warning():
     store = Large.from_texts(TEXTS, DeterministicFakeEmbedding(size=8))
     [found] = VectorStoreRetriever(vectorstore=store, search_kwargs={"k": 1}).invoke("text 3")
     assert found.metadata["score"] == pytest.approx(7)
+
+
+@pytest.mark.parametrize("search_type", SEARCH_TYPES)
+def test_our_store_gives_this_retriever_of_itself(search_type: str):
+    options = {"k": 2, "score_threshold": 0.0} if search_type != "mmr" else {"k": 2, "fetch_k": 5}
+    retriever = STORES["chroma"]().as_retriever(search_type=search_type, search_kwargs=options)
+    assert isinstance(retriever, VectorStoreRetriever)
+    assert "ChromaVectorStore" in (retriever.tags or [])
+    first, _ = retriever.invoke("text 3")
+    assert first.page_content == "text 3"
+    assert ("score" in first.metadata) is (search_type != "mmr")
+
+
+def test_added_documents_are_found():
+    retriever = STORES["chroma"]().as_retriever(search_kwargs={"k": 1})
+    [added] = retriever.add_documents([Document("one more")])
+    assert [found.id for found in retriever.invoke("one more")] == [added]
