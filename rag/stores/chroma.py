@@ -2,35 +2,39 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
 from rag.errors import IndexUnusable
 from rag.retrievers.mmr import mmr
+from rag.stores.columns import batches, check_lengths
+from rag.stores.exact import Entries, ExactCopy
+from rag.stores.filters import Filter as Filter
+from rag.stores.filters import chosen_documents, documents_of, excludes_all, to_where
+from rag.stores.index import VectorIndex
 from rag.stores.relevance import RELEVANCE, Space
+from rag.stores.rows import VectorRows
 
 # recall@10 against brute force over 50,000 vectors of 384 numbers; Chroma's own are 100, 16 and 100.
 HNSW = {"ef_construction": 200, "max_neighbors": 32, "ef_search": 300}
-BATCH = 5000  # entries: Chroma takes 5,461 at once, its SQLite 32,766 names in a query
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
-Filter = Mapping[str, Any]
 
 
-class ChromaVectorStore(VectorStore):
+class ChromaVectorStore(VectorIndex):
     """LangChain's whole vector store interface on a Chroma collection.
 
     With `hydrate`, which gives the documents of ids, Chroma keeps no text: it adds faster, takes a
     third of the disk, and hits whose document is gone are left out. Without a `directory` or
     `client` everything is in memory. A collection that exists keeps the space it was made with.
-    A `filter` is Chroma's where, of several keys too: ``{"document_id": {"$in": [...]}, "page": 3}``.
+    A `filter` is Chroma's where, of several keys too: ``{"document_id": {"$in": [...]}, "page": 3}``;
+    one of documents alone is answered exactly, from vectors kept by document beside a `directory`.
     Raises IndexUnusable for what Chroma cannot do.
     """
 
@@ -53,6 +57,9 @@ class ChromaVectorStore(VectorStore):
                 self._name, embedding_function=None, configuration={"hnsw": {"space": space, **HNSW}}
             )
             self.space: Space = self._collection.configuration_json["hnsw"]["space"]
+            self._exact: ExactCopy | None = None  # a server's collection may be changed by others
+            if directory is not None and client is None:
+                self._exact = ExactCopy(self, VectorRows(Path(directory), self._name))
 
     @classmethod
     def from_texts(
@@ -74,10 +81,9 @@ class ChromaVectorStore(VectorStore):
         """Delete a collection and all in it; one that is not there is no error."""
         from chromadb.errors import NotFoundError
 
-        try:
+        VectorRows.remove(Path(directory), collection_name)
+        with suppress(NotFoundError):
             open_client(directory).delete_collection(collection_name)
-        except NotFoundError:
-            return
 
     @property
     def embeddings(self) -> Embeddings:
@@ -111,9 +117,11 @@ class ChromaVectorStore(VectorStore):
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
         """Remove entries, all of them without `ids`; unknown ids are no error."""
-        with self._speaking("changed"):
-            for batch in _batches(sorted(self.ids()) if ids is None else ids):
+        for batch in batches(sorted(self.ids()) if ids is None else ids):
+            with self._changing(batch) as rows:
                 self._collection.delete(ids=list(batch))
+                if rows:
+                    rows.delete(batch)
         return True
 
     def ids(self) -> set[str]:
@@ -121,11 +129,24 @@ class ChromaVectorStore(VectorStore):
         with self._speaking("read"):
             return set(self._collection.get(include=[])["ids"])
 
+    def count(self) -> int:
+        """Return how many entries there are."""
+        with self._speaking("read"):
+            return int(self._collection.count())
+
+    def entries(self, ids: Sequence[str]) -> Entries:
+        """Return those of the ids that are there, with their vectors."""
+        if not ids:
+            return Entries([], [], [])
+        with self._speaking("read"):
+            found = self._collection.get(ids=list(ids), include=["embeddings", "metadatas"])
+        return Entries(found["ids"], documents_of(found["metadatas"]), found["embeddings"])
+
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return those of the ids that have a vector."""
         with self._speaking("read"):
-            batches = [self._collection.get(ids=list(batch), include=[])["ids"] for batch in _batches(ids)]
-        return {id_ for batch in batches for id_ in batch}
+            found = [self._collection.get(ids=list(batch), include=[])["ids"] for batch in batches(ids)]
+        return {id_ for batch in found for id_ in batch}
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return documents in the order of their ids; those that are not there are left out."""
@@ -134,13 +155,13 @@ class ChromaVectorStore(VectorStore):
 
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
         """Return the `k` documents closest to a question; `filter` and `where_document` limit the search."""
-        return self.similarity_search_by_vector(self._vector(query), k, **kwargs)
+        return self.similarity_search_by_vector(self._embeddings.embed_query(query), k, **kwargs)
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """Return documents with their distance: less is closer."""
-        return self.similarity_search_by_vector_with_score(self._vector(query), k, **kwargs)
+        return self.similarity_search_by_vector_with_score(self._embeddings.embed_query(query), k, **kwargs)
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, **kwargs: Any
@@ -161,7 +182,7 @@ class ChromaVectorStore(VectorStore):
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
     ) -> list[Document]:
         """Return `k` of the `fetch_k` closest documents that fit the question and differ; see `mmr`."""
-        vector = self._vector(query)
+        vector = self._embeddings.embed_query(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **kwargs)
 
     def max_marginal_relevance_search_by_vector(
@@ -180,14 +201,13 @@ class ChromaVectorStore(VectorStore):
         return self.get_by_ids([there[position] for position in chosen])
 
     def close(self) -> None:
-        """Let go of Chroma's files and threads."""
+        """Let go of files and threads."""
         self._client.close()
+        if self._exact:
+            self._exact.close()
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return RELEVANCE[self.space]
-
-    def _vector(self, query: str) -> list[float]:
-        return self._embeddings.embed_query(query)
 
     def _query(
         self,
@@ -197,9 +217,14 @@ class ChromaVectorStore(VectorStore):
         where_document: Filter | None = None,
     ) -> list[tuple[str, float]]:
         """Return at most `k` ids with their distance, closest first."""
-        if k < 1 or _excludes_all(filter):
+        if k < 1 or excludes_all(filter):
             return []
         with self._speaking("searched"):
+            documents = None if where_document else chosen_documents(filter)
+            if self._exact and documents is not None:
+                nearest = self._exact.nearest(vector, k, documents, self.space)
+                if nearest is not None:
+                    return nearest
             found = self._collection.query(
                 query_embeddings=[list(vector)],
                 n_results=k,
@@ -213,21 +238,19 @@ class ChromaVectorStore(VectorStore):
         if self._hydrate is not None:
             return self._hydrate(ids)
         documents: dict[str, Document] = {}
-        with self._speaking("read"):
-            for batch in _batches(ids):
+        for batch in batches(ids):
+            with self._speaking("read"):
                 found = self._collection.get(ids=list(batch), include=["documents", "metadatas"])
-                for id_, text, metadata in zip(
-                    found["ids"], found["documents"], found["metadatas"], strict=True
-                ):
-                    documents[id_] = Document(id=id_, page_content=text or "", metadata=metadata or {})
+            for id_, text, metadata in zip(found["ids"], found["documents"], found["metadatas"], strict=True):
+                documents[id_] = Document(id=id_, page_content=text or "", metadata=metadata or {})
         return documents
 
-    def _vectors(self, ids: Sequence[str]) -> dict[str, Any]:
-        if not ids:
-            return {}
+    def _vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
         with self._speaking("read"):
-            found = self._collection.get(ids=list(ids), include=["embeddings"])
-        return dict(zip(found["ids"], found["embeddings"], strict=True))
+            if self._exact:
+                return self._exact.vectors(ids)
+        found = self.entries(ids)
+        return dict(zip(found.ids, cast("Sequence[Any]", found.vectors), strict=True))
 
     def _upsert(
         self,
@@ -237,16 +260,24 @@ class ChromaVectorStore(VectorStore):
         texts: Sequence[str] | None,
     ) -> None:
         """Write in batches; of equal ids the last counts."""
-        rows = list({id_: row for row, id_ in enumerate(ids)}.values())
         kept = texts if self._hydrate is None else None
-        with self._speaking("changed"):
-            for batch in _batches(rows):
+        for batch in batches(list({id_: row for row, id_ in enumerate(ids)}.values())):
+            names, numbers = [ids[row] for row in batch], [vectors[row] for row in batch]
+            origins = [dict(metadatas[row]) or None for row in batch]
+            with self._changing(names) as rows:
                 self._collection.upsert(
-                    ids=[ids[row] for row in batch],
-                    embeddings=[vectors[row] for row in batch],
-                    metadatas=[dict(metadatas[row]) or None for row in batch],
+                    ids=names,
+                    embeddings=numbers,
+                    metadatas=origins,
                     documents=[kept[row] for row in batch] if kept is not None else None,
                 )
+                if rows:
+                    rows.put(names, documents_of(origins), numbers)
+
+    @contextmanager
+    def _changing(self, ids: Sequence[str]) -> Iterator[VectorRows | None]:
+        with self._speaking("changed"), self._exact.changing(ids) if self._exact else nullcontext() as rows:
+            yield rows
 
     @contextmanager
     def _speaking(self, done: str) -> Iterator[None]:
@@ -267,33 +298,3 @@ def open_client(directory: Path | str | None) -> Any:
     if directory is None:
         return chromadb.EphemeralClient(settings=settings)
     return chromadb.PersistentClient(str(directory), settings=settings)
-
-
-def to_where(asked: Filter | None) -> dict[str, Any] | None:
-    """Return Chroma's where, which takes one key at a time.
-
-    >>> to_where({"page": 3, "document_id": "d"})
-    {'$and': [{'page': 3}, {'document_id': 'd'}]}
-    """
-    if not asked:
-        return None
-    if len(asked) == 1:
-        return dict(asked)
-    return {"$and": [{key: value} for key, value in asked.items()]}
-
-
-def check_lengths(**columns: Sequence[Any]) -> None:
-    """Raise ValueError, naming the columns, when they are not equally long."""
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"Different lengths: {', '.join(f'{n} {name}' for name, n in lengths.items())}.")
-
-
-def _excludes_all(where: Filter | None) -> bool:
-    """Whether a filter asks for one of no values, which Chroma refuses."""
-    return any(isinstance(value, Mapping) and value.get("$in") == [] for value in (where or {}).values())
-
-
-def _batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), BATCH):
-        yield items[start : start + BATCH]
