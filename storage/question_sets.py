@@ -60,19 +60,23 @@ class QuestionSets:
 
     def add(self, set_id: str, text: str, passages: Sequence[MarkedPassage]) -> QuestionRecord:
         """Keep a question with the passages that answer it, after the others of the set."""
+        return self.extend(set_id, [(text, passages)])[0]
+
+    def extend(
+        self, set_id: str, questions: Sequence[tuple[str, Sequence[MarkedPassage]]]
+    ) -> Sequence[QuestionRecord]:
+        """Keep questions with their passages, after the others of the set, in one commit."""
         with self._database.writing() as session:
             row = self._row(session, set_id)
             last = select(func.max(LabQuestion.position)).where(LabQuestion.set_id == row.id)
-            question = LabQuestion(
-                id=secrets.token_hex(8), set_id=row.id, position=(session.scalar(last) or 0) + 1, text=text
-            )
-            session.add(question)
-            session.flush()
-            session.add_all(
-                LabPassage(question_id=question.id, number=number, **asdict(passage))
-                for number, passage in enumerate(passages, start=1)
-            )
-            return QuestionRecord(question.id, storable(text), tuple(passages))
+            first = (session.scalar(last) or 0) + 1
+            added = [
+                QuestionRecord(secrets.token_hex(8), storable(text), tuple(passages))
+                for text, passages in questions
+            ]
+            for position, question in enumerate(added, start=first):
+                _keep(session, row.id, position, question)
+            return added
 
     def questions(self, set_id: str) -> list[QuestionRecord]:
         """List the questions of a set with their passages, in the order they were added."""
@@ -112,6 +116,15 @@ def set_row(session: Session, owner: str, set_id: str) -> LabSet:
     if row is None:
         raise NotFound(f"There is no question set {set_id!r}.")
     return row
+
+
+def _keep(session: Session, set_id: str, position: int, question: QuestionRecord) -> None:
+    session.add(LabQuestion(id=question.id, set_id=set_id, position=position, text=question.text))
+    session.flush()
+    session.add_all(
+        LabPassage(question_id=question.id, number=number, **asdict(passage))
+        for number, passage in enumerate(question.passages, start=1)
+    )
 
 
 def _set(row: LabSet, questions: int) -> QuestionSetRecord:

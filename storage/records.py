@@ -11,7 +11,7 @@ Role = Literal["user", "assistant"]
 AnswerState = Literal["complete", "pending", "stopped", "failed", "interrupted"]
 CitationStatus = Literal["verified", "related", "unsupported"]
 Rating = Literal["up", "down"]
-Origin = Literal["typed", "feedback", "made"]
+Origin = Literal["typed", "feedback", "made", "sentences"]
 RunState = Literal["running", "complete", "stopped", "failed"]
 AskedStatus = Literal["asked", "gone", "outside"]
 
@@ -161,7 +161,10 @@ class MarkedPassage:
 
 @dataclass(frozen=True)
 class QuestionSetRecord:
-    """A question set as lists show it; ``questions`` is how many it has."""
+    """A question set as lists show it; ``questions`` is how many it has.
+
+    Its questions were "typed", collected from "feedback", "made" by a model or from "sentences".
+    """
 
     id: str
     name: str

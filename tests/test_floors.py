@@ -35,6 +35,11 @@ MAY_IMPORT_STORAGE = {
         "assembly",
         "cli/ledger",
         "cli/library",
+        "comparison",
+        "lab",
+        "making",
+        "targets",
+        "trial",
     )
 }
 

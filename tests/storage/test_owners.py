@@ -60,6 +60,7 @@ QUESTION_SETS = {
     "rename": lambda my, ids: my.rename(ids["set"], "mine now"),
     "delete": lambda my, ids: my.delete(ids["set"]),
     "add": lambda my, ids: my.add(ids["set"], "mine?", [MARKED]),
+    "extend": lambda my, ids: my.extend(ids["set"], [("mine?", [MARKED])]),
     "questions": lambda my, ids: my.questions(ids["set"]),
     "remove_question": lambda my, ids: my.remove_question(ids["set question"]),
 }
