@@ -1,6 +1,7 @@
 """The retrievers by the names people choose them by."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -11,17 +12,14 @@ from langchain_core.vectorstores import VectorStore
 from rag.errors import SettingsError
 from rag.retrievers.bm25 import BM25Retriever
 from rag.retrievers.ensemble import EnsembleRetriever
-from rag.retrievers.fusion import theoretical_min_max
+from rag.retrievers.mixture import NORMALISERS, POOL, Mixture
 from rag.retrievers.named import NamedFirst
 from rag.retrievers.vector import VectorStoreRetriever
 from rag.stores.lexical import LexicalIndex
 
 NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
-POOL = 50  # candidates that each half gives to the fusion, and that MMR chooses from
-WEIGHTS = {"bm25": 0.2, "similarity": 0.8}
-# e5's cosines, which are its relevances, lie in .7-1: from 0 they would all look alike. Over XQuAD-en,
-# KorQuAD and JaQuAD this pair is at most .006 nDCG@10 below the best one of each set.
-NORMALISERS = {"bm25": theoretical_min_max(0.0), "similarity": theoretical_min_max(0.5)}
+
+Failed = Callable[[str, Exception], None]
 
 
 class LateRetriever(BaseRetriever):
@@ -43,46 +41,60 @@ def choose_retriever(
     vectors: Callable[[], VectorStore],
     hydrate: Callable[[Sequence[str]], dict[str, Document]],
     document_ids: Collection[str] | None = None,
-    on_failure: Callable[[str, Exception], None] | None = None,
+    mixture: Mixture | None = None,
+    on_failure: Failed | None = None,
 ) -> BaseRetriever:
     """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
 
-    `vectors` is called when a question first needs it. Raises SettingsError for another name.
+    `vectors` is called when a question first needs it; `mixture` is how "ensemble-cc" weighs words and
+    meaning. Raises SettingsError for another name.
     """
-    chosen = None if document_ids is None else {"document_id": {"$in": list(document_ids)}}
-
-    def by_words(count: int) -> BaseRetriever:
-        return BM25Retriever(index=words, hydrate=hydrate, k=count, document_ids=document_ids)
-
-    def by_meaning(search_type: str, **search: Any) -> BaseRetriever:
-        kwargs = search if chosen is None else {**search, "filter": chosen}
-        return LateRetriever(
-            open=lambda: VectorStoreRetriever(
-                vectorstore=vectors(), search_type=search_type, search_kwargs=kwargs
-            )
-        )
-
+    halves = _Halves(words, vectors, hydrate, document_ids)
     match name:
         case "bm25":
-            return by_words(k)
+            return halves.by_words(k)
         case "similarity":
-            return by_meaning("similarity", k=k)
+            return halves.by_meaning("similarity", k=k)
         case "mmr":
-            return by_meaning("mmr", k=k, fetch_k=POOL)
+            return halves.by_meaning("mmr", k=k, fetch_k=POOL)
         case "ensemble-cc":
-            fused = EnsembleRetriever(
-                retrievers={"bm25": by_words(POOL), "similarity": by_meaning("similarity", k=POOL)},
-                weights=WEIGHTS,
-                normalisers=NORMALISERS,
-                k=2 * POOL,
-                on_failure=on_failure,
-            )
-            return NamedFirst(retriever=fused, k=k)
+            return NamedFirst(retriever=_convex(halves, mixture or Mixture(), on_failure), k=k)
         case "ensemble-rrf":
-            return EnsembleRetriever(
-                retrievers={"bm25": by_words(POOL), "similarity": by_meaning("similarity", k=POOL)},
-                fusion="rrf",
-                k=k,
-                on_failure=on_failure,
-            )
+            return EnsembleRetriever(retrievers=halves.both(), fusion="rrf", k=k, on_failure=on_failure)
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
+
+
+def _convex(halves: "_Halves", mixture: Mixture, on_failure: Failed | None) -> EnsembleRetriever:
+    both = halves.both()
+    return EnsembleRetriever(
+        retrievers=both,
+        weights=mixture.weights_for,
+        normalisers=dict.fromkeys(both, NORMALISERS[mixture.normaliser]),
+        k=2 * POOL,
+        on_failure=on_failure,
+    )
+
+
+@dataclass(frozen=True)
+class _Halves:
+    """Search by words and search by meaning, over the chosen documents or all."""
+
+    words: LexicalIndex
+    vectors: Callable[[], VectorStore]
+    hydrate: Callable[[Sequence[str]], dict[str, Document]]
+    document_ids: Collection[str] | None
+
+    def both(self) -> dict[str, BaseRetriever]:
+        return {"bm25": self.by_words(POOL), "similarity": self.by_meaning("similarity", k=POOL)}
+
+    def by_words(self, k: int) -> BM25Retriever:
+        return BM25Retriever(index=self.words, hydrate=self.hydrate, k=k, document_ids=self.document_ids)
+
+    def by_meaning(self, search_type: str, **search: Any) -> LateRetriever:
+        if self.document_ids is not None:
+            search["filter"] = {"document_id": {"$in": list(self.document_ids)}}
+        return LateRetriever(
+            open=lambda: VectorStoreRetriever(
+                vectorstore=self.vectors(), search_type=search_type, search_kwargs=search
+            )
+        )

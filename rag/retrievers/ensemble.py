@@ -33,17 +33,17 @@ class EnsembleRetriever(BaseRetriever):
     """Asks retrievers in parallel and fuses their lists by convex combination or reciprocal rank.
 
     `retrievers` are named; a list of them is named "1", "2", ... A document's key is its id, or the
-    metadata under `id_key`, or else its text. `weights` default to equal shares; `normalisers` to
-    theoretical min-max from 0, which BM25 scores and relevances cannot fall below. A retriever that
-    fails or takes longer than `timeout` seconds is left out, and `on_failure` is told its name and
-    error; when all fail, RetrievalError. Results have the fused "score" and "found_by" in metadata:
-    ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
+    metadata under `id_key`, or else its text. `weights` default to equal shares, and may be a function
+    of the question; `normalisers` default to theoretical min-max from 0, which BM25 scores and relevances
+    cannot fall below. A retriever that fails or takes longer than `timeout` seconds is left out, and
+    `on_failure` is told its name and error; when all fail, RetrievalError. Results have the fused "score"
+    and "found_by" in metadata: ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     retrievers: Mapping[str, BaseRetriever]
-    weights: Mapping[str, float] | None = None
+    weights: Mapping[str, float] | Callable[[str], Mapping[str, float]] | None = None
     fusion: Literal["convex", "rrf"] = "convex"
     normalisers: Mapping[str, Normaliser] | None = None
     c: float = 60
@@ -69,7 +69,7 @@ class EnsembleRetriever(BaseRetriever):
             raise ValueError("retrievers is empty: an ensemble needs at least one retriever")
         for field in ("weights", "normalisers"):
             named = getattr(self, field)
-            if named is not None and (missing := set(self.retrievers) ^ set(named)):
+            if isinstance(named, Mapping) and (missing := set(self.retrievers) ^ set(named)):
                 raise ValueError(f"{field} and retrievers differ in {', '.join(sorted(missing))}")
         return self
 
@@ -80,7 +80,7 @@ class EnsembleRetriever(BaseRetriever):
         rankings = {name: self._ranking(documents) for name, documents in found.items()}
         documents = {self._key(d): d for name in sorted(found, reverse=True) for d in found[name]}
         findings = {name: self._findings(name, ranking) for name, ranking in rankings.items()}
-        fused = list(self._fuse(rankings).items())[: self.k if k is None else k]
+        fused = list(self._fuse(rankings, self._weights(query)).items())[: self.k if k is None else k]
         return [
             _result(documents[key], score, {name: f[key] for name, f in findings.items() if key in f})
             for key, score in fused
@@ -144,8 +144,12 @@ class EnsembleRetriever(BaseRetriever):
             for rank, (key, score) in enumerate(distinct(ranking).items(), start=1)
         }
 
-    def _fuse(self, rankings: Mapping[str, Ranking]) -> dict[str, float]:
-        weights = self.weights or dict.fromkeys(rankings, 1 / len(self.retrievers))
+    def _weights(self, query: str) -> Mapping[str, float]:
+        if callable(self.weights):
+            return self.weights(query)
+        return self.weights or dict.fromkeys(self.retrievers, 1 / len(self.retrievers))
+
+    def _fuse(self, rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, float]:
         if self.fusion == "rrf":
             return rrf(rankings, weights, self.c)
         return convex_combination(rankings, weights, {name: self._normaliser(name) for name in rankings})

@@ -1,0 +1,159 @@
+"""The mixture of words and meaning that suits a collection, found from its passages without any labels.
+
+Each passage of a sample is asked for by questions made from itself (rag/retrievers/probes.py), by both
+halves of the search; the mixture that finds most of them is the collection's. Where the embedding model
+does not know the language, its half finds little and gets little weight; where it does, it gets more.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import fmean
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from rag.errors import Cancelled
+from rag.jobs import Cancel, never
+from rag.retrievers.fusion import Ranking, convex_combination
+from rag.retrievers.mixture import NORMALISERS, POOL, Mixture, writing
+from rag.retrievers.probes import Probe, make_probes
+from rag.stores.lexical import Entry, LexicalIndex, TantivyIndex
+
+PROBES = 200  # passages asked for, in each writing
+FEWEST = 30  # of them below which chance decides more than the collection does
+POOLED = 2000  # passages among which each is looked for
+WEIGHTS = tuple(step / 10 for step in range(1, 10))
+ECHOES = 2  # what an echo counts beside a gap: people ask in words of the text more often than not
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, the passage it is made from, and what each half found; `share` is what it counts."""
+
+    wanted: str
+    words: Ranking
+    meaning: Ranking
+    share: int
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """How far the search for a mixture is, and at its end the mixture."""
+
+    done: int
+    total: int
+    mixture: Mixture | None = None
+
+
+def tune(
+    texts: Sequence[str],
+    vectors: Floats,
+    embedder: Embeddings,
+    *,
+    make_index: Callable[[], LexicalIndex] = TantivyIndex,
+    cancelled: Cancel = never,
+) -> Iterator[Tuned]:
+    """Find the mixture for passages with their vectors [n, dimension] of length 1; the last event has it.
+
+    It takes about three embeddings a probe. A writing of too few passages gets no weight of its own.
+    Raises Cancelled and EmbeddingError.
+    """
+    probes = {group: make_probes([texts[i] for i in at], PROBES) for group, at in _by_writing(texts).items()}
+    enough = {group: found for group, found in probes.items() if len(found) >= FEWEST}
+    total, done = sum(map(len, enough.values())), 0
+    cases: dict[str, list[Case]] = {}
+    for group, found in enough.items():
+        at = _by_writing(texts)[group]
+        pool = _Pool([texts[i] for i in at], vectors[at], found, embedder, make_index)
+        cases[group] = []
+        for probe in found:
+            if cancelled():
+                raise Cancelled("Weighing words against meaning was stopped; it is done again later.")
+            cases[group] += pool.ask(probe)
+            done += 1
+            yield Tuned(done, total)
+    yield Tuned(total, total, best_mixture(cases, len(texts)))
+
+
+def sample(ids: Collection[str], seed: int = 0) -> list[str]:
+    """Return at most POOLED of the ids, the same ones for the same ids."""
+    ordered = sorted(ids)
+    return ordered if len(ordered) <= POOLED else Random(seed).sample(ordered, POOLED)  # noqa: S311
+
+
+def best_mixture(cases: Mapping[str, Sequence[Case]], passages: int) -> Mixture:
+    """Return the normaliser that is best over all writings, with the best weight for each of them."""
+    if not cases:
+        return Mixture(passages=passages)
+    curves = {name: {group: curve(of, name) for group, of in cases.items()} for name in NORMALISERS}
+    name = max(NORMALISERS, key=lambda name: fmean(max(values) for values in curves[name].values()))
+    weights = {group: WEIGHTS[int(np.argmax(values))] for group, values in curves[name].items()}
+    return Mixture(name, weights, passages)
+
+
+def curve(cases: Sequence[Case], normaliser: str) -> list[float]:
+    """Return how well each of WEIGHTS does, 0 to 1, each averaged with its neighbours.
+
+    Averaging keeps away from the edge of a cliff: where meaning finds nothing, one step more loses all.
+    """
+    total = sum(case.share for case in cases)
+    raw = [sum(case.share * _found(case, normaliser, w) for case in cases) / total for w in WEIGHTS]
+    return [fmean(raw[max(0, i - 1) : i + 2]) for i in range(len(raw))]
+
+
+def _found(case: Case, normaliser: str, weight: float) -> float:
+    """Return the nDCG@10 of a fused list, of which one passage is right: 1 / log2(rank + 1)."""
+    fused = convex_combination(
+        {"words": case.words, "meaning": case.meaning},
+        {"words": 1 - weight, "meaning": weight},
+        dict.fromkeys(("words", "meaning"), NORMALISERS[normaliser]),
+    )
+    first = list(fused)[:10]
+    return 1 / math.log2(first.index(case.wanted) + 2) if case.wanted in first else 0.0
+
+
+class _Pool:
+    """Passages as they are, for echoes, and without their gaps' sentences, for gaps."""
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        vectors: Floats,
+        probes: Sequence[Probe],
+        embedder: Embeddings,
+        make_index: Callable[[], LexicalIndex],
+    ):
+        self._embedder = embedder
+        rests = {probe.position: probe.rest for probe in probes}
+        self._whole, self._gapped = make_index(), make_index()
+        self._whole.add(Entry(str(i), "", text) for i, text in enumerate(texts))
+        self._gapped.add(Entry(str(i), "", rests.get(i, text)) for i, text in enumerate(texts))
+        self._vectors = vectors
+
+    def ask(self, probe: Probe) -> list[Case]:
+        """Return what both halves find for the probe's echo and for its gap."""
+        wanted, whole = str(probe.position), self._vectors
+        gapped = whole.copy()
+        gapped[probe.position] = self._embedder.embed_documents([probe.rest])[0]
+        return [
+            Case(wanted, self._whole.search(probe.echo, POOL), self._nearest(probe.echo, whole), ECHOES),
+            Case(wanted, self._gapped.search(probe.gap, POOL), self._nearest(probe.gap, gapped), 1),
+        ]
+
+    def _nearest(self, question: str, vectors: Floats) -> Ranking:
+        relevance = np.maximum(vectors @ np.asarray(self._embedder.embed_query(question), np.float32), 0.0)
+        nearest = np.argsort(-relevance, kind="stable")[:POOL]
+        return [(str(i), float(relevance[i])) for i in nearest]
+
+
+def _by_writing(texts: Sequence[str]) -> dict[str, list[int]]:
+    """Return the positions of the texts of each writing."""
+    groups: dict[str, list[int]] = {}
+    for position, text in enumerate(texts):
+        groups.setdefault(writing(text), []).append(position)
+    return groups
