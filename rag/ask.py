@@ -1,7 +1,7 @@
 """A question and its history in, events out: condense, retrieve, answer.
 
 The stream of events is all that the page, the store, the command line and the tests look at:
-`Condensed`, `Sources`, `Token` ..., `Done`, and then `Answered` with how long each step took.
+`Condensed`, `LeftOut` for each search that gave nothing, `Sources`, `Token` ..., `Done`, and then `Timings`.
 """
 
 import time
@@ -12,12 +12,14 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
-from rag.answer import Condensed, Done, Event, Token, answer
+from rag.answer import Condensed, Done, Event, Sources, Token, answer
 from rag.condense import condense
 from rag.errors import Cancelled, QuestionRefused
 from rag.jobs import Cancel
 from rag.language_model import LanguageModel
+from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
+from rag.replies import Shelf, nothing_to_search, reply_to
 
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
 
@@ -33,7 +35,9 @@ class Timings:
 class Asker:
     """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none.
 
-    What is searched is the question as it stands alone; with `answer_rephrased` it is answered too.
+    `omissions` is what the retriever tells of a search that it does without, `shelf` whether there is
+    anything to search. What is searched is the question as it stands alone; with `answer_rephrased` it is
+    answered too.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -41,12 +45,29 @@ class Asker:
     embedder: Embeddings | None = None
     rarity: Callable[[str], float] | None = None
     answer_rephrased: bool = True
+    omissions: Omissions = field(default_factory=Omissions)
+    shelf: Callable[[], Shelf] = lambda: "filled"
 
     def ask(
         self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel
-    ) -> Iterator[Event | Timings]:
+    ) -> Iterator[Event | LeftOut | Timings]:
         """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError."""
         watch = Stopwatch()
+        for event in self._answer(question, history, cancelled, watch):
+            if isinstance(event, Token):
+                watch.lap("first_token")
+            if isinstance(event, Done):
+                watch.lap("total")
+            yield event
+        yield Timings(watch.laps)
+
+    def _answer(
+        self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel, watch: "Stopwatch"
+    ) -> Iterator[Event | LeftOut]:
+        if (reply := reply_to(question)) is not None:
+            yield Condensed(question)
+            yield from _said(reply)
+            return
         standalone = condense(question, history, llm=self.llm, rarity=self.rarity, cancelled=cancelled)
         watch.lap("condense")
         yield Condensed(standalone)
@@ -54,14 +75,19 @@ class Asker:
             raise Cancelled("The answer was stopped.")
         passages = [Passage.from_document(found) for found in self.retriever.invoke(standalone)]
         watch.lap("retrieve")
+        yield from self.omissions.take()
+        if not passages and (reason := nothing_to_search(question, self.shelf())) is not None:
+            yield from _said(reason)
+            return
         asked = standalone if self.answer_rephrased else question
-        for event in answer(asked, passages, llm=self.llm, embedder=self.embedder, cancelled=cancelled):
-            if isinstance(event, Token):
-                watch.lap("first_token")
-            if isinstance(event, Done):
-                watch.lap("total")
-            yield event
-        yield Timings(watch.laps)
+        yield from answer(asked, passages, llm=self.llm, embedder=self.embedder, cancelled=cancelled)
+
+
+def _said(text: str) -> Iterator[Event]:
+    """Yield the events of an answer that rests on no document."""
+    yield Sources(())
+    yield Token(text)
+    yield Done(text, (), None)
 
 
 class Stopwatch:

@@ -1,13 +1,13 @@
 """The parts put together from settings, for the server and for the command line alike."""
 
-from collections.abc import Callable
-
 from rag.ask import Asker
 from rag.config import RetrieverName, Settings
 from rag.embeddings import Embedder, open_embedder
 from rag.errors import EmbeddingError
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
+from rag.omissions import Omissions
+from rag.replies import Shelf
 from storage.database import Database
 
 LOCAL_OWNER = "local"  # the one user of an installation without sign-in
@@ -51,25 +51,32 @@ def make_asker(
     *,
     retriever: RetrieverName | None = None,
     k: int | None = None,
-    on_failure: Callable[[str, Exception], None] | None = None,
 ) -> Asker:
     """Return what answers questions over a library; `retriever` and `k` override the settings."""
+    omissions = Omissions()
     return Asker(
-        retriever=library.retriever(retriever or settings.retriever, k or settings.k, on_failure=on_failure),
+        retriever=library.retriever(retriever or settings.retriever, k or settings.k, on_failure=omissions),
         llm=llm,
-        embedder=_embedder_if_there(library, on_failure),
+        embedder=_embedder_if_there(library, omissions, needed=llm is None),
         rarity=library.rarity,
+        omissions=omissions,
+        shelf=lambda: _shelf(library),
     )
 
 
-def _embedder_if_there(
-    library: Library, on_failure: Callable[[str, Exception], None] | None
-) -> Embedder | None:
-    """Return the embedding model; without one, answers rest on words alone and it is said."""
+def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) -> Embedder | None:
+    """Return the embedding model; without one, sentences are chosen by their words, and it is said."""
     try:
         return library.indexes.embedder
     except EmbeddingError as error:
-        if on_failure is None:
-            raise
-        on_failure("embedding model", error)
+        if needed:
+            omissions("embedding model", error)
         return None
+
+
+def _shelf(library: Library) -> Shelf:
+    """Return whether there is anything to search, or will be soon."""
+    states = {record.state for record in library.documents.list()} - {"refused"}
+    if not states:
+        return "empty"
+    return "reading" if states <= {"queued", "reading"} else "filled"

@@ -13,7 +13,9 @@ from rag.ask import Asker, Timings, checked
 from rag.citations import Citation
 from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel
+from rag.omissions import LeftOut
 from rag.passages import Passage
+from storage import records
 from storage.conversations import Conversations
 from storage.errors import NotFound
 from storage.records import AnswerState, CitationRecord, PassageRecord, Turn
@@ -47,7 +49,7 @@ class Conversation:
             self._conversations.rename(conversation_id, title_of(question))
         return turn
 
-    def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | Timings | Failed]:
+    def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | LeftOut | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped or failed."""
         draft = _Draft(self._conversations, turn)
         try:
@@ -87,6 +89,7 @@ class _Draft:
     turn: Turn
     text: str = ""
     citations: Sequence[Citation] = ()
+    left_out: list[records.LeftOut] = field(default_factory=list)
     model: str | None = None
     timings_ms: dict[str, float] = field(default_factory=dict)
     finished: bool = False
@@ -96,8 +99,12 @@ class _Draft:
         match event:
             case Condensed(question):
                 self.conversations.checkpoint(self.turn.answer_id, "", standalone_question=question)
+            case LeftOut(what, reason):
+                self.left_out.append(records.LeftOut(what, reason))
             case Sources(passages):
-                self.conversations.checkpoint(self.turn.answer_id, "", passages=to_records(passages))
+                self.conversations.checkpoint(
+                    self.turn.answer_id, "", passages=to_records(passages), left_out=self.left_out
+                )
             case Token(text):
                 self.text += text
                 self._checkpoint()

@@ -16,13 +16,14 @@ BRIEF = 14
 _SMALL_TALK = re.compile(
     r"(?:hi|hello|hey|good (?:morning|evening|afternoon)|thanks?|thank you|thx|ok(?:ay)?"
     r"|great|nice|cool|perfect|bye|goodbye|see you|got it|i see|sure|yes|no"
-    r"|안녕|고마워|고맙|감사|수고|네|예|응|그래|알겠|좋아|잘 가|반가"
+    r"|안녕히 [가계]|안녕|고마워|고맙|감사|수고|네|예|응|그래|알겠|좋아|잘 가|반가"
     r"|こんにちは|こんばんは|おはよう|ありがと|どうも|はい|いいえ|うん|了解|わかりました"
     r"|さようなら|お疲れ|すごい)",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
-    r"(?:very|so|much|a lot|for|the|your|you|help|answer|information|that|this|is|was|all|to|know|good|there"
+    r"(?:(?:very|so|much|a lot|for|the|your|you|help|answer|information|that|this|is|was|all|to|know|good"
+    r"|there|everyone)\b *"
     r"|요|세요|하세요|습니다|합니다|해요|했습니다|어요|아요|정말|너무|도움|답변"
     r"|うございます|ございます|ございました|ました|う|です|ね|よ|本当に)+",
     re.IGNORECASE,

@@ -1,14 +1,16 @@
 """An answer while it is being written: the page follows a job of the server and may leave at any time."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from rag.answer import Condensed, Sources, Token
 from rag.jobs import Job
+from rag.omissions import LeftOut
 from storage.records import Message
-from ui.markdown import label, safe_answer
-from ui.messages import ANSWER_AVATAR, show_understood
+from ui.markdown import safe_answer
+from ui.messages import ANSWER_AVATAR, show_left_out, show_understood
 from ui.workspace import Workspace
 
 WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
@@ -17,7 +19,7 @@ WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
 def follow(message: Message, asked: str, job: Job[Any], workspace: Workspace) -> None:
     """Show the answer grow until its job ends, then run the page again to show it as it was stored."""
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        understood, text = st.empty(), st.empty()
+        growing = _Growing(asked, st.container(), st.empty(), st.container())
         st.button(
             "Stop",
             key=f"stop-{message.id}",
@@ -25,31 +27,50 @@ def follow(message: Message, asked: str, job: Job[Any], workspace: Workspace) ->
             on_click=workspace.stop,
             args=(message.id,),
         )
-        _write(job, asked, understood, text)
+        _write(job, growing)
     st.rerun()
 
 
-def _write(job: Job[Any], asked: str, understood: Any, text: Any) -> None:
-    seen, written = 0, ""
-    text.caption("Looking through your documents…")
+@dataclass
+class _Growing:
+    """The answer to a question as far as it has come, in its three places on the page."""
+
+    asked: str
+    understood: Any
+    text: Any
+    missing: Any
+    written: str = ""
+
+    def take(self, event: object) -> None:
+        """Show what an event tells; pieces of the answer wait for `draw`."""
+        match event:
+            case Condensed(question):
+                with self.understood:
+                    show_understood(question, self.asked)
+            case LeftOut():
+                with self.missing:
+                    show_left_out((event,))
+            case Sources(passages):
+                self.text.caption(f"Reading {len(passages)} passage{'s' * (len(passages) != 1)}…")
+            case Token(piece):
+                self.written += piece
+
+    def draw(self) -> None:
+        """Show what is written."""
+        if self.written:
+            self.text.markdown(safe_answer(self.written), anchors=False)
+
+
+def _write(job: Job[Any], growing: _Growing) -> None:
+    seen = 0
+    growing.text.caption("Looking through your documents…")
     while True:
         fresh = job.since(seen, wait=WAIT)
         seen += len(fresh)
         for event in fresh:
-            match event:
-                case Condensed(question):
-                    with understood:
-                        show_understood(question, asked)
-                case Sources(passages):
-                    text.caption(_found(len(passages)))
-                case Token(piece):
-                    written += piece
-        if written and fresh:
-            text.markdown(safe_answer(written), anchors=False)
+            growing.take(event)
+        if fresh:
+            growing.draw()
         if job.done and not fresh:
             return
         st.session_state.get("look")  # lets a click through: the script is only interrupted when it looks up
-
-
-def _found(count: int) -> str:
-    return label(f"Reading {count} passage{'s' * (count != 1)}…")

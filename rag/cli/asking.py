@@ -16,6 +16,7 @@ from rag.cli.options import MAX_K, Commands, Options, count
 from rag.config import RetrieverName, Settings
 from rag.errors import QuestionRefused
 from rag.jobs import never
+from rag.omissions import LeftOut
 from rag.passages import Passage
 
 
@@ -33,13 +34,13 @@ def add_commands(commands: Commands) -> None:
 def ask_command(settings: Settings, options: Options) -> int:
     """Answer one question over the library."""
     question, history = checked(options.question), _history(options.history)
-    result: dict[str, Any] = {"question": question}
+    result: dict[str, Any] = {"question": question, "left_out": []}
     with open_library(settings) as library:
         library.recover()
-        asker = make_asker(
-            settings, library, make_llm(settings), retriever=options.retriever, k=options.k, on_failure=_warn
-        )
+        asker = make_asker(settings, library, make_llm(settings), retriever=options.retriever, k=options.k)
         for event in asker.ask(question, history, never):
+            if isinstance(event, LeftOut):
+                print(f"footnote: {event.sentence}", file=sys.stderr)
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
@@ -71,6 +72,8 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
     match event:
         case Condensed(question):
             return {"standalone_question": question}
+        case LeftOut():
+            return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):
             return {"passages": passages}
         case Done():
@@ -103,7 +106,3 @@ def _source_lines(passages: Sequence[Passage]) -> Iterator[str]:
     for number, passage in enumerate(passages, start=1):
         page = f", page {passage.page}" if passage.page else ""
         yield f"[{number}] {passage.document}{page}"
-
-
-def _warn(what: str, error: Exception) -> None:
-    print(f"footnote: {what} left out: {error}", file=sys.stderr)

@@ -10,6 +10,7 @@ from rag.ask import Asker, Timings, checked
 from rag.conversation import Conversation, Failed, title_of
 from rag.errors import QuestionRefused, RetrievalError
 from rag.jobs import Jobs, never
+from rag.omissions import LeftOut, Omissions
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
@@ -87,6 +88,21 @@ def test_the_answer_is_stored_with_its_evidence_as_it_was_streamed(conversation,
             passage = answer.passages[citation.marker - 1]
             assert citation.quote == TEXTS[passage.document][citation.quote_start : citation.quote_end]
     assert any(citation.status == "verified" for citation in answer.citations)
+
+
+def test_what_an_answer_was_made_without_is_stored_with_it(conversations):
+    class Half(Shelf):
+        def _get_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+            omissions("similarity", RetrievalError("The index is away."))
+            return super()._get_relevant_documents(query, run_manager=run_manager)
+
+    omissions = Omissions()
+    conversation = Conversation(conversations, lambda: Asker(Half(), omissions=omissions))
+    chat, events = ask(conversation, conversations, "When was the castle built?")
+    assert LeftOut("similarity", "The index is away.") in events
+    answer = conversations.messages(chat)[-1]
+    assert [(part.what, part.reason) for part in answer.left_out] == [("similarity", "The index is away.")]
+    assert answer.state == "complete" and "1432" in answer.content
 
 
 def test_a_follow_up_is_stored_with_the_question_as_understood(conversation, conversations):
