@@ -4,14 +4,14 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from rag import config
+from rag import config, ingest, lab
 from rag.assembly import LOCAL_OWNER, make_llm
-from rag.ingest import LANES
 from rag.jobs import Jobs
 from rag.llm import LLM
 from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.documents import owners
+from storage.runs import stop_running
 from ui.workspace import Workspace
 
 
@@ -22,7 +22,8 @@ class Services:
         self.settings = settings
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)
-        self.jobs = Jobs(LANES)
+        stop_running(self.database)
+        self.jobs = Jobs({**ingest.LANES, **lab.LANES})
         self.llm: LLM | None = make_llm(settings)
         self._workspaces: dict[str, Workspace] = {}
         self._lock = threading.Lock()

@@ -1,6 +1,5 @@
 """Everything one person has here: documents, conversations, and the jobs that work on them."""
 
-import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
@@ -11,14 +10,13 @@ from rag.config import Settings
 from rag.conversation import Conversation
 from rag.ingest import Ingest
 from rag.jobs import Cancel, Job, Jobs
+from rag.lab import Lab
 from rag.library import Library
 from rag.llm import LLM
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
 from storage.records import DocumentRecord, Outcome, Turn
-
-log = logging.getLogger(__name__)
 
 # A question sent along with files waits for them to be searchable by words, but not for ever.
 READING_PATIENCE = 60.0
@@ -27,7 +25,7 @@ SETTLING = 0.3
 
 
 class Workspace:
-    """One owner's library and conversations over the server's database, jobs and current settings."""
+    """One owner's library, conversations and lab over the server's database, jobs and current settings."""
 
     def __init__(
         self,
@@ -40,6 +38,7 @@ class Workspace:
         self.conversations = Conversations(database, owner)
         self.library = Library(database, owner, lambda: make_embedder(current()[0]))
         self.ingest = Ingest(self.library, jobs)
+        self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
         self._current = current
 
@@ -51,7 +50,7 @@ class Workspace:
     def asker(self) -> Asker:
         """Return what answers questions by the current settings."""
         settings, llm = self._current()
-        return make_asker(settings, self.library, llm, on_failure=_left_out)
+        return make_asker(settings, self.library, llm)
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
         """Keep a file and queue it for reading; returns at once."""
@@ -125,10 +124,6 @@ class Workspace:
             return self.library.documents.get(document_id).state in ("queued", "reading")
         except NotFound:
             return False
-
-
-def _left_out(what: str, error: Exception) -> None:
-    log.warning("Answering without the %s: %s", what, error)
 
 
 def _key(answer_id: str) -> str:

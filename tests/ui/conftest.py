@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from storage.records import CitationRecord, PassageRecord, Turn
+from storage.records import CitationRecord, LeftOut, PassageRecord, Turn
 from ui import services
 from ui.workspace import Workspace
 
@@ -73,12 +73,15 @@ def tell(
     error: str | None = None,
     standalone: str | None = None,
     chat: str | None = None,
+    left_out: Sequence[LeftOut] = (),
 ) -> Turn:
     """Store a question and its finished answer."""
     chat = chat or here.conversations.create("About the harbour").id
     turn = here.conversations.begin_turn(chat, question)
     here.conversations.checkpoint(turn.answer_id, answer, standalone_question=standalone, passages=passages)
-    here.conversations.finish(turn.answer_id, state, answer, citations=citations, error=error)
+    here.conversations.finish(
+        turn.answer_id, state, answer, citations=citations, error=error, left_out=left_out
+    )
     return turn
 
 

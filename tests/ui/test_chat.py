@@ -3,6 +3,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from storage.records import LeftOut
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
 from ui.workspace import Workspace
@@ -33,6 +34,38 @@ def test_the_question_as_it_was_understood_is_shown_when_it_differs(page: Page, 
     shown = words(page(chat=turn.conversation_id))
     assert "Understood as: **How many people were there?**" in shown
     assert shown.count("Understood as") == 1
+
+
+def test_an_answer_says_what_it_was_made_without(page: Page, here: Workspace):
+    without = [LeftOut("similarity", "The embedding model <b>x</b> could not be opened.")]
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], left_out=without)
+    at = page(chat=turn.conversation_id)
+    said = next(c.value for c in at.caption if "Searched by words only" in c.value)
+    assert "only: the embedding model <b>x</b> could not be opened." in said.replace("\\", "")
+    is_inert(said.removeprefix(":material/search_off: "))
+
+
+def test_a_rating_is_kept_and_taken_back(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()])
+
+    def rating() -> str | None:
+        return here.conversations.message(turn.answer_id).rating
+
+    at = page(chat=turn.conversation_id)
+    at.button(key=f"rate-up-{turn.answer_id}").click().run()
+    assert rating() == "up"
+    at = page(chat=turn.conversation_id)
+    assert at.button(key=f"rate-up-{turn.answer_id}").label == "Marked helpful"
+    at.button(key=f"rate-down-{turn.answer_id}").click().run()
+    assert rating() == "down" and at.button(key=f"rate-up-{turn.answer_id}").label == "Helpful"
+    at.button(key=f"rate-down-{turn.answer_id}").click().run()
+    assert rating() is None
+
+
+@pytest.mark.parametrize("state", ["stopped", "failed"])
+def test_only_a_whole_answer_is_rated(page: Page, here: Workspace, state: str):
+    turn = tell(here, "Who?", "Half an", passages=[passage()], state=state)
+    assert not any("elpful" in b.label for b in page(chat=turn.conversation_id).button)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +140,8 @@ def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
     assert "No chat has these words." in words(at)
     at.text_input(key="search-chats").set_value("보고서").run()
     assert any(b.label == "항구 보고서" for b in at.sidebar.button)
+    at.button(key=f"ask-{turn.conversation_id}").click().run()
+    assert here.conversations.list()
     at.button(key=f"delete-{turn.conversation_id}").click().run()
     assert here.conversations.list() == [] and at.title
 
