@@ -13,6 +13,7 @@ from ui.live import follow
 from ui.markdown import label
 from ui.messages import show_answer, show_question
 from ui.services import services, workspace
+from ui.shell import name_tab
 from ui.uploads import show_report, take, uploader
 from ui.workspace import Workspace
 
@@ -34,6 +35,8 @@ def show() -> None:
     )
     if asked:
         conversation = _submit(asked, conversation, here)
+    if conversation is not None:
+        name_tab(conversation.title or conversations.UNTITLED)
     conversations.show_list(here, conversation)
     show_ingest(here)
     evidence.show_chosen(here)

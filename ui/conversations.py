@@ -1,12 +1,17 @@
 """The list of conversations in the sidebar, and what can be done to the open one."""
 
+from typing import NoReturn
+
 import streamlit as st
 
 from storage.records import Conversation
+from ui import pages
+from ui.confirming import ask_first
 from ui.markdown import label
 from ui.workspace import Workspace
 
 PARAMETER = "chat"
+SEARCH = "search-chats"
 SHOWN = 40
 UNTITLED = "New chat"
 
@@ -14,17 +19,11 @@ UNTITLED = "New chat"
 def show_list(workspace: Workspace, current: Conversation | None) -> None:
     """Show the conversations, newest first, those that a search finds."""
     with st.sidebar:
-        st.button(
-            "New chat",
-            icon=":material/edit_square:",
-            on_click=go_to,
-            args=(None,),
-            width="stretch",
-            key="new-chat",
-        )
+        if st.button("New chat", icon=":material/edit_square:", width="stretch", key="new-chat"):
+            _open(None)
         search = st.text_input(
             "Search chats",
-            key="search-chats",
+            key=SEARCH,
             placeholder="Search chats",
             icon=":material/search:",
             label_visibility="collapsed",
@@ -52,14 +51,13 @@ def show_header(workspace: Workspace, conversation: Conversation) -> None:
                 on_change=_rename,
                 args=(workspace, conversation.id),
             )
-        with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
-            st.markdown("Delete this chat with all its answers? Your documents stay.")
-            st.button(
-                "Delete for good",
-                type="primary",
+        if st.button("Delete", icon=":material/delete:", type="tertiary", key=f"ask-{conversation.id}"):
+            ask_first(
+                "Delete this chat?",
+                f"**{label(conversation.title or UNTITLED)}** goes, with all its answers. "
+                "Your documents stay.",
                 key=f"delete-{conversation.id}",
-                on_click=_delete,
-                args=(workspace, conversation.id),
+                act=lambda: _delete(workspace, conversation.id),
             )
 
 
@@ -72,16 +70,25 @@ def go_to(conversation_id: str | None) -> None:
 
 def _row(conversation: Conversation, current: Conversation | None) -> None:
     is_open = current is not None and conversation.id == current.id
-    st.button(
+    if st.button(
         label(conversation.title or UNTITLED, 44),
         key=f"open-{conversation.id}",
         type="secondary" if is_open else "tertiary",
         help="The open chat" if is_open else None,
         width="stretch",
-        on_click=go_to,
-        args=(conversation.id,),
+        on_click=_clear_search,
         wrap=False,
-    )
+    ):
+        _open(conversation.id)
+
+
+def _open(conversation_id: str | None) -> NoReturn:
+    """Show a conversation, from whatever page."""
+    st.switch_page(pages.CHAT, query_params={PARAMETER: conversation_id} if conversation_id else None)
+
+
+def _clear_search() -> None:
+    st.session_state[SEARCH] = ""
 
 
 def _rename(workspace: Workspace, conversation_id: str) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from storage.errors import FootnoteError
 from storage.records import DocumentRecord
 from ui import notices
+from ui.confirming import ask_first
 from ui.ingesting import TICK, share, state_name, step_name
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
@@ -91,15 +92,13 @@ def _actions(record: DocumentRecord, here: Workspace) -> None:
             key=f"download-{record.id}",
             width="stretch",
         )
-        st.caption("Answers that quote this document keep their quotes.")
-        if st.button(
-            "Delete for good",
-            icon=":material/delete:",
-            type="primary",
-            key=f"remove-{record.id}",
-            width="stretch",
-        ):
-            _remove(record, here)
+        if st.button("Delete", icon=":material/delete:", key=f"ask-{record.id}", width="stretch"):
+            ask_first(
+                "Delete this document?",
+                f"**{label(record.name)}** is no longer searched. Answers that quote it keep their quotes.",
+                key=f"remove-{record.id}",
+                act=lambda: _remove(record, here),
+            )
 
 
 def _remove(record: DocumentRecord, here: Workspace) -> None:
@@ -109,7 +108,6 @@ def _remove(record: DocumentRecord, here: Workspace) -> None:
         notices.leave(label(str(error), 300), ":material/error:")
     else:
         notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
-    st.rerun()
 
 
 def _facts(record: DocumentRecord) -> str:

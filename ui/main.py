@@ -5,9 +5,9 @@ from pathlib import Path
 import streamlit as st
 
 from storage.errors import FootnoteError
-from ui import notices, pages
+from ui import conversations, notices, pages, shell
 from ui.markdown import verbatim
-from ui.services import services
+from ui.services import services, workspace
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
 ICON = str(Path(__file__).with_name("favicon.svg"))
@@ -22,5 +22,10 @@ except FootnoteError as error:
     st.button("Try again")
     st.stop()
 
+shell.mount()
 notices.show()
-st.navigation([pages.CHAT, pages.DOCUMENTS, pages.SETTINGS]).run()
+page = st.navigation([pages.CHAT, pages.DOCUMENTS, pages.SETTINGS])
+shell.name_tab(page.title)
+if page != pages.CHAT:  # which draws the list itself, with the chat that a question has just begun
+    conversations.show_list(workspace(), None)
+page.run()

@@ -52,8 +52,13 @@ class Link:
 
 def label(text: str, limit: int = 120) -> str:
     """Return any text as one line for a button, a title or a caption, cut after `limit` characters."""
+    return _plain(plain(text, limit))
+
+
+def plain(text: str, limit: int = 120) -> str:
+    """Return the same line without escapes, for what is no Markdown: options of a list, a tab's title."""
     line = " ".join(_clean(text).split())
-    return _plain(line if len(line) <= limit else line[: limit - 1].rstrip() + "…")
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def verbatim(text: str) -> str:

@@ -1,11 +1,10 @@
 """The bridge from a citation marker to the page: a click, or Enter, on `#cite-...` opens its evidence.
 
-The only script of ours in the browser. It reads the targets of links that ui/markdown.py wrote and
-passes nothing into the page but an accessible name for them, set as an attribute.
+It reads the targets of links that ui/markdown.py wrote and passes nothing into the page but an
+accessible name for them, set as an attribute.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
@@ -59,9 +58,7 @@ export default function (component) {
 }
 """
 
-_CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-
-_bridge = st.components.v2.component("footnote_markers", js=_JS, css=_CSS, isolate_styles=False)
+_bridge = st.components.v2.component("footnote_markers", js=_JS)
 
 
 def listen(opened: Callable[[str], None]) -> None:

@@ -79,6 +79,8 @@ def test_a_document_is_deleted_with_its_original(page: Page, here: Workspace):
     record, _ = here.library.add("notes.md", b"Receipts are due.")
     path = here.library.files.path(record.sha256)
     at = page("documents")
+    at.button(key=f"ask-{record.id}").click().run()
+    assert path.exists()
     at.button(key=f"remove-{record.id}").click().run()
     assert here.library.documents.list() == [] and not path.exists()
     assert "Nothing here yet" in words(at)
