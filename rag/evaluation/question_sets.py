@@ -1,24 +1,24 @@
 """Question sets: passages, questions, and which passages are right for which question."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from langchain_core.documents import Document
 
+from rag.condense import History, Rarity, condense
 from rag.errors import QuestionRefused
 from rag.evaluation import beir, squad
 from rag.evaluation.metrics import Judgements
-
-History = Sequence[tuple[str, str]]  # (role, content), oldest first
+from rag.llm import LLM
 
 
 @dataclass(frozen=True)
 class QuestionSet:
     """Passages to search, questions by id, and for each question the passages that answer it.
 
-    Questions that were asked in a conversation have it in `histories`; `rewrites` holds the questions
-    that a person has made to stand alone. Every question has judgements.
+    Questions that were asked in a conversation have it in `histories`, (role, content), oldest first;
+    `rewrites` holds the questions that a person has made to stand alone. Every question has judgements.
     """
 
     name: str
@@ -43,6 +43,17 @@ class QuestionSet:
         return self.asking({id_: self.rewrites[id_] for id_ in self.questions})
 
 
+def condensed(
+    questions: QuestionSet, *, llm: LLM | None, rarity: Rarity, told: Callable[[int, int], None]
+) -> QuestionSet:
+    """Return the set with each question as `condense` makes it stand alone; `told` hears how far it is."""
+    written = dict(questions.questions)
+    for done, (id_, text) in enumerate(questions.questions.items(), start=1):
+        written[id_] = condense(text, questions.histories.get(id_, ()), llm=llm, rarity=rarity)
+        told(done, len(written))
+    return questions.asking(written)
+
+
 def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     """Read a question set with its first `limit` judged questions: those that have a right passage.
 
@@ -60,7 +71,7 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     return QuestionSet(
         name=path.stem if path.is_file() else path.resolve().name,
         corpus=tuple(_document(passage) for passage in passages),
-        questions={id_: question["text"] for id_, question in chosen.items()},
+        questions={id_: _writable(question["text"]) for id_, question in chosen.items()},
         judgements={id_: judgements[id_] for id_ in chosen},
         histories={id_: question["history"] for id_, question in chosen.items() if question.get("history")},
         rewrites={id_: question["rewrite"] for id_, question in chosen.items() if question.get("rewrite")},
@@ -69,4 +80,9 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
 
 def _document(passage: Mapping[str, str]) -> Document:
     text = f"{passage.get('title') or ''}\n{passage['text']}".strip()
-    return Document(id=passage["_id"], page_content=text)
+    return Document(id=passage["_id"], page_content=_writable(text))
+
+
+def _writable(text: str) -> str:
+    """Replace lone surrogates, which JSON can hold and no index takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")

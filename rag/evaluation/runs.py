@@ -11,7 +11,7 @@ from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 
-from rag.errors import Cancelled
+from rag.errors import Cancelled, FootnoteError
 from rag.evaluation.metrics import METRICS, measure, percentile
 from rag.evaluation.question_sets import QuestionSet
 from rag.jobs import Cancel, never
@@ -109,5 +109,10 @@ def _ask(name: str, retriever: BaseRetriever, id_: str, text: str) -> Answered:
     try:
         found = tuple(document.id or "" for document in retriever.invoke(text))
     except Exception as failure:  # noqa: BLE001 - a foreign retriever may fail in any way; it is said and counted
-        found, error = (), str(failure) or type(failure).__name__
+        found, error = (), _sentence(failure)
     return Answered(name, id_, found, (time.perf_counter() - begun) * 1000, error)
+
+
+def _sentence(failure: Exception) -> str:
+    """Return what an error says; one that was not written for users is named by its kind too."""
+    return str(failure) if isinstance(failure, FootnoteError) else f"{type(failure).__name__}: {failure}"

@@ -1,0 +1,222 @@
+"""A searchable collection made from documents and kept on disk, so that each text is embedded once."""
+
+import fcntl
+import hashlib
+import json
+import logging
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from rag.config import default_model_cache
+from rag.embeddings import Embedder
+from rag.errors import IndexUnusable, RetrievalError
+from rag.retrievers.choose import choose_retriever
+from rag.stores.chroma import HNSW, ChromaVectorStore
+from rag.stores.lexical import Entry, TantivyIndex
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1  # of what is kept here; a change of it leaves what was kept before unused
+WORDS_BATCH = 1000  # passages between two commits of the word index, a second or so
+PARTS = {  # what each retriever searches by
+    "bm25": ("words",),
+    "similarity": ("vectors",),
+    "mmr": ("vectors",),
+    "ensemble-rrf": ("words", "vectors"),
+    "ensemble-cc": ("words", "vectors", "mixture"),
+}
+
+Told = Callable[[str, int, int], None]  # what is being made, how many passages of how many
+
+
+def default_cache() -> Path:
+    """Return the folder of all collections of a user, beside that of the embedding models."""
+    return default_model_cache().parent / "evaluation"
+
+
+@contextmanager
+def open_collection(
+    documents: Sequence[Document],
+    open_embedder: Callable[[], Embedder],
+    *,
+    cache: Path,
+    waiting: Callable[[], None],
+    told: Told,
+) -> Iterator["Collection"]:
+    """Open the collection of these documents, each one passage with an id, for one process at a time.
+
+    It is kept under the hash of its ids and texts. Where another process has it, `waiting` is told and
+    the call waits: two processes on one vector index damage it without a word. What a killed process
+    leaves behind does not lock. Raises IndexUnusable where the folder cannot be written.
+    """
+    directory = cache / _hash([[document.id, document.page_content] for document in documents])
+    with _alone(directory, waiting):
+        collection = Collection(documents, directory, open_embedder, told)
+        try:
+            yield collection
+        finally:
+            collection.close()
+
+
+class Collection:
+    """Documents with their word index and vector index, each made when first needed, or opened where kept.
+
+    An index is whole when it has every id of the documents, which is looked up each time: one that was
+    cut off goes on with the passages that are missing. `told` hears of passages that are added. `seconds`
+    says what making and opening took in this run: of "words", of "vectors" without loading the model,
+    and of "mixture".
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        directory: Path,
+        open_embedder: Callable[[], Embedder],
+        told: Told,
+    ):
+        self._documents = {document.id or "": document for document in documents}
+        self._directory = directory
+        self._open_embedder = open_embedder
+        self._told = told
+        self.seconds: dict[str, float] = {}
+
+    def retriever(self, name: str, k: int) -> BaseRetriever:
+        """Return the app's retriever of this name, its indexes ready; raises SettingsError for another name.
+
+        An ensemble fails with its first half that fails, since the figures of one half are not its own.
+        """
+        parts = {part: getattr(self, part) for part in PARTS.get(name, ())}
+        return choose_retriever(
+            name,
+            k=k,
+            words=self.words,
+            vectors=lambda: self.vectors,
+            hydrate=self.hydrate,
+            on_failure=_fail,
+            **parts.get("mixture", {}),
+        )
+
+    def index_seconds(self, name: str) -> float:
+        """Return what the indexes that this retriever searches took in this run, shared ones in full."""
+        return sum(self.seconds.get(part, 0.0) for part in PARTS[name])
+
+    def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the documents with these ids."""
+        return {id_: self._documents[id_] for id_ in ids if id_ in self._documents}
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model; raises ModelUnavailable where its files cannot be had."""
+        return self._open_embedder()
+
+    @cached_property
+    def words(self) -> TantivyIndex:
+        """The word index; one of another tokenizer or damaged is made anew."""
+        with self._timed("words"):
+            folder = self._directory / f"words-{_hash([FORMAT, version('tantivy')])}"
+            index = TantivyIndex(folder)
+            if index.stale:
+                index.clear()
+            self._fill_words(index)
+            return index
+
+    @cached_property
+    def vectors(self) -> ChromaVectorStore:
+        """The vector index of the embedding model; a damaged one is made anew."""
+        model = [self.embedder.fingerprint, self.embedder.dimension]
+        with self._timed("vectors"):
+            name = f"vectors-{_hash([FORMAT, version('chromadb'), HNSW, model])}"
+            kept = next(iter(sorted(self._directory.glob(f"{name}-*"))), None)
+            fresh = self._directory / f"{name}-{secrets.token_hex(4)}"  # Chroma remembers a path that failed
+            try:
+                return self._filled_vectors(kept or fresh)
+            except IndexUnusable as error:
+                if kept is None:
+                    raise
+                log.warning("%s It is made anew.", error)
+                shutil.rmtree(kept, ignore_errors=True)
+                return self._filled_vectors(fresh)
+
+    @cached_property
+    def mixture(self) -> Mapping[str, Any]:
+        """What `choose_retriever` takes beside the indexes: found once for these texts, kept beside them."""
+        with self._timed("mixture"):
+            return {}
+
+    def close(self) -> None:
+        """Give both indexes back."""
+        for part in ("words", "vectors"):
+            if part in self.__dict__:
+                self.__dict__.pop(part).close()
+
+    def _fill_words(self, index: TantivyIndex) -> None:
+        missing = [self._documents[id_] for id_ in self._documents.keys() - index.ids()]
+        missing.sort(key=lambda document: document.id or "")
+        for start in range(0, len(missing), WORDS_BATCH):
+            self._told("words", start, len(missing))
+            index.add(
+                Entry(document.id or "", document.id or "", document.page_content)
+                for document in missing[start : start + WORDS_BATCH]
+            )
+        if missing:
+            self._told("words", len(missing), len(missing))
+
+    def _filled_vectors(self, folder: Path) -> ChromaVectorStore:
+        store = ChromaVectorStore(
+            self.embedder, directory=folder, collection_name="passages", hydrate=self.hydrate
+        )
+        missing = sorted(self._documents.keys() - store.ids())
+        texts = [self._documents[id_].page_content for id_ in missing]
+        done = 0
+        for positions, vectors in self.embedder.embed_batches(texts):
+            self._told("vectors", done, len(missing))
+            ids = [missing[position] for position in positions]
+            store.add_vectors(ids, vectors, [{"document_id": id_} for id_ in ids])
+            done += len(ids)
+        if missing:
+            self._told("vectors", done, len(missing))
+        return store
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        yield
+        self.seconds[part] = time.perf_counter() - begun
+
+
+def _fail(half: str, error: Exception) -> None:
+    raise RetrievalError(f"{half}: {error}") from error
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode()).hexdigest()[:32]
+
+
+@contextmanager
+def _alone(directory: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold the folder's lock, after those who hold it now."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = (directory / "lock").open("w")
+    except OSError as error:
+        raise IndexUnusable(
+            f"The folder {directory} cannot be used for indexes: {error.strerror}. Give yourself the right "
+            "to write there, or set XDG_CACHE_HOME to another folder."
+        ) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
