@@ -8,14 +8,16 @@ def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float =
     """Return the positions of `k` vectors [n, d], each the best of those left when it was chosen.
 
     Best is lambda * cosine to the question [d] - (1 - lambda) * highest cosine to one chosen before
-    (Carbonell and Goldstein, SIGIR 1998); the first of equals. lambda 1 is plain relevance.
+    (Carbonell and Goldstein, SIGIR 1998); the first of equals. lambda 1 is plain relevance. A vector
+    of zeros, or with anything in it that is no finite number, is like none: its cosines are 0.
 
     >>> mmr([1, 0], [[1, 0], [0.9, 0.1], [0.6, -0.8]], k=2, lambda_mult=0.3)
     [0, 2]
     """
-    candidates = _unit(np.atleast_2d(np.asarray(vectors, np.float64)))
-    if candidates.size == 0:
+    given = np.atleast_2d(np.asarray(vectors, np.float64))
+    if given.size == 0:
         return []
+    candidates = _unit(given)
     relevance = candidates @ _unit(np.asarray(question, np.float64)[None])[0]
     redundancy = np.full(len(candidates), -np.inf)
     chosen: list[int] = []
@@ -29,5 +31,11 @@ def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float =
 
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
+    """Return vectors [n, d] of length 1, or 0 where there is no direction; no size overflows."""
+    finite = np.where(np.isfinite(vectors).all(axis=1, keepdims=True), vectors, 0.0)
+    scaled = finite / _above_zero(np.abs(finite).max(axis=1, keepdims=True))
+    return np.asarray(scaled / _above_zero(np.linalg.norm(scaled, axis=1, keepdims=True)))
+
+
+def _above_zero(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(lengths > 0, lengths, 1.0)

@@ -33,6 +33,51 @@ def test_agrees_with_its_definition(seed: int, n: int, k: int, lambda_mult: floa
     assert mmr(question, vectors, k=k, lambda_mult=lambda_mult) == oracle(question, vectors, k, lambda_mult)
 
 
+NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e300, 5e-324, float("nan"), float("inf")])
+VECTORS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6)
+
+
+@given(st.tuples(NUMBERS, NUMBERS), VECTORS, st.integers(-1, 9), st.sampled_from([0.0, 0.5, 1.0]))
+def test_any_vectors_give_k_positions_each_once(question, vectors, k: int, lambda_mult: float):
+    """Zero, equal, opposite, huge, no numbers; more asked for than there are."""
+    chosen = mmr(question, vectors, k=k, lambda_mult=lambda_mult)
+    assert len(chosen) == len(set(chosen)) == min(max(k, 0), len(vectors))
+    assert set(chosen) <= set(range(len(vectors)))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.sampled_from([0.3, 0.5, 1.0]), st.randoms())
+def test_the_order_of_the_candidates_does_not_matter(seed: int, n: int, lambda_mult: float, shuffling):
+    random = np.random.default_rng(seed)
+    question, vectors = random.normal(size=4), random.normal(size=(n, 4))
+    order = list(range(n))
+    shuffling.shuffle(order)
+    chosen = mmr(question, vectors, k=n, lambda_mult=lambda_mult)
+    assert [order[i] for i in mmr(question, vectors[order], k=n, lambda_mult=lambda_mult)] == chosen
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.floats(0.01, 1))
+def test_the_first_is_the_most_relevant_and_with_lambda_1_all_are_in_that_order(
+    seed: int, n: int, lambda_mult: float
+):
+    random = np.random.default_rng(seed)
+    question, vectors = random.normal(size=4), random.normal(size=(n, 4))
+    by_relevance = sorted(range(n), key=lambda i: -cosine(question, vectors[i]))
+    assert mmr(question, vectors, k=n, lambda_mult=1.0) == by_relevance
+    assert mmr(question, vectors, k=1, lambda_mult=lambda_mult) == by_relevance[:1]
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(1e-6, 1e6))
+def test_lengths_do_not_matter(seed: int, length: float):
+    random = np.random.default_rng(seed)
+    question, vectors = random.normal(size=4), random.normal(size=(6, 4))
+    assert mmr(question * length, vectors / length, k=6) == mmr(question, vectors, k=6)
+
+
+def test_with_lambda_0_each_is_the_one_furthest_from_those_before():
+    vectors = [[1, 0], [0.9, 0.1], [0, 1], [-1, 0]]
+    assert mmr([1, 0], vectors, k=4, lambda_mult=0.0) == [0, 3, 2, 1]
+
+
 def test_a_duplicate_waits_for_what_differs():
     vectors = [[1, 0], [1, 0], [0.5, 0.5]]
     assert mmr([1, 0], vectors, k=3, lambda_mult=0.4) == [0, 2, 1]
