@@ -15,9 +15,9 @@ def cosine_relevance(distance: float) -> float:
 
 
 def euclidean_relevance(distance: float) -> float:
-    """Return 1 - distance / 2, where distance is the squared length between: ``0.4 -> 0.8, 2.6 -> 0``.
+    """Return 1 - distance / 2, where distance = |a - b|²: ``0.4 -> 0.8, 2.6 -> 0``.
 
-    For vectors a, b of length 1, |a - b|² = 2 - 2 cosine(a, b).
+    Chroma's "l2" is squared. For vectors of length 1, |a - b|² = 2 - 2 cosine(a, b).
     """
     return _cut(1 - distance / 2)
 
