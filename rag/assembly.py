@@ -6,6 +6,7 @@ from rag.embeddings import Embedder, open_embedder
 from rag.errors import EmbeddingError
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
+from rag.morphemes import find
 from rag.omissions import Omissions
 from rag.replies import Shelf
 from storage.database import Database
@@ -25,7 +26,7 @@ def make_embedder(settings: Settings) -> Embedder:
 
 def make_library(settings: Settings, database: Database, owner: str) -> Library:
     """Return an owner's library; nothing heavy is opened before it is needed."""
-    return Library(database, owner, lambda: make_embedder(settings))
+    return Library(database, owner, lambda: make_embedder(settings), analysers=find(settings.morphemes))
 
 
 def make_llm(settings: Settings) -> LLM | None:

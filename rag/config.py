@@ -15,6 +15,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rag.errors import SettingsError
+from rag.morphemes import Use
 
 RetrieverName = Literal["ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25"]
 
@@ -61,6 +62,7 @@ class Settings(BaseSettings):
     retriever: RetrieverName = "ensemble-cc"
     k: int = Field(6, ge=1, le=50)
     max_upload_mb: int = Field(50, ge=1)
+    morphemes: Use = "auto"
 
     @field_validator("llm_base_url", "embedding_base_url")
     @classmethod

@@ -13,6 +13,7 @@ from langchain_core.documents import Document
 from rag.chunks import to_document, to_entry
 from rag.embeddings import Embedder
 from rag.errors import EmbeddingError, IndexMismatch, IndexUnusable
+from rag.morphemes import Analyser
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.lexical import TantivyIndex
 from storage.documents import Documents
@@ -20,14 +21,23 @@ from storage.records import ChunkRecord
 
 log = logging.getLogger(__name__)
 
+BATCH = 500  # chunks between two commits of a word index made anew: what is there is found meanwhile
+
 
 class Indexes:
     """What finds the chunks of `documents`: by words and by meaning, each opened when it is first needed."""
 
-    def __init__(self, documents: Documents, directory: Path, open_embedder: Callable[[], Embedder]):
+    def __init__(
+        self,
+        documents: Documents,
+        directory: Path,
+        open_embedder: Callable[[], Embedder],
+        analysers: Sequence[Analyser] = (),
+    ):
         self._documents = documents
         self._directory = directory
         self._open_embedder = open_embedder
+        self._analysers = analysers
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -37,7 +47,7 @@ class Indexes:
     @cached_property
     def words(self) -> TantivyIndex:
         """The BM25 index, empty where it was damaged or another tokenizer made it: `recover` fills it."""
-        index = TantivyIndex(self._directory / "words")
+        index = TantivyIndex(self._directory / "words", analysers=self._analysers)
         if index.stale:
             log.warning("The word index cannot be used any more. It is made anew.")
             index.clear()
@@ -98,7 +108,8 @@ class Indexes:
         missing = sorted(self._documents.chunk_ids() - there)
         if missing:
             log.warning("Adding %d chunks to the word index", len(missing))
-            self.words.add(to_entry(chunk) for chunk in self._chunks(missing))
+        for start in range(0, len(missing), BATCH):
+            self.words.add(to_entry(chunk) for chunk in self._chunks(missing[start : start + BATCH]))
 
     def _recover_vectors(self) -> None:
         if not self._documents.index_state("vectors"):

@@ -18,6 +18,7 @@ from rag.errors import Cancelled, DocumentRefused, EmbeddingError, RetrievalErro
 from rag.indexes import Indexes
 from rag.jobs import Cancel, never
 from rag.loaders import load
+from rag.morphemes import Analyser
 from rag.retrievers.choose import choose_retriever
 from rag.splitters import split
 from rag.stores.chroma import ChromaVectorStore
@@ -44,16 +45,24 @@ class Progress:
 class Library:
     """The documents of `owner`, their originals, and the two indexes over their chunks.
 
-    `open_embedder` is called when a vector is first needed, since opening takes a second.
+    `open_embedder` is called when a vector is first needed, since opening takes a second; `analysers`
+    add morphemes to the word index.
     """
 
-    def __init__(self, database: Database, owner: str, open_embedder: Callable[[], Embedder]):
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        open_embedder: Callable[[], Embedder],
+        analysers: Sequence[Analyser] = (),
+    ):
         self.owner = owner
         self.documents = Documents(database, owner)
         self.files = Files(database.directory, owner)
         self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
         folder = hashlib.sha256(owner.encode()).hexdigest()[:32]
-        self.indexes = Indexes(self.documents, database.directory / "indexes" / folder, open_embedder)
+        directory = database.directory / "indexes" / folder
+        self.indexes = Indexes(self.documents, directory, open_embedder, analysers)
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
         """Keep a file and put it in the queue: one commit, after which nothing is lost."""

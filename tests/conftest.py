@@ -18,6 +18,8 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(SETTINGS):
             monkeypatch.delenv(name)
+    # Loading an analyser takes seconds in each process; tests/rag/test_morphemes.py and others ask for them.
+    monkeypatch.setenv("FOOTNOTE_MORPHEMES", "off")
 
 
 @pytest.fixture

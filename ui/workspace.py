@@ -13,6 +13,7 @@ from rag.jobs import Cancel, Job, Jobs
 from rag.lab import Lab
 from rag.library import Library
 from rag.llm import LLM
+from rag.morphemes import find
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
@@ -36,16 +37,19 @@ class Workspace:
     ):
         self.owner = owner
         self.conversations = Conversations(database, owner)
-        self.library = Library(database, owner, lambda: make_embedder(current()[0]))
+        self.library = Library(
+            database, owner, lambda: make_embedder(current()[0]), analysers=find(current()[0].morphemes)
+        )
         self.ingest = Ingest(self.library, jobs)
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
         self._current = current
 
     def recover(self) -> None:
-        """Bring the library in step, go on with unfinished documents, and open the embedding model."""
+        """Bring the library in step, go on with unfinished documents, open what the first question needs."""
         self.ingest.recover()
         self.asker()
+        self.library.indexes.words.warm()
 
     def asker(self) -> Asker:
         """Return what answers questions by the current settings."""

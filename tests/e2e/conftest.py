@@ -95,7 +95,8 @@ def serving(data: Path, **settings: str) -> Iterator[Server]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     data.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "FOOTNOTE_DATA": str(data / "data"), **settings}
+    fixed = {"FOOTNOTE_DATA": str(data / "data"), "FOOTNOTE_MORPHEMES": "off"}
+    environment = {**os.environ, **fixed, **settings}
     with (data / "log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"],

@@ -10,7 +10,13 @@ from rag.errors import SettingsError
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch, tmp_path):
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL", "DATABASE_URL"):
+    for name in (
+        "OPENAI_BASE_URL",
+        "OPENAI_API_KEY",
+        "OPENAI_MODEL",
+        "DATABASE_URL",
+        "FOOTNOTE_MORPHEMES",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FOOTNOTE_DATA", str(tmp_path))
 
@@ -59,6 +65,7 @@ def test_what_the_page_saves_is_for_its_owner_only_and_merges(tmp_path):
         ("FOOTNOTE_LLM_TIMEOUT", "-1"),
         ("FOOTNOTE_RETRIEVER", "magic"),
         ("FOOTNOTE_EMBEDDING_MODEL", ""),
+        ("FOOTNOTE_MORPHEMES", "perhaps"),
     ],
 )
 def test_a_wrong_value_is_refused_naming_key_and_value(monkeypatch, name, value):

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from rag.embeddings import Embedder
-from rag.errors import IndexMismatch
+from rag.errors import IndexMismatch, ModelUnavailable
+from rag.indexes import BATCH
 from rag.library import Library
+from rag.morphemes import Analyser, find
+from rag.stores.lexical import TantivyIndex
 from storage.database import Database
 from storage.errors import NotFound
 
@@ -29,6 +32,15 @@ def put(library: Library, name: str, text: str) -> str:
     for _ in library.index(record.id):
         pass
     return record.id
+
+
+def read(library: Library, name: str, text: str) -> None:
+    record, _ = library.add(name, text.encode())
+    list(library.read(record.id))
+
+
+def no_embedder() -> Embedder:
+    raise ModelUnavailable("No embedding model here.")
 
 
 def names(library: Library, question: str, retriever: str = "ensemble-cc") -> list[str]:
@@ -146,6 +158,33 @@ def test_recover_brings_lost_indexes_back(database: Database, library: Library, 
         list(again.index(document_id))
     assert in_step(again)
     assert {record.state for record in again.documents.list()} == {"ready"}
+
+
+@pytest.mark.parametrize(("before", "after"), [((), find()), (find(), ()), (find(), find()[1:])])
+def test_an_analyser_that_comes_or_goes_makes_the_word_index_anew_and_whole(
+    database: Database, before: Sequence[Analyser], after: Sequence[Analyser]
+):
+    first = Library(database, "ann", no_embedder, analysers=before)
+    for name, text in (("등대.md", KOREAN), ("灯台.md", JAPANESE), ("castle.md", CASTLE)):
+        read(first, name, text)
+    first.close()
+    again = Library(database, "ann", no_embedder, analysers=after)
+    again.recover()
+    assert again.indexes.words.ids() == again.documents.chunk_ids()
+    for question, name in (("등불을 켰나?", "등대.md"), ("灯台守は？", "灯台.md"), ("moat", "castle.md")):
+        assert names(again, question, "bm25")[0] == name
+    again.close()
+    [kept] = database.directory.glob("indexes/*/words")
+    assert not TantivyIndex(kept, analysers=after).stale
+
+
+def test_a_word_index_of_more_than_a_batch_is_made_anew_whole(database: Database):
+    library = Library(database, "ann", no_embedder)
+    read(library, "castles.md", "".join(f"# Castle {n}\n\nIts moat.\n\n" for n in range(600)))
+    assert len(library.documents.chunk_ids()) > BATCH
+    library.indexes.words.clear()
+    library.recover()
+    assert library.indexes.words.ids() == library.documents.chunk_ids()
 
 
 def test_a_damaged_vector_index_is_made_anew_at_start(tmp_path: Path, embedder: Embedder):
