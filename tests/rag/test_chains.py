@@ -17,7 +17,7 @@ from rag.embeddings import Embedder
 from rag.errors import LLMRejected, QuestionRefused
 from rag.llm import LLM, LLMSettings
 from rag.retrievers.bm25 import BM25Retriever
-from rag.retrievers.vector import VectorRetriever
+from rag.retrievers.vector import VectorStoreRetriever
 from rag.stores.chroma import ChromaVectorStore
 from tests.rag.fake_llm import FakeLLM, Reply
 
@@ -53,7 +53,7 @@ def retriever(request: pytest.FixtureRequest, embedder: Embedder) -> BaseRetriev
     if request.param == "bm25":
         return BM25Retriever.from_documents(documents, k=2)
     store = ChromaVectorStore.from_documents(documents, embedder)
-    return VectorRetriever(vectorstore=store, search_kwargs={"k": 2})
+    return VectorStoreRetriever(vectorstore=store, search_kwargs={"k": 2})
 
 
 @pytest.fixture
