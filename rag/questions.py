@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from rag.clip import width
+from rag.errors import LLMGarbled
 from rag.jobs import Cancel, never
 from rag.language import STOP_WORDS
 from rag.llm import LLM
@@ -40,10 +41,10 @@ _LEANING = re.compile(  # a sentence that speaks of the one before it asks about
 _ENDED = re.compile(r"[.。．!！?？][\"'”’」』）)\]]*\Z")
 _HANGUL = re.compile(r"[가-힣]+\Z")
 _PARTICLE = re.compile(
-    r"(?:에서는|에서|에게|한테|부터|까지|으로|처럼|보다|이라는|라는|이란|에는|은|는|이|가|을|를|의|에|와|과|로|도|만|란)\Z"
+    r"(?:에서는|에서|에게|한테|부터|까지|마다|으로|처럼|보다|이라는|라는|이란|에는|은|는|이|가|을|를|의|에|와|과|로|도|만|란)\Z"
 )
 _PREDICATE = re.compile(
-    r"(?:니다|[다요죠]|했던|하는|되는|있는|없는|하고|되고|하며|되며|이며|하여|되어|위해|대한|통해|따라|있어|않은)\Z"
+    r"(?:(?<!마)다|[요죠]|했던|하는|되는|있는|없는|하고|되고|하며|되며|이며|하여|되어|위해|대한|통해|따라|있어|않은)\Z"
 )
 _KANA = re.compile("[\u3041-\u30ff]")
 _HAN = re.compile("[\u3400-\u9fff]")
@@ -141,9 +142,12 @@ def informative(sentence: str) -> bool:
 def from_model(passage: Passage, llm: LLM, cancelled: Cancel = never) -> str:
     """Return a question that `passage` answers, or nothing where the model wrote something else.
 
-    Raises LLMError, and Cancelled.
+    Raises LLMError where the model cannot be asked, and Cancelled.
     """
-    answer = llm.complete(question_messages(passage), max_tokens=QUESTION_TOKENS, cancelled=cancelled)
+    try:
+        answer = llm.complete(question_messages(passage), max_tokens=QUESTION_TOKENS, cancelled=cancelled)
+    except LLMGarbled:
+        return ""
     lines = [line.strip() for line in answer.strip().splitlines() if line.strip()]
     written = _LABEL.sub("", lines[0]).strip("\"“”'`*「」 ") if len(lines) == 1 else ""
     return written if sound(written, passage.text) else ""

@@ -114,8 +114,9 @@ class Trial:
         self._warm_up(cancelled)
         saved = time.monotonic()
         for number in range(len(self._prepared)):
-            for contender in _rotated(self._contenders, number):
-                self._take(contender, next(contender.answers))
+            answers = [(one, next(one.answers)) for one in _rotated(self._contenders, number)]
+            for contender, answer in answers:
+                self._take(contender, answer)
             if time.monotonic() - saved >= KEEP_SECONDS:
                 yield self._progress(self._save())
                 saved = time.monotonic()
