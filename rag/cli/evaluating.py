@@ -21,7 +21,10 @@ DESCRIPTION = """Ask each retriever the questions of a set and measure what it f
 corpus is searched as it is, not split. Indexes are kept, so that a second run embeds only the questions;
 index_s says what making them, or opening those kept, took this time."""
 
-SLOW = {"vectors": "embedding {total} passages; they are kept for the next run."}
+SLOW = {
+    "vectors": "embedding {total} passages; they are kept for the next run.",
+    "mixture": "weighing words against meaning over {total} passages; the result is kept, too.",
+}
 COLUMNS = {
     "retriever": "<13",
     "queries": ">7",

@@ -7,22 +7,26 @@ import logging
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.config import default_model_cache
-from rag.embeddings import Embedder
+from rag.embeddings import Embedder, Floats
 from rag.errors import IndexUnusable, RetrievalError
 from rag.retrievers.choose import choose_retriever
+from rag.retrievers.mixture import Mixture
+from rag.retrievers.tuning import sample, tune
 from rag.stores.chroma import HNSW, ChromaVectorStore
 from rag.stores.lexical import Entry, TantivyIndex
+from rag.text import TOKENIZER
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +99,7 @@ class Collection:
 
         An ensemble fails with its first half that fails, since the figures of one half are not its own.
         """
-        parts = {part: getattr(self, part) for part in PARTS.get(name, ())}
+        parts = {part: getattr(self, part) for part in PARTS.get(name, ())}  # makes what is not there yet
         return choose_retriever(
             name,
             k=k,
@@ -103,7 +107,7 @@ class Collection:
             vectors=lambda: self.vectors,
             hydrate=self.hydrate,
             on_failure=_fail,
-            **parts.get("mixture", {}),
+            mixture=parts.get("mixture"),
         )
 
     def index_seconds(self, name: str) -> float:
@@ -148,10 +152,26 @@ class Collection:
                 return self._filled_vectors(fresh)
 
     @cached_property
-    def mixture(self) -> Mapping[str, Any]:
-        """What `choose_retriever` takes beside the indexes: found once for these texts, kept beside them."""
+    def mixture(self) -> Mixture:
+        """How the app would weigh these passages: found once for them and the model, kept beside them."""
+        vectors, texts = self.vectors, {id_: found.page_content for id_, found in self._documents.items()}
         with self._timed("mixture"):
-            return {}
+            file = self._directory / f"mixture-{_hash([FORMAT, TOKENIZER, self.embedder.fingerprint])}.json"
+            if file.exists():
+                return Mixture.from_dict(json.loads(file.read_text(encoding="utf-8")))
+            rows = vectors.vectors_of(sample(texts))
+            found = self._weighed([texts[id_] for id_ in rows], np.array(list(rows.values()), np.float32))
+            unfinished = file.with_suffix(".tmp")
+            unfinished.write_text(json.dumps(found.as_dict()), encoding="utf-8")
+            unfinished.replace(file)
+            return found
+
+    def _weighed(self, texts: Sequence[str], vectors: Floats) -> Mixture:
+        mixture = Mixture()
+        for tuned in tune(texts, vectors, self.embedder):
+            self._told("mixture", tuned.done, tuned.total)
+            mixture = tuned.mixture or mixture
+        return mixture
 
     def close(self) -> None:
         """Give both indexes back."""

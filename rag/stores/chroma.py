@@ -186,16 +186,11 @@ class ChromaVectorStore(VectorIndex):
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **kwargs)
 
     def max_marginal_relevance_search_by_vector(
-        self,
-        embedding: list[float],
-        k: int = 4,
-        fetch_k: int = 20,
-        lambda_mult: float = 0.5,
-        **kwargs: Any,
+        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
     ) -> list[Document]:
         """As `max_marginal_relevance_search`, from a vector; the documents' vectors come from the index."""
         hits = [id_ for id_, _ in self._query(embedding, max(k, fetch_k), **kwargs)]
-        vectors = self._vectors(hits)
+        vectors = self.vectors_of(hits)
         there = [id_ for id_ in hits if id_ in vectors]
         chosen = mmr(embedding, [vectors[id_] for id_ in there], k=k, lambda_mult=lambda_mult)
         return self.get_by_ids([there[position] for position in chosen])
@@ -245,7 +240,8 @@ class ChromaVectorStore(VectorIndex):
                 documents[id_] = Document(id=id_, page_content=text or "", metadata=metadata or {})
         return documents
 
-    def _vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
+    def vectors_of(self, ids: Sequence[str]) -> Mapping[str, Any]:
+        """Return the vectors of these ids, those that are there."""
         with self._speaking("read"):
             if self._exact:
                 return self._exact.vectors(ids)

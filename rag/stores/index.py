@@ -32,6 +32,10 @@ class VectorIndex(VectorStore):
         """Return those of the ids that have a vector."""
 
     @abstractmethod
+    def vectors_of(self, ids: Sequence[str]) -> Mapping[str, Any]:
+        """Return the vectors, float [dimension], of those of the ids that are there."""
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of files, connections and threads."""
 

@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 from rag.embeddings import Embedder, Floats, Role
 from rag.errors import EmbeddingError, IndexUnusable, SettingsError
 from rag.evaluation.collection import Collection, open_collection
+from rag.retrievers.tuning import FEWEST
 
 TEXTS = {
     "castle": "The castle of Aldenburg was built in 1432.",
@@ -79,6 +80,24 @@ def test_a_passage_is_embedded_once_whoever_asks(tmp_path: Path):
                 collection.index_seconds("similarity") + collection.index_seconds("bm25")
             )
     assert (first.passages, second.passages) == (3, 0)
+
+
+def test_words_and_meaning_are_weighed_once_and_by_themselves(tmp_path: Path):
+    rivers = [
+        Document(
+            id=f"r{n}",
+            page_content=f"River {n} is long. Lock {n * 7} of it broke. Its keeper is called K{n}.",
+        )
+        for n in range(FEWEST + 5)
+    ]
+    first, second = Letters(), Letters()
+    with opened(tmp_path, first, rivers) as collection:
+        assert found(collection, "ensemble-cc", "Which lock broke?")
+        mixture = collection.mixture
+    assert mixture.passages == len(rivers) and set(mixture.weights) == {"alphabet"}
+    with opened(tmp_path, second, rivers) as collection:
+        assert collection.mixture == mixture
+    assert second.passages == 0
 
 
 def test_words_are_found_without_opening_a_model(tmp_path: Path):

@@ -6,7 +6,8 @@ from rag.retrievers.probes import half, make_probes
 
 TEXTS = {
     "en": "The lease ends in March 2027. Rent is due on the first day of every month. No pets may be kept.",
-    "ko": "임대차 계약은 2027년 3월에 종료됩니다. 임대료는 매월 첫째 날에 냅니다. 애완동물은 키울 수 없습니다.",
+    "ko": "임대차 계약은 2027년 3월 말에 종료됩니다. 임대료는 매월 첫째 날에 지불해야 합니다. "
+    "이 집에서는 반려동물을 키울 수 없습니다.",
     "ja": "賃貸借契約は二〇二七年三月に終了します。家賃は毎月一日に必ず支払います。ペットは飼えません。",
 }
 
