@@ -12,7 +12,7 @@ from random import Random
 
 from rag.sentences import sentences
 
-SHORTEST, LONGEST = 20, 300  # characters of a sentence that can stand for a question
+SHORTEST, LONGEST = 30, 500  # UTF-8 bytes of a sentence that can stand for a question: 10 kana, 30 letters
 FEWEST_WORDS = 4  # below that a sentence is taken as written without spaces
 
 
@@ -36,7 +36,7 @@ def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[Probe]:
         if len(probes) == count:
             break
         text = texts[position]
-        spans = [(a, b) for a, b in sentences(text) if SHORTEST <= b - a <= LONGEST]
+        spans = [(a, b) for a, b in sentences(text) if SHORTEST <= _size(text[a:b]) <= LONGEST]
         if len(spans) > 1:
             start, end = random.choice(spans)
             rest = f"{text[:start]} {text[end:]}".strip()
@@ -56,3 +56,8 @@ def half(sentence: str, random: Random) -> str:
         return sentence[start : start + length]
     kept = sorted(random.sample(range(len(words)), len(words) // 2))
     return " ".join(words[i] for i in kept)
+
+
+def _size(sentence: str) -> int:
+    """Return a sentence's length in bytes, which follows what it says over scripts; characters do not."""
+    return len(sentence.encode("utf-8", "replace"))
