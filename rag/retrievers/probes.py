@@ -12,7 +12,7 @@ from random import Random
 
 from rag.sentences import sentences
 
-SHORTEST, LONGEST = 30, 500  # UTF-8 bytes of a sentence that can stand for a question: 10 kana, 30 letters
+SHORTEST, LONGEST = 24, 500  # UTF-8 bytes of a sentence that can stand for a question: 8 kana, 24 letters
 FEWEST_WORDS = 4  # below that a sentence is taken as written without spaces
 
 
@@ -36,9 +36,10 @@ def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[Probe]:
         if len(probes) == count:
             break
         text = texts[position]
-        spans = [(a, b) for a, b in sentences(text) if SHORTEST <= _size(text[a:b]) <= LONGEST]
-        if len(spans) > 1:
-            start, end = random.choice(spans)
+        spans = sentences(text)
+        fitting = [(a, b) for a, b in spans if SHORTEST <= _size(text[a:b]) <= LONGEST]
+        if fitting and len(spans) > 1:
+            start, end = random.choice(fitting)
             rest = f"{text[:start]} {text[end:]}".strip()
             probes.append(Probe(position, half(text[start:end], random), text[start:end], rest))
     return probes
