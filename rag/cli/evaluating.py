@@ -15,6 +15,7 @@ from rag.evaluation.collection import Collection, default_cache, open_collection
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.question_sets import QuestionSet, condensed, load
 from rag.evaluation.runs import Result, ask_all, summary
+from rag.morphemes import find
 
 RETRIEVERS = ("similarity", "mmr", "bm25", "ensemble-rrf", "ensemble-cc")
 DESCRIPTION = """Ask each retriever the questions of a set and measure what it finds. A passage of the
@@ -113,6 +114,7 @@ def _collection(
         questions.corpus,
         lambda: make_embedder(settings),
         cache=default_cache(),
+        analysers=find(settings.morphemes),
         waiting=lambda: _say("another run uses the indexes of this question set; waiting until it is done."),
         told=told,
     )

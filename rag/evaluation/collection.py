@@ -21,6 +21,7 @@ from langchain_core.retrievers import BaseRetriever
 from rag.config import default_model_cache
 from rag.embeddings import Embedder, Floats
 from rag.errors import IndexUnusable, RetrievalError
+from rag.morphemes import Analyser
 from rag.retrievers.choose import choose_retriever
 from rag.retrievers.mixture import Mixture
 from rag.retrievers.tuning import sample, tune
@@ -54,18 +55,20 @@ def open_collection(
     open_embedder: Callable[[], Embedder],
     *,
     cache: Path,
+    analysers: Sequence[Analyser] = (),
     waiting: Callable[[], None],
     told: Told,
 ) -> Iterator["Collection"]:
     """Open the collection of these documents, each one passage with an id, for one process at a time.
 
-    It is kept under the hash of its ids and texts. Where another process has it, `waiting` is told and
-    the call waits: two processes on one vector index damage it without a word. What a killed process
-    leaves behind does not lock. Raises IndexUnusable where the folder cannot be written.
+    It is kept under the hash of its ids and texts; `analysers` add morphemes to the word index. Where
+    another process has it, `waiting` is told and the call waits: two processes on one vector index damage
+    it without a word. What a killed process leaves behind does not lock. Raises IndexUnusable where the
+    folder cannot be written.
     """
     directory = cache / _hash([[document.id, document.page_content] for document in documents])
     with _alone(directory, waiting):
-        collection = Collection(documents, directory, open_embedder, told)
+        collection = Collection(documents, directory, open_embedder, analysers, told)
         try:
             yield collection
         finally:
@@ -86,11 +89,13 @@ class Collection:
         documents: Sequence[Document],
         directory: Path,
         open_embedder: Callable[[], Embedder],
+        analysers: Sequence[Analyser],
         told: Told,
     ):
         self._documents = {document.id or "": document for document in documents}
         self._directory = directory
         self._open_embedder = open_embedder
+        self._analysers = analysers
         self._told = told
         self.seconds: dict[str, float] = {}
 
@@ -125,13 +130,15 @@ class Collection:
 
     @cached_property
     def words(self) -> TantivyIndex:
-        """The word index; one of another tokenizer or damaged is made anew."""
+        """The word index of our tokenizer with the analysers of morphemes; a damaged one is made anew."""
+        tokenizer = [TOKENIZER, *(each.name for each in self._analysers)]
         with self._timed("words"):
-            folder = self._directory / f"words-{_hash([FORMAT, version('tantivy')])}"
-            index = TantivyIndex(folder)
+            folder = self._directory / f"words-{_hash([FORMAT, version('tantivy'), tokenizer])}"
+            index = TantivyIndex(folder, analysers=self._analysers)
             if index.stale:
                 index.clear()
             self._fill_words(index)
+            index.warm()
             return index
 
     @cached_property
