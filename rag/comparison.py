@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
+from rag.retrievers.mixture import USUAL, Mixture
 from storage.records import DocumentRecord, RunRecord, SearchedRecord
 
 
@@ -16,6 +17,16 @@ def searched(records: Sequence[DocumentRecord], *, every: bool) -> SearchedRecor
         fingerprint=hashlib.sha256(contents.encode()).hexdigest()[:16],
         chunks=sum(record.chunks for record in records),
     )
+
+
+def mixture_text(mixture: Mixture) -> str:
+    """Return how words and meaning are weighed, as a run keeps it.
+
+    >>> mixture_text(Mixture("min-max", {"ko": 0.2, "alphabet": 0.5}, passages=300))
+    'min-max scores, meaning 0.5 in alphabet, 0.2 in ko'
+    """
+    weights = [f"{weight:g} in {writing}" for writing, weight in sorted(mixture.weights.items())]
+    return f"{mixture.normaliser} scores, meaning {', '.join(weights) or f'{USUAL:g}'}"
 
 
 def differences(newer: RunRecord, older: RunRecord) -> list[str]:
