@@ -9,6 +9,7 @@ from rag.llm import LLM, LLMSettings
 from rag.morphemes import find
 from rag.omissions import Omissions
 from rag.replies import Shelf
+from rag.stores.spec import StoreSpec
 from storage.database import Database
 
 LOCAL_OWNER = "local"  # the one user of an installation without sign-in
@@ -24,9 +25,22 @@ def make_embedder(settings: Settings) -> Embedder:
     )
 
 
+def make_store(settings: Settings) -> StoreSpec:
+    """Return the vector store that the settings name; raises SettingsError where there is none such."""
+    store = StoreSpec(settings.vector_store, settings.vector_store_arguments)
+    store.check()
+    return store
+
+
 def make_library(settings: Settings, database: Database, owner: str) -> Library:
-    """Return an owner's library; nothing heavy is opened before it is needed."""
-    return Library(database, owner, lambda: make_embedder(settings), analysers=find(settings.morphemes))
+    """Return an owner's library; nothing heavy is opened before it is needed. Raises SettingsError."""
+    return Library(
+        database,
+        owner,
+        lambda: make_embedder(settings),
+        make_store(settings),
+        analysers=find(settings.morphemes),
+    )
 
 
 def make_llm(settings: Settings) -> LLM | None:

@@ -9,16 +9,17 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rag.errors import SettingsError
 from rag.morphemes import Use
 
 RetrieverName = Literal["ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25"]
 
+STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
 # What the settings page may change; the rest belongs to whoever starts the server.
@@ -59,6 +60,8 @@ class Settings(BaseSettings):
     embedding_model: str = Field("multilingual-e5-small", min_length=1)
     embedding_base_url: str | None = None
     embedding_api_key: SecretStr = SecretStr("")
+    vector_store: str = Field("chroma", pattern=STORE_NAME)
+    vector_store_arguments: Annotated[dict[str, Any], NoDecode] = Field({}, repr=False)
     retriever: RetrieverName = "ensemble-cc"
     k: int = Field(6, ge=1, le=50)
     max_upload_mb: int = Field(50, ge=1)
@@ -70,6 +73,18 @@ class Settings(BaseSettings):
         if url is not None and not url.startswith(("http://", "https://")):
             raise ValueError("must start with http:// or https://")
         return url
+
+    @field_validator("vector_store_arguments", mode="before")
+    @classmethod
+    def _is_json_object(cls, given: Any) -> Any:
+        """Read the environment's text; the secrets file has a table."""
+        try:
+            arguments = json.loads(given or "{}") if isinstance(given, str) else given
+        except ValueError as error:
+            raise ValueError(f"it is not JSON ({error})") from error
+        if not isinstance(arguments, dict):
+            raise ValueError('it must be a JSON object, such as {"path": "vectors"}')
+        return arguments
 
     @classmethod
     def settings_customise_sources(
@@ -168,5 +183,5 @@ def _sentence(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else "settings"
     field = name if name.isupper() else f"FOOTNOTE_{name.upper()}"
-    value = "(hidden)" if "KEY" in field else repr(first["input"])
+    value = "(hidden)" if "KEY" in field or "ARGUMENTS" in field else repr(first["input"])
     return f"The setting {field} is {value}, which cannot be used: {first['msg']}."

@@ -13,7 +13,8 @@ FootnoteError
 │   ├── LLMRejected               the server answered with an error status
 │   └── LLMGarbled                the server's answer makes no sense
 ├── RetrievalError                no retriever could answer
-│   └── IndexUnusable             an index on disk cannot be read or written
+│   ├── IndexUnusable             an index on disk cannot be read or written
+│   └── StoreFailed               a vector store of another's making failed; says how
 └── Cancelled                     the user stopped it
 """
 
@@ -66,6 +67,10 @@ class RetrievalError(FootnoteError):
 
 class IndexUnusable(RetrievalError):
     """An index on disk cannot be read or written."""
+
+
+class StoreFailed(RetrievalError):
+    """A vector store that the settings name could not be opened, searched or changed."""
 
 
 class Cancelled(FootnoteError):

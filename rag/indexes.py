@@ -12,10 +12,20 @@ from langchain_core.documents import Document
 
 from rag.chunks import to_document, to_entry
 from rag.embeddings import Embedder
-from rag.errors import EmbeddingError, IndexMismatch, IndexUnusable
+from rag.errors import (
+    EmbeddingError,
+    FootnoteError,
+    IndexMismatch,
+    IndexUnusable,
+    RetrievalError,
+    StoreFailed,
+)
 from rag.morphemes import Analyser
 from rag.stores.chroma import ChromaVectorStore
+from rag.stores.foreign import ForeignVectorStore
+from rag.stores.index import VectorIndex
 from rag.stores.lexical import TantivyIndex
+from rag.stores.spec import CHROMA, StoreSpec
 from storage.documents import Documents
 from storage.records import ChunkRecord
 
@@ -32,12 +42,15 @@ class Indexes:
         documents: Documents,
         directory: Path,
         open_embedder: Callable[[], Embedder],
+        store: StoreSpec,
         analysers: Sequence[Analyser] = (),
     ):
+        """`directory` is the owner's alone; its name stands for the owner in a foreign store's arguments."""
         self._documents = documents
         self._directory = directory
         self._open_embedder = open_embedder
         self._analysers = analysers
+        self._store = store
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -54,13 +67,13 @@ class Indexes:
         return index
 
     @cached_property
-    def vectors(self) -> ChromaVectorStore:
-        """The vector index; raises IndexMismatch when another embedding model made it."""
+    def vectors(self) -> VectorIndex:
+        """The vector index; raises IndexMismatch when another embedding model or store made it."""
+        directory = self._directory / self._vectors_folder()
+        if self._store.name != CHROMA:
+            return self._foreign(directory, refill=True)
         return ChromaVectorStore(
-            self.embedder,
-            directory=self._directory / self._vectors_folder(),
-            collection_name="chunks",
-            hydrate=self.hydrate,
+            self.embedder, directory=directory, collection_name="chunks", hydrate=self.hydrate
         )
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
@@ -75,7 +88,7 @@ class Indexes:
             return
         try:
             self.vectors.delete(ids)
-        except EmbeddingError as error:  # nobody finds them, and `recover` removes them
+        except (EmbeddingError, StoreFailed) as error:  # nobody finds them, and `recover` removes them
             log.warning("%s", error)
 
     def recover(self) -> None:
@@ -85,6 +98,7 @@ class Indexes:
 
     def drop_vectors(self) -> None:
         """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
+        self._empty_foreign()
         self._close("vectors")
         self.__dict__.pop("embedder", None)
         self._documents.set_index_state("vectors", None)
@@ -116,7 +130,7 @@ class Indexes:
             return
         try:
             there = self.vectors.ids()
-        except EmbeddingError as error:
+        except (EmbeddingError, StoreFailed) as error:
             log.warning("%s", error)
             return
         except IndexUnusable as error:
@@ -134,18 +148,54 @@ class Indexes:
     def _chunks(self, ids: Iterable[str]) -> Iterable[ChunkRecord]:
         return self._documents.chunks_by_id(sorted(ids)).values()
 
-    def _vectors_folder(self) -> str:
-        """Return the folder of the vector index; refuse to mix the vectors of two models."""
-        embedder = self.embedder
+    def _foreign(self, directory: Path, *, refill: bool) -> ForeignVectorStore:
+        index = ForeignVectorStore(
+            self._store, self.embedder, directory=directory, owner=self._directory.name, hydrate=self.hydrate
+        )
+        try:
+            if refill:
+                index.refill()
+        except FootnoteError:
+            index.close()
+            raise
+        return index
+
+    def _empty_foreign(self) -> None:
+        """Take this owner's vectors out of anyone's store; Chroma's go with their folder."""
         made_with = self._documents.index_state("vectors") or {}
-        mine = {"model": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+        if self._store.name == CHROMA or made_with.get("store") != self._store.identity:
+            return
+        try:
+            if "vectors" not in self.__dict__:
+                folder = self._directory / made_with["folder"]
+                self.__dict__["vectors"] = self._foreign(folder, refill=False)
+            self.vectors.delete()
+        except (EmbeddingError, RetrievalError) as error:  # they are nobody's then, and never shown
+            log.warning("%s", error)
+
+    def _vectors_folder(self) -> str:
+        """Return the folder of the vector index; refuse to mix the vectors of two models or stores."""
+        embedder = self.embedder
+        mine = {
+            "model": embedder.name,
+            "dimension": embedder.dimension,
+            "fingerprint": embedder.fingerprint,
+            "store": self._store.identity,
+        }
+        made_with = self._documents.index_state("vectors")
         if not made_with:
             made_with = {**mine, "folder": f"vectors-{secrets.token_hex(4)}"}
             self._documents.set_index_state("vectors", made_with)
-        if any(made_with[key] != value for key, value in mine.items()):
+        made_with = {"store": CHROMA, **made_with}  # once there was no other
+        if any(made_with[key] != mine[key] for key in ("model", "dimension", "fingerprint")):
             raise IndexMismatch(
                 f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
                 "Choose that model again, or embed everything anew: `footnote reindex`."
+            )
+        if made_with["store"] != mine["store"]:
+            raise IndexMismatch(
+                f"The documents' vectors are in {made_with['store']}, not in {mine['store']}. "
+                "Name that store again, or embed everything anew: `footnote reindex`."
             )
         return str(made_with["folder"])
 

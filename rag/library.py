@@ -21,7 +21,9 @@ from rag.loaders import load
 from rag.morphemes import Analyser
 from rag.retrievers.choose import choose_retriever
 from rag.splitters import split
-from rag.stores.chroma import ChromaVectorStore
+from rag.stores.index import VectorIndex
+from rag.stores.spec import StoreSpec
+from rag.weighing import Weighing
 from storage.database import Database
 from storage.documents import Documents
 from storage.errors import NotFound, StorageError
@@ -45,8 +47,8 @@ class Progress:
 class Library:
     """The documents of `owner`, their originals, and the two indexes over their chunks.
 
-    `open_embedder` is called when a vector is first needed, since opening takes a second; `analysers`
-    add morphemes to the word index.
+    `open_embedder` is called when a vector is first needed, since opening takes a second. `store` is
+    where vectors are searched; `analysers` add morphemes to the word index.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Library:
         database: Database,
         owner: str,
         open_embedder: Callable[[], Embedder],
+        store: StoreSpec = StoreSpec(),  # noqa: B008 - a frozen value
         analysers: Sequence[Analyser] = (),
     ):
         self.owner = owner
@@ -62,7 +65,8 @@ class Library:
         self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
         folder = hashlib.sha256(owner.encode()).hexdigest()[:32]
         directory = database.directory / "indexes" / folder
-        self.indexes = Indexes(self.documents, directory, open_embedder, analysers)
+        self.indexes = Indexes(self.documents, directory, open_embedder, store, analysers)
+        self.weighing = Weighing(self.documents, self.indexes)
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
         """Keep a file and put it in the queue: one commit, after which nothing is lost."""
@@ -154,6 +158,7 @@ class Library:
             vectors=lambda: self.indexes.vectors,
             hydrate=self.indexes.hydrate,
             document_ids=document_ids,
+            mixture=self.weighing.mixture,
             on_failure=on_failure,
         )
 
@@ -201,7 +206,7 @@ class Library:
         self.indexes.forget(leaving)
 
     def _add_vectors(
-        self, vectors: ChromaVectorStore, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel
+        self, vectors: VectorIndex, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel
     ) -> Iterator[Progress]:
         """Embed with the index's own model; stop where the index is dropped for another one meanwhile."""
         done = total - len(chunks)

@@ -40,6 +40,7 @@ MAY_IMPORT_STORAGE = {
         "making",
         "targets",
         "trial",
+        "weighing",
     )
 }
 

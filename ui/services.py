@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag import config, ingest, lab
-from rag.assembly import LOCAL_OWNER, make_llm
+from rag.assembly import LOCAL_OWNER, make_llm, make_store
 from rag.jobs import Jobs
 from rag.llm import LLM
 from storage.conversations import interrupt_pending
@@ -19,6 +19,7 @@ class Services:
     """The data directory, the running jobs and the connected model of one server."""
 
     def __init__(self, settings: config.Settings):
+        make_store(settings)  # before anything is opened: one that cannot be had is said on every page
         self.settings = settings
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from rag.ask import Asker
-from rag.assembly import make_asker, make_embedder
+from rag.assembly import make_asker, make_embedder, make_store
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.ingest import Ingest
@@ -37,8 +37,13 @@ class Workspace:
     ):
         self.owner = owner
         self.conversations = Conversations(database, owner)
+        settings, _ = current()
         self.library = Library(
-            database, owner, lambda: make_embedder(current()[0]), analysers=find(current()[0].morphemes)
+            database,
+            owner,
+            lambda: make_embedder(current()[0]),
+            make_store(settings),
+            analysers=find(settings.morphemes),
         )
         self.ingest = Ingest(self.library, jobs)
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])

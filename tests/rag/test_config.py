@@ -65,6 +65,8 @@ def test_what_the_page_saves_is_for_its_owner_only_and_merges(tmp_path):
         ("FOOTNOTE_LLM_TIMEOUT", "-1"),
         ("FOOTNOTE_RETRIEVER", "magic"),
         ("FOOTNOTE_EMBEDDING_MODEL", ""),
+        ("FOOTNOTE_VECTOR_STORE", "faiss"),
+        ("FOOTNOTE_VECTOR_STORE", "a.b:C()"),
         ("FOOTNOTE_MORPHEMES", "perhaps"),
     ],
 )
@@ -86,3 +88,32 @@ def test_an_unreadable_secrets_file_is_refused_by_name(tmp_path: Path, content):
     secrets.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(SettingsError, match=r"secrets\.toml"):
         config.load(secrets=secrets)
+
+
+def test_the_arguments_of_a_vector_store_are_a_json_object_or_a_table(monkeypatch, tmp_path):
+    monkeypatch.setenv("FOOTNOTE_VECTOR_STORE", "langchain_qdrant:QdrantVectorStore")
+    monkeypatch.setenv("FOOTNOTE_VECTOR_STORE_ARGUMENTS", '{"path": "x", "timeout": 3}')
+    assert config.load().vector_store_arguments == {"path": "x", "timeout": 3}
+    monkeypatch.delenv("FOOTNOTE_VECTOR_STORE_ARGUMENTS")
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text('[footnote.vector_store_arguments]\npath = "y"\n')
+    assert config.load(secrets=secrets).vector_store_arguments == {"path": "y"}
+    assert config.load().vector_store_arguments == {}
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", '"marked"', '{"api_key": "marked"'])
+def test_arguments_that_are_none_are_refused_without_being_shown(monkeypatch, arguments):
+    monkeypatch.setenv("FOOTNOTE_VECTOR_STORE_ARGUMENTS", arguments)
+    with pytest.raises(SettingsError, match="FOOTNOTE_VECTOR_STORE_ARGUMENTS") as refused:
+        config.load()
+    assert "marked" not in str(refused.value)
+
+
+def test_the_page_cannot_name_a_vector_store(tmp_path):
+    config.save(tmp_path, {"vector_store": "os:system", "vector_store_arguments": {"path": "x"}})
+    assert config.load().vector_store == "chroma"
+
+
+def test_the_arguments_of_a_vector_store_are_never_shown(monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_VECTOR_STORE_ARGUMENTS", '{"api_key": "marked"}')
+    assert "marked" not in repr(config.load())

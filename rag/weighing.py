@@ -1,0 +1,84 @@
+"""How a library weighs words against meaning: found from its passages, kept, and found again in time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from rag.chunks import index_text
+from rag.indexes import Indexes
+from rag.jobs import Cancel, never
+from rag.retrievers.mixture import Mixture
+from rag.retrievers.tuning import FEWEST, Tuned, sample, tune
+from storage.documents import Documents
+
+_NAME = "mixture"
+GROWTH = 1.5  # times as many chunks as last time, or fewer by as much: the collection is another one
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A mixture with when it was found, from how many chunks in all, and for which embedding model."""
+
+    mixture: Mixture
+    found: datetime
+    chunks: int
+    fingerprint: str
+
+
+class Weighing:
+    """The mixture of one owner's search; a default until enough passages are embedded."""
+
+    def __init__(self, documents: Documents, indexes: Indexes):
+        self._documents = documents
+        self._indexes = indexes
+
+    @property
+    def latest(self) -> Weighed | None:
+        """What was found last, for whichever embedding model; None when nothing was."""
+        state = self._documents.index_state(_NAME)
+        if state is None:
+            return None
+        found = datetime.fromisoformat(state["found"])
+        return Weighed(Mixture.from_dict(state["mixture"]), found, state["chunks"], state["fingerprint"])
+
+    @property
+    def mixture(self) -> Mixture:
+        """The mixture to search with now: the one found for the vectors that are searched, or the default."""
+        latest, made_with = self.latest, self._documents.index_state("vectors") or {}
+        if latest is None or latest.fingerprint != made_with.get("fingerprint"):
+            return Mixture()
+        return latest.mixture
+
+    def due(self) -> bool:
+        """Whether the collection has enough chunks, and differs much from what was weighed last."""
+        made_with = self._documents.index_state("vectors")
+        chunks = sum(record.chunks for record in self._documents.list() if record.state == "ready")
+        if made_with is None or chunks < FEWEST:
+            return False
+        latest = self.latest
+        if latest is None or latest.fingerprint != made_with["fingerprint"]:
+            return True
+        return not latest.chunks / GROWTH < chunks < latest.chunks * GROWTH
+
+    def find(self, cancelled: Cancel = never) -> Iterator[Tuned]:
+        """Find the mixture and keep it; raises Cancelled, EmbeddingError or RetrievalError."""
+        ids, embedder = self._documents.chunk_ids(), self._indexes.embedder
+        vectors = self._indexes.vectors.vectors_of(sample(ids))
+        chunks = self._documents.chunks_by_id(vectors).values()
+        texts = [index_text(chunk) for chunk in chunks]
+        rows = np.array([vectors[chunk.id] for chunk in chunks], np.float32)
+        for tuned in tune(texts, rows, embedder, cancelled=cancelled):
+            if tuned.mixture is not None:
+                self._keep(Weighed(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint))
+            yield tuned
+
+    def _keep(self, weighed: Weighed) -> None:
+        state = {
+            "mixture": weighed.mixture.as_dict(),
+            "found": weighed.found.isoformat(),
+            "chunks": weighed.chunks,
+            "fingerprint": weighed.fingerprint,
+        }
+        self._documents.set_index_state(_NAME, state)
