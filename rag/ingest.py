@@ -9,8 +9,9 @@ from functools import partial
 
 from rag.jobs import Cancel, Jobs
 from rag.library import Library, Progress
+from rag.retrievers.tuning import Tuned
 
-READ, EMBED = "read", "embed"
+READ, EMBED, WEIGH = "read", "embed", "weigh"
 BATCH_PATIENCE = 10.0  # seconds: an embedding stops between two batches
 LANES = {READ: 2, EMBED: 1}
 
@@ -28,7 +29,7 @@ class Ingest:
         if state in ("queued", "reading"):
             self._start(READ, document_id, partial(self._read, document_id))
         elif state in ("searchable_by_words", "searchable_by_meaning"):
-            self._start(EMBED, document_id, partial(self._library.embed, document_id))
+            self._start(EMBED, document_id, partial(self._embed, document_id))
 
     def progress(self, document_id: str) -> Progress | None:
         """Return how far a document is; None when nothing runs for it or it waits for its turn."""
@@ -67,11 +68,31 @@ class Ingest:
         """Bring the library in step and go on with every unfinished document."""
         for document_id in self._library.recover():
             self.start(document_id)
+        self._weigh_if_due()
+
+    def weigh(self) -> None:
+        """Find anew how words are weighed against meaning, after what is being embedded."""
+        self._jobs.start(self._library.owner, WEIGH, self._library.weighing.find, lane=EMBED)
+
+    def weighing(self) -> Tuned | None:
+        """Return how far that is; None when it is not being found."""
+        job = self._jobs.get(self._library.owner, WEIGH)
+        return job.latest if job is not None and isinstance(job.latest, Tuned) else None
 
     def _read(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
         yield from self._library.read(document_id, cancelled)
         if not cancelled():
             self.start(document_id)
+
+    def _embed(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
+        yield from self._library.embed(document_id, cancelled)
+        if not cancelled():
+            self._weigh_if_due()
+
+    def _weigh_if_due(self) -> None:
+        """Weigh anew where the collection has changed much, once no document waits to be embedded."""
+        if not self._library.documents.unfinished() and self._library.weighing.due():
+            self.weigh()
 
     def _start(self, lane: str, document_id: str, work: partial[Iterator[Progress]]) -> None:
         self._jobs.start(self._library.owner, f"{lane}:{document_id}", work, lane=lane)

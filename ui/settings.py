@@ -10,7 +10,8 @@ from rag.llm import LLM, LLMSettings
 from storage.errors import FootnoteError
 from ui import notices
 from ui.markdown import label, verbatim
-from ui.services import Services, services
+from ui.services import Services, services, workspace
+from ui.weighing import show_weighing
 
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
 
@@ -107,6 +108,8 @@ def _finding(held: Services, fixed: frozenset[str]) -> None:
         save = st.form_submit_button("Save", type="primary", key="save-finding")
     if save and _change(held, changes, fixed):
         st.rerun()
+    if settings.retriever == "ensemble-cc":
+        show_weighing(workspace())
 
 
 def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:

@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from rag.cli.library import open_library
 from rag.cli.options import Commands, Options
+from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.errors import EmbeddingError
 from rag.library import Library
@@ -38,6 +39,7 @@ def ingest_command(settings: Settings, options: Options) -> int:
             print(
                 json.dumps(result, ensure_ascii=False) if options.json else _ingest_line(result), flush=True
             )
+        _weigh_if_due(library)
     return 1 if refused else 0
 
 
@@ -49,6 +51,7 @@ def reindex_command(settings: Settings, options: Options) -> int:
             name = library.documents.get(document_id).name
             _run_ingest(library, document_id, name, quiet=False)
             print(f"ready       {name}")
+        _weigh_if_due(library)
     return 0
 
 
@@ -75,6 +78,14 @@ def _run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) -
         for progress in library.index(document_id):
             bar.total = progress.total
             bar.update(progress.done - bar.n)
+
+
+def _weigh_if_due(library: Library) -> None:
+    """Find anew how words are weighed against meaning, where the collection has changed much."""
+    if library.weighing.due():
+        told = Progress({"weighing": "weighing words against meaning over {total} passages"})
+        for tuned in library.weighing.find():
+            told("weighing", tuned.done, tuned.total)
 
 
 def _ingest_line(result: dict[str, Any]) -> str:
