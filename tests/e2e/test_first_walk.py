@@ -76,7 +76,8 @@ def _delete_the_document(visitor: Visitor) -> None:
     page = visitor.page
     page.get_by_role("link", name="Documents").click()
     page.get_by_role("button", name="More").click()
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("Nothing here yet.", exact=False)).to_be_visible()
 
 

@@ -1,0 +1,66 @@
+"""Which search suits these documents? From an upload to a default that stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Server, Visitor
+
+Visit = Callable[..., Visitor]
+TRAVEL = """\
+# Travel
+
+Receipts for every journey are due in the office within thirty days of the return. Late receipts need the
+signature of the head of department before the accountants may pay them.
+
+# Trains
+
+Trains come before flights for all journeys that take less than six hours by rail. Seats of the first class
+are paid for employees whose journey lasts more than four hours.
+"""
+HOLIDAYS = """\
+# 휴가
+
+연차 휴가는 매년 3월 31일까지 모두 사용해야 하며 남은 휴가는 다음 해로 넘어가지 않습니다.
+입사 첫해의 직원에게는 매달 하루씩 유급 휴가가 주어지며 사용 계획은 분기마다 팀장에게 제출합니다.
+"""
+
+
+@pytest.mark.timeout(180)
+def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: Visit, tmp_path: Path):
+    (tmp_path / "travel.md").write_text(TRAVEL, "utf-8")
+    (tmp_path / "휴가.md").write_text(HOLIDAYS, "utf-8")
+    visitor = visit(server.url + "/documents")
+    page = visitor.page
+    visitor.add(tmp_path / "travel.md", tmp_path / "휴가.md")
+    expect(visitor.row("travel.md")).to_contain_text("Ready")
+    expect(visitor.row("휴가.md")).to_contain_text("Ready")
+
+    page.get_by_role("link", name="Lab").click()
+    expect(page).to_have_title("Lab · Footnote")
+    page.get_by_role("spinbutton", name="How many").fill("2")
+    page.get_by_role("button", name="Make questions").click()
+    expect(page.get_by_role("combobox", name="Question set")).to_be_visible()
+    page.get_by_role("button", name="Run", exact=True).focus()
+    page.keyboard.press("Enter")
+    table = page.get_by_role("table").first
+    expect(table).to_contain_text("Meaning, varied")
+    expect(table.get_by_role("row")).to_have_count(6)
+
+    page.locator(".st-key-lab-asked").get_by_role("button").first.click()
+    panel = page.get_by_role("dialog")
+    expect(panel).to_contain_text("Who found what")
+    expect(panel.get_by_role("table")).to_contain_text("(right)")
+    page.keyboard.press("Escape")
+
+    page.get_by_role("combobox", name="Search by default with").press("ArrowDown")
+    page.get_by_role("option", name="Words", exact=True).click()
+    page.get_by_role("button", name="Make this the default").click()
+    expect(page.get_by_role("button", name="It is the default")).to_be_disabled()
+    page.reload()
+    expect(page.get_by_role("table").first).to_contain_text("Meaning, varied")
+    page.get_by_role("link", name="Settings").click()
+    expect(page.get_by_role("combobox", name="Search by")).to_have_value("Words only")
+    assert visitor.strangers() == [] and visitor.errors == []

@@ -1,0 +1,21 @@
+"""The ways of searching in words: what each is called, and what it is good for."""
+
+NAMES: dict[str, str] = {
+    "ensemble-cc": "Both, by scores",
+    "ensemble-rrf": "Both, by ranks",
+    "similarity": "Meaning",
+    "mmr": "Meaning, varied",
+    "bm25": "Words",
+}
+GOOD_FOR: dict[str, str] = {
+    "ensemble-cc": "Words and meaning together, each weighed as far as it proves useful for your documents.",
+    "ensemble-rrf": "Words and meaning together, by their places alone: steady where scores do not compare.",
+    "similarity": "Questions in other words than the documents', or in another language.",
+    "mmr": "Broad questions: passages that say the same again are passed over.",
+    "bm25": "Names, numbers, codes and exact terms. The quickest.",
+}
+
+
+def name_of(retriever: str) -> str:
+    """Return what a retriever is called; one of an earlier version by its own name."""
+    return NAMES.get(retriever, retriever)
