@@ -59,7 +59,7 @@ def found(texts: list[str], embedder: Embeddings) -> Mixture:
 def test_meaning_gets_little_where_the_model_knows_nothing_and_more_where_it_does():
     blind = found(english(), Knowing(["x", "y", "z", "w"])).weights["alphabet"]
     knowing = found(english(), Knowing([*PEOPLE, *TOWNS])).weights["alphabet"]
-    assert blind <= 0.2 < knowing
+    assert blind <= 0.3 < knowing
 
 
 def test_each_writing_is_weighed_by_its_own_passages():
