@@ -6,7 +6,6 @@ import streamlit as st
 
 from storage.records import Conversation
 from ui import pages
-from ui.confirming import ask_first
 from ui.markdown import label
 from ui.workspace import Workspace
 
@@ -51,13 +50,15 @@ def show_header(workspace: Workspace, conversation: Conversation) -> None:
                 on_change=_rename,
                 args=(workspace, conversation.id),
             )
-        if st.button("Delete", icon=":material/delete:", type="tertiary", key=f"ask-{conversation.id}"):
-            ask_first(
-                "Delete this chat?",
-                f"**{label(conversation.title or UNTITLED)}** goes, with all its answers. "
-                "Your documents stay.",
+        # No dialog: what is pressed in one waits until an answer that is being written has ended.
+        with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
+            st.markdown("Delete this chat with all its answers? Your documents stay.")
+            st.button(
+                "Delete for good",
+                type="primary",
                 key=f"delete-{conversation.id}",
-                act=lambda: _delete(workspace, conversation.id),
+                on_click=_delete,
+                args=(workspace, conversation.id),
             )
 
 
