@@ -16,7 +16,7 @@ class Progress:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Show that `done` of `total` are done of `what`; a finished bar goes away."""
-        if self._bar is None or what != self._what:
+        if what != self._what or (self._bar is None and done < total):
             self._begin(what, total)
         if self._bar is not None:
             self._bar.update(done - self._bar.n)

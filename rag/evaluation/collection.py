@@ -32,7 +32,7 @@ from rag.text import TOKENIZER
 log = logging.getLogger(__name__)
 
 FORMAT = 1  # of what is kept here; a change of it leaves what was kept before unused
-WORDS_BATCH = 1000  # passages between two commits of the word index, a second or so
+WORDS_BATCH = 200  # passages between two commits of the word index: a second or so, with an analyser
 PARTS = {  # what each retriever searches by
     "bm25": ("words",),
     "similarity": ("vectors",),
