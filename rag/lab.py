@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.ask import checked
-from rag.comparison import searched
+from rag.comparison import mixture_text, searched
 from rag.errors import QuestionRefused, SettingsError
 from rag.jobs import Cancel, Job, Jobs
 from rag.library import Library
@@ -53,8 +53,7 @@ class Collected:
 class Lab:
     """The question sets and runs of the owner of `library`; `sets` and `runs` read, name and delete them.
 
-    `jobs` must have the lanes in LANES. `llm` gives the connected model, or None; `mixture` says in words
-    how the fused search weighs its halves, which is kept with a run.
+    `jobs` must have the lanes in LANES. `llm` gives the connected model, or None.
     """
 
     def __init__(
@@ -63,7 +62,6 @@ class Lab:
         library: Library,
         jobs: Jobs,
         llm: Callable[[], LLM | None],
-        mixture: Callable[[], str] = str,
     ):
         self.sets = QuestionSets(database, library.owner)
         self.runs = Runs(database, library.owner)
@@ -71,7 +69,6 @@ class Lab:
         self._library = library
         self._jobs = jobs
         self._llm = llm
-        self._mixture = mixture
 
     def candidates(
         self, question: str, *, document_ids: Collection[str] | None = None, k: int = 10
@@ -213,7 +210,7 @@ class Lab:
             retrievers=retrievers,
             k=k,
             embedding=str((documents.index_state("vectors") or {}).get("model", "")),
-            mixture=self._mixture(),
+            mixture=mixture_text(self._library.weighing.mixture),
             searched=searched(chosen, every=document_ids is None),
             asked=asked_records(prepared),
         )
