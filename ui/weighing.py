@@ -10,6 +10,11 @@ from ui.workspace import Workspace
 TICK = 1.0
 
 _WRITINGS = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese", "alphabet": "English and other alphabets"}
+_COMPARED = {  # how scores were made comparable, by normaliser
+    "min-max": "each search's scores measured by their range (min-max)",
+    "z-score": "each search's scores measured by their spread (z-score)",
+    "theoretical": "each search's scores measured by its best one (theoretical min-max)",
+}
 _HOW = (
     "Words and meaning both search, and their scores are added up by weight. Which weight is right depends "
     "on your documents and on how well the embedding model knows their language. So it is tried out: "
@@ -67,7 +72,7 @@ def _by_writing(mixture: Mixture) -> list[str]:
 def _origin(weighed: Weighed) -> str:
     return (
         f"Found on {weighed.found:%Y-%m-%d} from {weighed.mixture.passages:,} of {weighed.chunks:,} "
-        f"passages, scores made comparable by {weighed.mixture.normaliser}."
+        f"passages; {_COMPARED[weighed.mixture.normaliser]}."
     )
 
 

@@ -24,5 +24,6 @@ def test_what_was_found_is_said_language_by_language():
     assert said == [
         "English and other alphabets: meaning counts 50 %, words 50 %.",
         "Korean: meaning counts 20 %, words 80 %.",
-        "Found on 2026-11-21 from 2,000 of 5,712 passages, scores made comparable by z-score.",
+        "Found on 2026-11-21 from 2,000 of 5,712 passages; "
+        "each search's scores measured by their spread (z-score).",
     ]
