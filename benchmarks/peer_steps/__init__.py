@@ -1,0 +1,1 @@
+"""What peers.py measures, step by step, on either side."""
