@@ -1,14 +1,12 @@
 """The conversations of one owner: questions kept before they are answered, answers with their evidence."""
 
 import secrets
-import unicodedata
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, Select, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from storage import messages, tables
+from storage import messages, tables, traces
 from storage.database import Database
 from storage.errors import AnswerPending, NotFound
 from storage.records import (
@@ -23,6 +21,7 @@ from storage.records import (
     Role,
     Turn,
 )
+from storage.traces import Trace
 
 __all__ = [
     "AnswerState",
@@ -49,11 +48,16 @@ class Conversations:
 
     def create(self, title: str = "") -> Conversation:
         """Begin a conversation."""
-        now = _now()
+        now = messages.now()
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
             row = tables.Conversation(
-                id=_new_id(), owner=self._owner, title=title, folded=_fold(title), created=now, updated=now
+                id=_new_id(),
+                owner=self._owner,
+                title=title,
+                folded=messages.fold(title),
+                created=now,
+                updated=now,
             )
             session.add(row)
             session.flush()
@@ -68,7 +72,7 @@ class Conversations:
         """Give a conversation another title."""
         with self._database.writing() as session:
             row = self._row(session, conversation_id)
-            row.title, row.folded = title, _fold(title)
+            row.title, row.folded = title, messages.fold(title)
 
     def delete(self, conversation_id: str) -> None:
         """Remove a conversation with all that was said in it."""
@@ -101,10 +105,10 @@ class Conversations:
             _refuse_pending(session, row.id)
             last = select(func.max(tables.Message.position)).where(tables.Message.conversation_id == row.id)
             position = session.scalar(last) or 0
-            session.add(_asked(turn, position + 1, question))
+            session.add(messages.asked(turn, position + 1, question))
             session.flush()
-            session.add(_unanswered(turn, position + 2))
-            row.updated = _now()
+            session.add(messages.unanswered(turn, position + 2))
+            row.updated = messages.now()
         return turn
 
     def begin_retry(self, answer_id: str) -> Turn:
@@ -115,12 +119,11 @@ class Conversations:
         with self._database.writing() as session:
             answer = self._answer(session, answer_id)
             _refuse_pending(session, answer.conversation_id)
-            messages.keep_passages(session, answer.id, ())
-            messages.keep_citations(session, answer.id, ())
+            messages.forget_evidence(session, answer.id)
             answer.state, answer.content, answer.folded, answer.timings_ms = "pending", "", "", {}
             answer.standalone_question = answer.model = answer.error = answer.rating = None
             answer.left_out = []
-            self._row(session, answer.conversation_id).updated = _now()
+            self._row(session, answer.conversation_id).updated = messages.now()
             return Turn(answer.conversation_id, answer.question_id or "", answer.id)
 
     def checkpoint(
@@ -156,6 +159,7 @@ class Conversations:
         error: str | None = None,
         timings_ms: Mapping[str, float] | None = None,
         left_out: Sequence[LeftOut] | None = None,
+        trace: Trace | None = None,
     ) -> None:
         """End a pending answer; one that has ended stays as it is. ``left_out`` None leaves what was kept.
 
@@ -166,11 +170,13 @@ class Conversations:
             if answer.state != "pending":
                 return
             messages.keep_citations(session, answer.id, citations)
-            answer.state, answer.content, answer.folded = state, content, _fold(content)
+            answer.state, answer.content, answer.folded = state, content, messages.fold(content)
             answer.model, answer.error, answer.timings_ms = model, error, dict(timings_ms or {})
             if left_out is not None:
                 messages.keep_left_out(answer, left_out)
-            self._row(session, answer.conversation_id).updated = _now()
+            if trace is not None:
+                session.merge(traces.to_row(answer.id, trace))
+            self._row(session, answer.conversation_id).updated = messages.now()
 
     def rate(self, message_id: str, rating: Rating | None) -> None:
         """Note how an answer served; None takes the rating back. NotFound when it is no answer of theirs."""
@@ -195,7 +201,7 @@ class Conversations:
 
         A word is any run of characters, so parts of Korean and Japanese words are found.
         """
-        words = [_has_word(word) for word in _fold(search).split()]
+        words = [_has_word(word) for word in messages.fold(search).split()]
         with self._database.reading() as session:
             mine = self._mine().where(*words)
             newest = mine.order_by(tables.Conversation.updated.desc(), tables.Conversation.id)
@@ -210,19 +216,11 @@ class Conversations:
             raise NotFound(f"There is no conversation {conversation_id!r}.")
         return row
 
-    def _message(self, session: Session, message_id: str, role: Role | None = None) -> tables.Message:
-        mine = (
-            select(tables.Message)
-            .join(tables.Conversation, tables.Conversation.id == tables.Message.conversation_id)
-            .where(tables.Conversation.owner == self._owner, tables.Message.id == message_id)
-        )
-        row = session.scalar(mine)
-        if row is None or role not in (None, row.role):
-            raise NotFound(f"There is no message {message_id!r}.")
-        return row
+    def _message(self, session: Session, message_id: str) -> tables.Message:
+        return messages.owned(session, self._owner, message_id)
 
     def _answer(self, session: Session, answer_id: str) -> tables.Message:
-        return self._message(session, answer_id, "assistant")
+        return messages.owned(session, self._owner, answer_id, "assistant")
 
 
 def interrupt_pending(database: Database) -> int:
@@ -231,21 +229,12 @@ def interrupt_pending(database: Database) -> int:
     with database.writing() as session:
         pending = session.scalars(select(message).where(message.state == "pending")).all()
         for answer in pending:
-            answer.state, answer.folded = "interrupted", _fold(answer.content)
+            answer.state, answer.folded = "interrupted", messages.fold(answer.content)
         return len(pending)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _new_id() -> str:
     return secrets.token_hex(8)
-
-
-def _fold(text: str) -> str:
-    """Text as search compares it: case, width and composition do not matter: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _has_word(word: str) -> ColumnElement[bool]:
@@ -265,35 +254,6 @@ def _refuse_pending(session: Session, conversation_id: str) -> None:
         raise AnswerPending(
             "An answer in this conversation is still on its way. Wait for it, or stop it first."
         )
-
-
-def _asked(turn: Turn, position: int, question: str) -> tables.Message:
-    return tables.Message(
-        id=turn.question_id,
-        conversation_id=turn.conversation_id,
-        position=position,
-        role="user",
-        content=question,
-        folded=_fold(question),
-        state="complete",
-        timings_ms={},
-        created=_now(),
-    )
-
-
-def _unanswered(turn: Turn, position: int) -> tables.Message:
-    return tables.Message(
-        id=turn.answer_id,
-        conversation_id=turn.conversation_id,
-        position=position,
-        role="assistant",
-        content="",
-        folded="",
-        state="pending",
-        question_id=turn.question_id,
-        timings_ms={},
-        created=_now(),
-    )
 
 
 def _conversation(row: tables.Conversation) -> Conversation:

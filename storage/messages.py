@@ -1,15 +1,19 @@
 """Messages as rows and as records, with their evidence. The caller has asked whose they are."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import cast
 
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
+from storage.errors import NotFound
 from storage.records import (
     AnswerState,
+    CitationFeedback,
     CitationRecord,
     CitationStatus,
     LeftOut,
@@ -17,9 +21,11 @@ from storage.records import (
     PassageRecord,
     Rating,
     Role,
+    Turn,
 )
-from storage.tables import Citation, MessagePassage, storable
+from storage.tables import Citation, Conversation, MessagePassage, storable
 from storage.tables import Message as MessageRow
+from storage.tables import Trace as TraceRow
 
 MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on each
 
@@ -42,6 +48,25 @@ def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
         id_: tuple(map(_citation, part)) for id_, part in groupby(citations, lambda row: row.message_id)
     }
     return [_message(row, evidence.get(row.id, ()), quotes.get(row.id, ())) for row in rows]
+
+
+def owned(session: Session, owner: str, message_id: str, role: Role | None = None) -> MessageRow:
+    """Find a message of this owner, of this role if one is given; raises NotFound."""
+    mine = (
+        select(MessageRow)
+        .join(Conversation, Conversation.id == MessageRow.conversation_id)
+        .where(Conversation.owner == owner, MessageRow.id == message_id)
+    )
+    row = session.scalar(mine)
+    if row is None or role not in (None, row.role):
+        raise NotFound(f"There is no message {message_id!r}.")
+    return row
+
+
+def forget_evidence(session: Session, message_id: str) -> None:
+    """Drop what an answer was made from and how, before it is made anew."""
+    for table in (MessagePassage, Citation, TraceRow):
+        session.execute(delete(table).where(table.message_id == message_id))
 
 
 def keep_passages(session: Session, message_id: str, passages: Sequence[PassageRecord]) -> None:
@@ -118,4 +143,46 @@ def _citation(row: Citation) -> CitationRecord:
         quote_start=row.quote_start,
         quote_end=row.quote_end,
         quote=row.quote,
+        feedback=cast(CitationFeedback | None, row.feedback),
     )
+
+
+def asked(turn: Turn, position: int, question: str) -> MessageRow:
+    """Make the row of a question that was just asked."""
+    return MessageRow(
+        id=turn.question_id,
+        conversation_id=turn.conversation_id,
+        position=position,
+        role="user",
+        content=question,
+        folded=fold(question),
+        state="complete",
+        timings_ms={},
+        created=now(),
+    )
+
+
+def unanswered(turn: Turn, position: int) -> MessageRow:
+    """Make the row of its answer, empty and pending."""
+    return MessageRow(
+        id=turn.answer_id,
+        conversation_id=turn.conversation_id,
+        position=position,
+        role="assistant",
+        content="",
+        folded="",
+        state="pending",
+        question_id=turn.question_id,
+        timings_ms={},
+        created=now(),
+    )
+
+
+def now() -> datetime:
+    """Return the time as the ledger keeps it."""
+    return datetime.now(UTC)
+
+
+def fold(text: str) -> str:
+    """Text as search compares it: case, width and composition do not matter: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -11,6 +11,7 @@ Role = Literal["user", "assistant"]
 AnswerState = Literal["complete", "pending", "stopped", "failed", "interrupted"]
 CitationStatus = Literal["verified", "related", "unsupported"]
 Rating = Literal["up", "down"]
+CitationFeedback = Literal["wrong"]
 Origin = Literal["typed", "feedback", "made", "sentences"]
 RunState = Literal["running", "complete", "stopped", "failed"]
 AskedStatus = Literal["asked", "gone", "outside"]
@@ -98,7 +99,10 @@ class PassageRecord:
 
 @dataclass(frozen=True)
 class CitationRecord:
-    """``answer[answer_start:answer_end]`` rests on ``quote``, at [quote_start, quote_end) of the document."""
+    """``answer[answer_start:answer_end]`` rests on ``quote``, at [quote_start, quote_end) of the document.
+
+    ``feedback`` is the reader's word on it; all else is as it was when the answer was made.
+    """
 
     marker: int
     answer_start: int
@@ -107,6 +111,7 @@ class CitationRecord:
     quote_start: int
     quote_end: int
     quote: str
+    feedback: CitationFeedback | None = None
 
 
 @dataclass(frozen=True)

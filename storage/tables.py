@@ -163,6 +163,19 @@ class Citation(Base):
     quote_start: Mapped[int]
     quote_end: Mapped[int]
     quote: Mapped[str]
+    feedback: Mapped[str | None]
+
+
+class Trace(Base):
+    """How an answer was made. Apart from its message, so that conversations open without it."""
+
+    __tablename__ = "traces"
+    message_id: Mapped[str] = mapped_column(part_of("messages.id"), primary_key=True)
+    settings: Mapped[dict[str, Any]]
+    sent: Mapped[list[Any]]
+    cut: Mapped[int]
+    unsearched: Mapped[list[Any]]
+    unsearched_count: Mapped[int]
 
 
 class Document(Base):

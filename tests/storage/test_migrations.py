@@ -13,7 +13,9 @@ from storage import migrations, sqlite
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import DatabaseTooNew, StorageError
+from storage.feedback import Feedback
 from storage.lab_tables import LabSet
+from storage.traces import Traces
 
 NEWEST = migrations.revisions()[-1]
 
@@ -111,6 +113,30 @@ def test_answers_from_before_ratings_are_kept_unrated_and_with_nothing_left_out(
     assert (answer.content, answer.rating, answer.left_out) == ("because", None, ())
     chats.rate("m", "up")
     assert [message.id for message in chats.rated("up")] == ["m"]
+    database.close()
+
+
+def test_answers_from_before_traces_keep_their_citations_and_can_be_marked(directory):
+    directory.mkdir(mode=0o700)
+    at("0002", directory / "footnote.db")
+    run(
+        directory / "footnote.db",
+        "INSERT INTO users VALUES ('ann', '2026-01-01')",
+        "INSERT INTO conversations VALUES ('c', 'ann', 't', 't', '2026-01-01', '2026-01-01')",
+        "INSERT INTO messages (id, conversation_id, position, role, content, folded, state, timings_ms,"
+        " created, rating) VALUES ('m', 'c', 1, 'assistant', 'so [1]', 'so', 'complete', '{\"total\": 9}',"
+        " '2026-01-01', 'up')",
+        "INSERT INTO citations VALUES ('m', 0, 1, 0, 6, 'verified', 40, 42, '말')",
+    )
+    database = Database.open(directory)
+    chats = Conversations(database, "ann")
+    (answer,) = chats.messages("c")
+    (citation,) = answer.citations
+    assert (answer.timings_ms, answer.rating) == ({"total": 9}, "up")
+    assert (citation.quote, citation.quote_start, citation.feedback) == ("말", 40, None)
+    assert Traces(database, "ann").get("m") is None
+    Feedback(database, "ann").mark("m", 0, "wrong")
+    assert chats.message("m").citations[0].feedback == "wrong"
     database.close()
 
 

@@ -11,11 +11,13 @@ from sqlalchemy import select
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
+from storage.feedback import Feedback
 from storage.files import Files
 from storage.question_sets import QuestionSets
-from storage.records import AskedRecord, ChunkSpan, MarkedPassage, PageSpan, SearchedRecord
+from storage.records import AskedRecord, ChunkSpan, CitationRecord, MarkedPassage, PageSpan, SearchedRecord
 from storage.runs import Runs
 from storage.tables import Base
+from storage.traces import Sent, Trace, Traces
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
 DOCUMENTS = {
@@ -53,6 +55,11 @@ CONVERSATIONS = {
     "rate": lambda my, ids: my.rate(ids["answer"], "down"),
     "rated": None,
 }
+TRACES = {"get": lambda my, ids: my.get(ids["answer"])}
+FEEDBACK = {
+    "mark": lambda my, ids: my.mark(ids["answer"], 0, "wrong"),
+    "answers": None,
+}
 QUESTION_SETS = {
     "create": None,
     "list": None,
@@ -86,6 +93,8 @@ FLOOR = {
     Files: FILES,
     QuestionSets: QUESTION_SETS,
     Runs: RUNS,
+    Traces: TRACES,
+    Feedback: FEEDBACK,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -116,7 +125,9 @@ def belongings(database, owner):
     replacement, _ = documents.add("report.pdf", "a" * 64, 1)
     conversation, waiting = chats.create("title"), chats.create("waiting")
     turn = chats.begin_turn(conversation.id, "why?")
-    chats.finish(turn.answer_id, "complete", "because")
+    citation = CitationRecord(1, 0, 7, "verified", 0, 5, "words")
+    trace = Trace({"k": 6}, (Sent("answer", (("user", f"why, {owner}?"),)),))
+    chats.finish(turn.answer_id, "complete", "because", citations=[citation], trace=trace)
     chats.rate(turn.answer_id, "up")
     sets, runs = QuestionSets(database, owner), Runs(database, owner)
     question_set = sets.create("title", "typed")
@@ -179,7 +190,8 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     ids = set(everyone.values())
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
-    assert len(shown) == 9
+    shown += Feedback(database, "bob").answers()
+    assert len(shown) == 10
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
