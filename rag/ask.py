@@ -2,11 +2,13 @@
 
 The stream of events is all that the page, the store, the command line and the tests look at:
 `Condensed`, `LeftOut` for each search that gave nothing, `Sources`, `Token` ..., `Done`, and then `Timings`.
+A `Sent` for each request to the language model comes among them, as soon as it was sent.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -14,12 +16,13 @@ from langchain_core.runnables import Runnable
 
 from rag.answer import Condensed, Done, Event, Sources, Token, answer
 from rag.condense import condense
-from rag.errors import Cancelled, QuestionRefused
+from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.jobs import Cancel
 from rag.language_model import LanguageModel
 from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
 from rag.replies import Shelf, nothing_to_search, reply_to
+from rag.sending import Noted, Sent
 
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
 
@@ -32,12 +35,20 @@ class Timings:
 
 
 @dataclass(frozen=True)
+class Unsearched:
+    """A file that could not be searched, or not wholly, and how far it had come: its state in the ledger."""
+
+    name: str
+    state: str
+
+
+@dataclass(frozen=True)
 class Asker:
     """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none.
 
     `omissions` is what the retriever tells of a search that it does without, `shelf` whether there is
-    anything to search. What is searched is the question as it stands alone; with `answer_rephrased` it is
-    answered too.
+    anything to search, `unsearched` which files cannot be. What is searched is the question as it stands
+    alone; with `answer_rephrased` it is answered too. `made_with` are the settings that matter, by name.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -47,28 +58,43 @@ class Asker:
     answer_rephrased: bool = True
     omissions: Omissions = field(default_factory=Omissions)
     shelf: Callable[[], Shelf] = lambda: "filled"
+    unsearched: Callable[[], Sequence[Unsearched]] = lambda: ()
+    made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def ask(
         self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel
-    ) -> Iterator[Event | LeftOut | Timings]:
+    ) -> Iterator[Event | LeftOut | Sent | Timings]:
         """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError."""
         watch = Stopwatch()
-        for event in self._answer(question, history, cancelled, watch):
-            if isinstance(event, Token):
-                watch.lap("first_token")
-            if isinstance(event, Done):
-                watch.lap("total")
-            yield event
+        sent: list[Sent] = []
+        try:
+            for event in self._answer(question, history, cancelled, watch, sent):
+                if isinstance(event, Token):
+                    watch.lap("first_token")
+                if isinstance(event, Done):
+                    watch.lap("total")
+                yield from _taken(sent)
+                yield event
+        except FootnoteError:
+            yield from _taken(sent)
+            raise
         yield Timings(watch.laps)
 
     def _answer(
-        self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel, watch: "Stopwatch"
+        self,
+        question: str,
+        history: Sequence[tuple[str, str]],
+        cancelled: Cancel,
+        watch: "Stopwatch",
+        sent: list[Sent],
     ) -> Iterator[Event | LeftOut]:
         if (reply := reply_to(question)) is not None:
             yield Condensed(question)
             yield from _said(reply)
             return
-        standalone = condense(question, history, llm=self.llm, rarity=self.rarity, cancelled=cancelled)
+        standalone = condense(
+            question, history, llm=self._noted("rephrase", sent), rarity=self.rarity, cancelled=cancelled
+        )
         watch.lap("condense")
         yield Condensed(standalone)
         if cancelled():
@@ -80,7 +106,17 @@ class Asker:
             yield from _said(reason)
             return
         asked = standalone if self.answer_rephrased else question
-        yield from answer(asked, passages, llm=self.llm, embedder=self.embedder, cancelled=cancelled)
+        llm = self._noted("answer", sent)
+        yield from answer(asked, passages, llm=llm, embedder=self.embedder, cancelled=cancelled)
+
+    def _noted(self, purpose: str, sent: list[Sent]) -> Noted | None:
+        return None if self.llm is None else Noted(self.llm, purpose, sent)
+
+
+def _taken(sent: list[Sent]) -> Iterator[Sent]:
+    """Yield what was sent since the last look, and forget it."""
+    while sent:
+        yield sent.pop(0)
 
 
 def _said(text: str) -> Iterator[Event]:

@@ -1,6 +1,9 @@
 """The parts put together from settings, for the server and for the command line alike."""
 
-from rag.ask import Asker
+from typing import Any
+
+from rag.ask import Asker, Unsearched
+from rag.comparison import mixture_text
 from rag.config import RetrieverName, Settings
 from rag.embeddings import Embedder, open_embedder
 from rag.errors import EmbeddingError
@@ -76,7 +79,26 @@ def make_asker(
         rarity=library.rarity,
         omissions=omissions,
         shelf=lambda: _shelf(library),
+        unsearched=lambda: _unsearched(library),
+        made_with=_made_with(settings, library, llm, retriever or settings.retriever, k or settings.k),
     )
+
+
+def _made_with(
+    settings: Settings, library: Library, llm: LLM | None, retriever: RetrieverName, k: int
+) -> dict[str, Any]:
+    """Return the settings that decide what an answer says, as they are frozen with it: no key among them."""
+    made_with: dict[str, Any] = {"retriever": retriever, "k": k, "embedding_model": settings.embedding_model}
+    if retriever == "ensemble-cc":
+        made_with["mixture"] = mixture_text(library.weighing.mixture)
+    if llm is not None:
+        model = llm.settings
+        made_with |= {
+            "model": model.model,
+            "server": model.host,
+            "context_tokens": model.context_tokens,
+        }
+    return made_with
 
 
 def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) -> Embedder | None:
@@ -87,6 +109,13 @@ def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) 
         if needed:
             omissions("embedding model", error)
         return None
+
+
+def _unsearched(library: Library) -> list[Unsearched]:
+    """Return the files that no search sees, and those that only words find."""
+    wholly = ("searchable_by_meaning", "ready")
+    records = library.documents.list()
+    return [Unsearched(record.name, record.state) for record in records if record.state not in wholly]
 
 
 def _shelf(library: Library) -> Shelf:

@@ -7,18 +7,21 @@ generator that condenses, retrieves, answers and persists.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import cast
 
 from rag.answer import Condensed, Done, Event, Sources, Token
 from rag.ask import Asker, Timings, checked
+from rag.backing import rests_on_nothing
 from rag.citations import Citation
 from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel
 from rag.omissions import LeftOut
 from rag.passages import Passage
-from storage import records
+from rag.sending import Sent
+from storage import records, traces
 from storage.conversations import Conversations
 from storage.errors import NotFound
-from storage.records import AnswerState, CitationRecord, PassageRecord, Turn
+from storage.records import AnswerState, CitationRecord, PassageRecord, State, Turn
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
@@ -49,12 +52,13 @@ class Conversation:
             self._conversations.rename(conversation_id, title_of(question))
         return turn
 
-    def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | LeftOut | Timings | Failed]:
+    def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | LeftOut | Sent | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped or failed."""
         draft = _Draft(self._conversations, turn)
         try:
             question, history = self._context(turn)
-            for event in self._make_asker().ask(question, history, cancelled):
+            draft.asker = asker = self._make_asker()
+            for event in asker.ask(question, history, cancelled):
                 draft.take(event)
                 yield event
             draft.finish("complete")
@@ -87,11 +91,13 @@ class _Draft:
 
     conversations: Conversations
     turn: Turn
+    asker: Asker | None = None
     text: str = ""
     citations: Sequence[Citation] = ()
     left_out: list[records.LeftOut] = field(default_factory=list)
     model: str | None = None
     timings_ms: dict[str, float] = field(default_factory=dict)
+    sent: list[traces.Sent] = field(default_factory=list)
     finished: bool = False
     saved_at: float = 0.0
 
@@ -110,22 +116,38 @@ class _Draft:
                 self._checkpoint()
             case Done():
                 self.text, self.citations, self.model = event.text, event.citations, event.model
+            case Sent(purpose, messages):
+                self.sent.append(traces.Sent(purpose, messages))
             case Timings(ms):
                 self.timings_ms = ms
 
     def finish(self, state: AnswerState, error: str | None = None) -> None:
         if self.finished:
             return
+        citations = [CitationRecord(**asdict(citation)) for citation in self.citations]
         self.conversations.finish(
             self.turn.answer_id,
             state,
             self.text,
-            citations=[CitationRecord(**asdict(citation)) for citation in self.citations],
+            citations=citations,
             model=self.model,
             error=error,
             timings_ms=self.timings_ms,
+            trace=self._trace(nothing_found=state == "complete" and rests_on_nothing(citations)),
         )
         self.finished = True
+
+    def _trace(self, *, nothing_found: bool) -> traces.Trace | None:
+        """Return how the answer was made; where nothing was found, with the files that were not searched."""
+        if self.asker is None:
+            return None
+        unsearched = self.asker.unsearched() if nothing_found else ()
+        return traces.Trace(
+            settings=self.asker.made_with,
+            sent=tuple(self.sent),
+            unsearched=tuple(traces.Unsearched(one.name, cast(State, one.state)) for one in unsearched),
+            unsearched_count=len(unsearched),
+        )
 
     def _checkpoint(self) -> None:
         if time.monotonic() - self.saved_at >= CHECKPOINT_SECONDS:

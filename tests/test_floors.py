@@ -33,6 +33,7 @@ MAY_IMPORT_STORAGE = {
         "library",
         "conversation",
         "assembly",
+        "backing",
         "cli/ledger",
         "cli/library",
         "comparison",

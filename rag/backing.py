@@ -1,0 +1,80 @@
+"""How much of a stored answer rests on its documents: each statement with its standing, and their count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.declining import declines
+from storage.records import CitationRecord, CitationStatus, Message
+
+_BEST_FIRST: tuple[CitationStatus, ...] = ("verified", "related", "unsupported")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`answer[start:end]` states something; `status` is that of the best of its citations."""
+
+    start: int
+    end: int
+    status: CitationStatus
+
+
+@dataclass(frozen=True)
+class Backing:
+    """Of `total` statements `backed` rest on words of a document."""
+
+    backed: int
+    total: int
+
+    @property
+    def sentence(self) -> str:
+        """Say it to the reader.
+
+        >>> Backing(7, 8).sentence, Backing(1, 1).sentence
+        ('7 of 8 statements are backed by your documents.', 'This statement is backed by your documents.')
+        >>> Backing(0, 2).sentence
+        'None of the 2 statements was found in your documents.'
+        """
+        if self.total == 1:
+            return f"This statement {'is backed by' if self.backed else 'was not found in'} your documents."
+        if not self.backed:
+            return f"None of the {self.total} statements was found in your documents."
+        if self.backed == self.total:
+            both = "Both" if self.total == 2 else f"All {self.total}"
+            return f"{both} statements are backed by your documents."
+        verb = "is" if self.backed == 1 else "are"
+        return f"{self.backed} of {self.total} statements {verb} backed by your documents."
+
+
+def statements(answer: Message) -> list[Statement]:
+    """Return each statement of an answer once, in their order; one that only declines states nothing."""
+    spans: dict[tuple[int, int], list[CitationRecord]] = {}
+    for citation in answer.citations:
+        spans.setdefault((citation.answer_start, citation.answer_end), []).append(citation)
+    return [
+        Statement(start, end, _best(cited))
+        for (start, end), cited in sorted(spans.items())
+        if any(citation.marker for citation in cited) or not declines(answer.content[start:end])
+    ]
+
+
+def backing(answer: Message) -> Backing | None:
+    """Count an answer's statements; None where it states nothing or was made without any document."""
+    stated = statements(answer)
+    if not stated or not answer.passages:
+        return None
+    return Backing(sum(one.status == "verified" for one in stated), len(stated))
+
+
+def rests_on_nothing(citations: Sequence[CitationRecord]) -> bool:
+    """Return whether no citation of an answer is so much as on the subject of its statement."""
+    return all(citation.status == "unsupported" for citation in citations)
+
+
+def found_nothing(answer: Message) -> bool:
+    """Return whether an answer was looked for in the documents, and none of it is there."""
+    looked = "retrieve" in answer.timings_ms
+    return answer.state == "complete" and looked and rests_on_nothing(answer.citations)
+
+
+def _best(cited: Sequence[CitationRecord]) -> CitationStatus:
+    return min((citation.status for citation in cited), key=_BEST_FIRST.index)

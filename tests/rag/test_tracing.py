@@ -1,0 +1,87 @@
+"""What is frozen with an answer is what was sent, word for word, and by which settings."""
+
+import pytest
+
+from rag.ask import Asker, Unsearched
+from rag.conversation import Conversation
+from rag.jobs import never
+from rag.llm import LLM, LLMSettings
+from rag.sending import Sent
+from storage.conversations import Conversations
+from storage.database import Database
+from storage.traces import Trace, Traces
+from tests.rag.fake_llm import FakeLLM, Reply
+from tests.rag.test_conversation import Shelf
+
+UNREAD = Unsearched("locked.pdf", "refused")
+
+
+@pytest.fixture
+def conversations(database: Database) -> Conversations:
+    return Conversations(database, "ann")
+
+
+def ask(conversations: Conversations, asker: Asker, *questions: str) -> tuple[str, list[object]]:
+    """Ask in one chat; returns the last answer's id and its events."""
+    conversation, chat = Conversation(conversations, lambda: asker), conversations.create().id
+    for question in questions:
+        turn = conversation.begin(chat, question)
+        events = list(conversation.run(turn, never))
+    return turn.answer_id, events
+
+
+def traced(database: Database, answer_id: str) -> Trace:
+    trace = Traces(database, "ann").get(answer_id)
+    assert trace is not None
+    return trace
+
+
+def as_sent(fake_llm: FakeLLM) -> list[tuple[tuple[str, str], ...]]:
+    return [tuple((m["role"], m["content"]) for m in request.messages) for request in fake_llm.requests]
+
+
+def test_every_request_is_kept_word_for_word_with_its_purpose(database, conversations, fake_llm):
+    fake_llm.say("Built in 1432 [1].", "When was the moat of the castle dug?", "It is nine metres deep [1].")
+    with LLM(LLMSettings(fake_llm.url, "fake", api_key="secret")) as llm:
+        asker = Asker(Shelf(), llm=llm, made_with={"k": 2, "model": "fake"})
+        answer_id, events = ask(conversations, asker, "When was the castle built?", "And its moat?")
+    trace = traced(database, answer_id)
+    assert [sent.purpose for sent in trace.sent] == ["rephrase", "answer"]
+    assert [sent.messages for sent in trace.sent] == as_sent(fake_llm)[1:]
+    assert [event.messages for event in events if isinstance(event, Sent)] == as_sent(fake_llm)[1:]
+    assert trace.settings == {"k": 2, "model": "fake"} and trace.cut == 0
+    assert "secret" not in str(trace)
+
+
+def test_without_a_model_nothing_is_sent_and_the_settings_are_kept(database, conversations):
+    answer_id, _ = ask(conversations, Asker(Shelf(), made_with={"retriever": "bm25"}), "When was it built?")
+    assert traced(database, answer_id) == Trace({"retriever": "bm25"})
+
+
+def test_what_was_sent_before_a_failure_is_kept_too(database, conversations, fake_llm):
+    fake_llm.reply(Reply(status=401))
+    with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
+        answer_id, _ = ask(conversations, Asker(Shelf(), llm=llm), "When was the castle built?")
+    assert conversations.message(answer_id).state == "failed"
+    assert [sent.messages for sent in traced(database, answer_id).sent] == as_sent(fake_llm)[:1]
+
+
+def test_files_that_could_not_be_searched_are_noted_only_where_nothing_was_found(database, conversations):
+    asker = Asker(Shelf(), unsearched=lambda: [UNREAD])
+    found, _ = ask(conversations, asker, "When was the castle of Aldenburg built?")
+    missed, _ = ask(conversations, asker, "Which planet has the most moons?")
+    assert traced(database, found).unsearched == ()
+    kept = traced(database, missed)
+    assert [(one.name, one.state) for one in kept.unsearched] == [("locked.pdf", "refused")]
+    assert kept.unsearched_count == 1
+
+
+def test_an_asker_that_cannot_be_had_leaves_no_trace(database, conversations):
+    def broken() -> Asker:
+        raise RuntimeError("no model")
+
+    conversation = Conversation(conversations, broken)
+    turn = conversation.begin(conversations.create().id, "When?")
+    with pytest.raises(RuntimeError):
+        list(conversation.run(turn, never))
+    assert Traces(database, "ann").get(turn.answer_id) is None
