@@ -48,6 +48,7 @@ class VectorRows:
         self._most = most
         self._file = directory / f"{name}-rows.f32"
         self._lock = Lock()
+        self._mapped: NDArray[np.float32] = np.empty(0, np.float32)
         self._db = _opened(directory / f"{name}-rows.sqlite3", self._file)
 
     @staticmethod
@@ -127,12 +128,15 @@ class VectorRows:
     def close(self) -> None:
         """Let go of the files."""
         with self._lock:
+            self._mapped = np.empty(0, np.float32)
             self._db.close()
 
     def _rows(self) -> Floats:
-        dimension = _dimension(self._db)
-        numbers = np.memmap(self._file, "<f4", mode="r")
-        return numbers[: len(numbers) // dimension * dimension].reshape(-1, dimension)
+        """Return every row; mapped anew only when the file has grown, which costs more than reading."""
+        dimension, size = _dimension(self._db), self._file.stat().st_size
+        if self._mapped.nbytes != size:
+            self._mapped = np.memmap(self._file, "<f4", mode="r")
+        return self._mapped[: len(self._mapped) // dimension * dimension].reshape(-1, dimension)
 
     def _places(self, count: int) -> list[int]:
         """Return row numbers to write to: free ones, then new ones at the end."""
