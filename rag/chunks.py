@@ -33,3 +33,8 @@ def to_document(chunk: ChunkRecord) -> Document:
             "end": chunk.end,
         },
     )
+
+
+def to_label(id_: str, document_id: str, name: str) -> Document:
+    """Return a chunk that is not read yet: whose it is, without its text."""
+    return Document(id=id_, page_content="", metadata={"document_id": document_id, "document": name})

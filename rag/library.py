@@ -157,6 +157,7 @@ class Library:
             words=self.indexes.words,
             vectors=lambda: self.indexes.vectors,
             hydrate=self.indexes.hydrate,
+            label=self.indexes.label,
             document_ids=document_ids,
             mixture=self.weighing.mixture,
             on_failure=on_failure,

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from sqlalchemy import Select, bindparam, delete, func, insert, select
+from sqlalchemy import Select, delete, insert, select
 from sqlalchemy.orm import Session
 
+from storage import chunks as chunk_rows
 from storage import tables
 from storage.database import Database
 from storage.errors import NotFound, StorageError
@@ -28,26 +29,6 @@ __all__ = [
 
 SEARCHABLE: tuple[State, ...] = ("searchable_by_words", "searchable_by_meaning", "ready")
 UNFINISHED: tuple[State, ...] = ("queued", "reading", "searchable_by_words", "searchable_by_meaning")
-_BATCH = 900  # below the 999 parameters that every SQLite allows
-_CHUNKS: Select[*tuple[Any, ...]] = select(
-    Chunk.id,
-    Chunk.document_id,
-    Document.name,
-    Document.sha256,
-    Chunk.position,
-    Chunk.start,
-    Chunk.end,
-    Chunk.page,
-    Chunk.heading,
-    Chunk.text,
-).join(Document, Document.id == Chunk.document_id)  # in the shape of a ChunkRecord
-# Made once: to build a statement takes longer than to run it. The owner and the waiting replacement stand
-# in expressions, which no index serves: else SQLite starts from all the owner's chunks.
-_CHUNKS_BY_ID = _CHUNKS.where(
-    Chunk.id.in_(bindparam("ids", expanding=True)),
-    Document.owner.concat("") == bindparam("owner"),
-    func.coalesce(Document.replaces, "") == "",
-)
 
 
 class Documents:
@@ -150,31 +131,27 @@ class Documents:
             session.add(DocumentText(document_id=row.id, text=text))
             _insert(session, Page, [_page_values(row.id, page) for page in pages])
             _insert(
-                session, Chunk, [_chunk_values(row.id, text, *numbered) for numbered in enumerate(chunks)]
+                session, Chunk, [chunk_rows.values(row.id, text, *numbered) for numbered in enumerate(chunks)]
             )
             row.page_count, row.chunk_count, row.updated = len(pages) or None, len(chunks), _now()
 
     def chunks(self, document_id: str) -> Sequence[ChunkRecord]:
         """List the chunks of one document in order."""
         with self._database.reading() as session:
-            mine = _CHUNKS.where(
-                Document.id == self._row(session, document_id).id, Document.owner == self._owner
-            )
-            return [ChunkRecord(*row) for row in session.execute(mine.order_by(Chunk.position))]
+            return chunk_rows.of_document(session, self._owner, self._row(session, document_id).id)
 
     def chunks_by_id(self, ids: Iterable[str]) -> dict[str, ChunkRecord]:
         """Look chunks up, in the order of the ids; unknown ones and a waiting replacement's are absent.
 
         So a replacement is heard as a whole from the commit that promotes it, and not before.
         """
-        wanted = list(dict.fromkeys(ids))
-        found: dict[str, ChunkRecord] = {}
         with self._database.reading() as session:
-            connection = session.connection()  # rows as they come: a session's own cost as much as the query
-            for first in range(0, len(wanted), _BATCH):
-                given = {"ids": wanted[first : first + _BATCH], "owner": self._owner}
-                found |= {row[0]: ChunkRecord(*row) for row in connection.execute(_CHUNKS_BY_ID, given)}
-        return {id_: found[id_] for id_ in wanted if id_ in found}
+            return chunk_rows.by_id(session, self._owner, ids)
+
+    def of_chunks(self, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Tell the id and the name of each chunk's document, without reading chunks; see `chunks_by_id`."""
+        with self._database.reading() as session:
+            return chunk_rows.documents(session, self._owner, ids)
 
     def chunk_ids(self, *, searchable: bool = True) -> set[str]:
         """Every chunk that belongs in the indexes, replacements' too; or of any document in any state."""
@@ -263,19 +240,6 @@ def _insert(session: Session, table: type[tables.Base], values: list[dict[str, A
 
 def _page_values(document_id: str, page: PageSpan) -> dict[str, Any]:
     return {"document_id": document_id, "number": page.number, "start": page.start, "end": page.end}
-
-
-def _chunk_values(document_id: str, text: str, position: int, chunk: ChunkSpan) -> dict[str, Any]:
-    return {
-        "id": f"{document_id}-{position:05d}",
-        "document_id": document_id,
-        "position": position,
-        "start": chunk.start,
-        "end": chunk.end,
-        "page": chunk.page,
-        "heading": chunk.heading,
-        "text": text[chunk.start : chunk.end],
-    }
 
 
 def _document(row: Document) -> DocumentRecord:

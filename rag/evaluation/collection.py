@@ -111,6 +111,7 @@ class Collection:
             words=self.words,
             vectors=lambda: self.vectors,
             hydrate=self.hydrate,
+            label=self.hydrate,
             on_failure=_fail,
             mixture=parts.get("mixture"),
         )

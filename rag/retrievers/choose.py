@@ -1,20 +1,21 @@
 """The retrievers by the names people choose them by."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.vectorstores import VectorStore
 
 from rag.errors import SettingsError
 from rag.retrievers.bm25 import BM25Retriever
 from rag.retrievers.ensemble import EnsembleRetriever
 from rag.retrievers.mixture import NORMALISERS, POOL, Mixture
 from rag.retrievers.named import NamedFirst
+from rag.retrievers.reading import ReadLast
 from rag.retrievers.vector import VectorStoreRetriever
+from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.lexical import LexicalIndex
 
 NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
@@ -38,8 +39,9 @@ def choose_retriever(
     *,
     k: int,
     words: LexicalIndex,
-    vectors: Callable[[], VectorStore],
-    hydrate: Callable[[Sequence[str]], dict[str, Document]],
+    vectors: Callable[[], VectorIndex],
+    hydrate: Hydrate,
+    label: Hydrate,
     document_ids: Collection[str] | None = None,
     mixture: Mixture | None = None,
     on_failure: Failed | None = None,
@@ -47,9 +49,10 @@ def choose_retriever(
     """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
 
     `vectors` is called when a question first needs it; `mixture` is how "ensemble-cc" weighs words and
-    meaning. Raises SettingsError for another name.
+    meaning. `hydrate` gives documents by id, `label` the same without text, of which an ensemble orders
+    many and reads few. Raises SettingsError for another name.
     """
-    halves = _Halves(words, vectors, hydrate, document_ids)
+    halves = _Halves(words, vectors, hydrate, label, document_ids)
     match name:
         case "bm25":
             return halves.by_words(k)
@@ -58,9 +61,10 @@ def choose_retriever(
         case "mmr":
             return halves.by_meaning("mmr", k=k, fetch_k=POOL)
         case "ensemble-cc":
-            return NamedFirst(retriever=_convex(halves, mixture or Mixture(), on_failure), k=k)
+            fused = _convex(halves, mixture or Mixture(), on_failure)
+            return ReadLast(retriever=NamedFirst(retriever=fused, k=2 * POOL), hydrate=hydrate, k=k)
         case "ensemble-rrf":
-            return EnsembleRetriever(retrievers=halves.both(), fusion="rrf", k=k, on_failure=on_failure)
+            return ReadLast(retriever=_by_ranks(halves, on_failure), hydrate=hydrate, k=k)
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
 
 
@@ -75,17 +79,27 @@ def _convex(halves: "_Halves", mixture: Mixture, on_failure: Failed | None) -> E
     )
 
 
+def _by_ranks(halves: "_Halves", on_failure: Failed | None) -> EnsembleRetriever:
+    return EnsembleRetriever(retrievers=halves.both(), fusion="rrf", k=2 * POOL, on_failure=on_failure)
+
+
 @dataclass(frozen=True)
 class _Halves:
     """Search by words and search by meaning, over the chosen documents or all."""
 
     words: LexicalIndex
-    vectors: Callable[[], VectorStore]
-    hydrate: Callable[[Sequence[str]], dict[str, Document]]
+    vectors: Callable[[], VectorIndex]
+    hydrate: Hydrate
+    label: Hydrate
     document_ids: Collection[str] | None
 
     def both(self) -> dict[str, BaseRetriever]:
-        return {"bm25": self.by_words(POOL), "similarity": self.by_meaning("similarity", k=POOL)}
+        """Return both halves, their candidates labelled only."""
+        labelled = replace(self, hydrate=self.label)
+        return {
+            "bm25": labelled.by_words(POOL),
+            "similarity": labelled.by_meaning("similarity", k=POOL),
+        }
 
     def by_words(self, k: int) -> BM25Retriever:
         return BM25Retriever(index=self.words, hydrate=self.hydrate, k=k, document_ids=self.document_ids)
@@ -95,6 +109,8 @@ class _Halves:
             search["filter"] = {"document_id": {"$in": list(self.document_ids)}}
         return LateRetriever(
             open=lambda: VectorStoreRetriever(
-                vectorstore=self.vectors(), search_type=search_type, search_kwargs=search
+                vectorstore=self.vectors().read_by(self.hydrate),
+                search_type=search_type,
+                search_kwargs=search,
             )
         )

@@ -6,6 +6,7 @@ tells them apart is often in the file's name alone.
 
 from collections import Counter
 from collections.abc import Collection
+from functools import lru_cache
 from math import fsum, log
 from pathlib import PurePath
 
@@ -50,7 +51,7 @@ def name_matches(question: str, names: Collection[str]) -> dict[str, float]:
     >>> name_matches("Sales in Q3 2023?", ["2023 Q3.pdf", "2022 Q3.pdf", "2022 Q1.pdf"])
     {'2023 Q3.pdf': 1.0, '2022 Q3.pdf': 0.42, '2022 Q1.pdf': 0.0}
     """
-    words = {name: frozenset(tokens(PurePath(name).stem.replace("_", " "))) for name in names}
+    words = {name: _words(name) for name in names}
     among = Counter(word for own in words.values() for word in own)
     asked = frozenset(tokens(question)) & among.keys()
     weight = {word: log(1 + len(words) / (0.5 + among[word])) for word in asked}
@@ -58,6 +59,12 @@ def name_matches(question: str, names: Collection[str]) -> dict[str, float]:
     return {
         name: round(fsum(weight[w] for w in sorted(asked & own)) / total, 2) for name, own in words.items()
     }
+
+
+@lru_cache(maxsize=10_000)
+def _words(name: str) -> frozenset[str]:
+    """Return the words of a file's name; the same hundred names return with every question."""
+    return frozenset(tokens(PurePath(name).stem.replace("_", " ")))
 
 
 def _raised(document: Document, match: float, full: float) -> Document:

@@ -17,14 +17,12 @@ from rag.stores.columns import batches, check_lengths
 from rag.stores.exact import Entries, ExactCopy
 from rag.stores.filters import Filter as Filter
 from rag.stores.filters import chosen_documents, documents_of, excludes_all, to_where
-from rag.stores.index import VectorIndex
+from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.relevance import RELEVANCE, Space
 from rag.stores.rows import VectorRows
 
 # recall@10 against brute force over 50,000 vectors of 384 numbers; Chroma's own are 100, 16 and 100.
 HNSW = {"ef_construction": 200, "max_neighbors": 32, "ef_search": 300}
-
-Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 
 
 class ChromaVectorStore(VectorIndex):

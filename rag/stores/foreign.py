@@ -16,7 +16,7 @@ from rag.errors import IndexUnusable, StoreFailed
 from rag.retrievers.mmr import mmr
 from rag.stores.columns import batches
 from rag.stores.filters import Filter, chosen_documents, documents_of
-from rag.stores.index import VectorIndex
+from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.outside import OutsideStore
 from rag.stores.relevance import cosine_relevance
 from rag.stores.rows import Floats, VectorRows, distances
@@ -29,7 +29,6 @@ LEAST, WIDEST = 50, 1000
 SPARE = 20  # hits read beyond those wanted: a chunk that was just removed has no text any more
 PROBES = 5  # chunks looked for in a store that cannot be asked for entries by id
 
-Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 Scored = list[tuple[Document, float]]
 
 
@@ -42,6 +41,8 @@ class ForeignVectorStore(VectorIndex):
     Scores are cosine distances. Raises StoreFailed for what the store does not do, IndexUnusable for what
     is kept.
     """
+
+    _hydrate: Hydrate
 
     def __init__(
         self, spec: StoreSpec, embeddings: Embeddings, *, directory: Path, owner: str, hydrate: Hydrate

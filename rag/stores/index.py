@@ -1,13 +1,17 @@
 """What the app needs of a vector index beside LangChain's interface: chunks by id, vectors made elsewhere."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import Any, Self
 
+from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
 from rag.retrievers.vector import VectorStoreRetriever
+
+Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 
 
 class VectorIndex(VectorStore):
@@ -16,6 +20,8 @@ class VectorIndex(VectorStore):
     Its searches take a `filter` of equal or listed values, ``{"document_id": {"$in": [...]}}``, and its
     relevance scores are the cosine, cut at 0. Raises RetrievalError for what it cannot do.
     """
+
+    _hydrate: Hydrate | None
 
     @abstractmethod
     def add_vectors(
@@ -38,6 +44,12 @@ class VectorIndex(VectorStore):
     @abstractmethod
     def close(self) -> None:
         """Let go of files, connections and threads."""
+
+    def read_by(self, hydrate: Hydrate) -> Self:
+        """Return a view of this index, to search only: its hits are what `hydrate` makes of their ids."""
+        view = copy(self)
+        view._hydrate = hydrate
+        return view
 
     def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
         """Return our retriever over this index, whose results tell their relevance; `kwargs` are its own."""

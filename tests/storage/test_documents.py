@@ -159,6 +159,14 @@ def test_chunks_come_in_the_order_asked_once_each_and_unknown_ones_are_absent(do
     assert documents.chunks_by_id([]) == {}
 
 
+def test_a_chunks_document_is_told_without_reading_the_chunk(documents, database):
+    mine, waiting = ready(documents, "a.txt", 1), ready(documents, "b.txt", 2)
+    replacement, _ = documents.add("b.txt", digest(3), 1)
+    asked = [f"{mine}-00001", f"{waiting}-00000", f"{replacement.id}-00000", "nobody's", ""]
+    assert documents.of_chunks(asked) == {asked[0]: (mine, "a.txt"), asked[1]: (waiting, "b.txt")}
+    assert Documents(database, "bob").of_chunks(asked) == {}
+
+
 def test_thousands_of_chunks_are_looked_up_at_once(documents):
     spans = [ChunkSpan(start, start + 40) for start in range(2500)]
     document_id = ready(documents, "long.txt", 1, "word " * 600, [], spans)

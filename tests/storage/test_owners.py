@@ -28,6 +28,7 @@ DOCUMENTS = {
     "index_state": None,
     "set_index_state": None,
     "chunks_by_id": None,
+    "of_chunks": None,
     "get": lambda my, ids: my.get(ids["document"]),
     "exists": None,
     "text": lambda my, ids: my.text(ids["document"]),

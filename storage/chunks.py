@@ -1,0 +1,74 @@
+"""Chunks as rows and as records, read in two ways: of one document, or by id for a search."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy.orm import Session
+
+from storage.records import ChunkRecord, ChunkSpan
+from storage.tables import Chunk, Document
+
+_BATCH = 900  # below the 999 parameters that every SQLite allows
+
+_CHUNKS: Select[*tuple[Any, ...]] = select(
+    Chunk.id,
+    Chunk.document_id,
+    Document.name,
+    Document.sha256,
+    Chunk.position,
+    Chunk.start,
+    Chunk.end,
+    Chunk.page,
+    Chunk.heading,
+    Chunk.text,
+).join(Document, Document.id == Chunk.document_id)  # in the shape of a ChunkRecord
+# Made once: to build a statement takes longer than to run it. The owner and the waiting replacement stand
+# in expressions, which no index serves: else SQLite starts from all the owner's chunks.
+_HEARD = (Document.owner.concat("") == bindparam("owner"), func.coalesce(Document.replaces, "") == "")
+_BY_ID = _CHUNKS.where(Chunk.id.in_(bindparam("ids", expanding=True)), *_HEARD)
+_NAMES = select(Document.id, Document.name).where(Document.id.in_(bindparam("ids", expanding=True)), *_HEARD)
+
+
+def of_document(session: Session, owner: str, document_id: str) -> list[ChunkRecord]:
+    """List the chunks of one document in order."""
+    mine = _CHUNKS.where(Document.id == document_id, Document.owner == owner)
+    return [ChunkRecord(*row) for row in session.execute(mine.order_by(Chunk.position))]
+
+
+def by_id(session: Session, owner: str, ids: Iterable[str]) -> dict[str, ChunkRecord]:
+    """Look chunks up, in the order of the ids; unknown ones and a waiting replacement's are absent."""
+    wanted = list(dict.fromkeys(ids))
+    found = {row[0]: ChunkRecord(*row) for row in _rows(session, _BY_ID, owner, wanted)}
+    return {id_: found[id_] for id_ in wanted if id_ in found}
+
+
+def documents(session: Session, owner: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Tell the id and the name of each chunk's document: chunks themselves are not read, nor checked.
+
+    Absent are those of unknown documents and of a waiting replacement.
+    """
+    wanted = {id_: id_.rpartition("-")[0] for id_ in ids}
+    found = {row[0]: (row[0], row[1]) for row in _rows(session, _NAMES, owner, list({*wanted.values()}))}
+    return {id_: found[document_id] for id_, document_id in wanted.items() if document_id in found}
+
+
+def values(document_id: str, text: str, position: int, chunk: ChunkSpan) -> dict[str, Any]:
+    """Return a chunk as a row; its id is its document's and its position, which `documents` relies on."""
+    return {
+        "id": f"{document_id}-{position:05d}",
+        "document_id": document_id,
+        "position": position,
+        "start": chunk.start,
+        "end": chunk.end,
+        "page": chunk.page,
+        "heading": chunk.heading,
+        "text": text[chunk.start : chunk.end],
+    }
+
+
+def _rows(session: Session, statement: Any, owner: str, ids: Sequence[str]) -> Iterable[Any]:
+    """Yield rows as they come: a session's own cost is as much as the query."""
+    connection = session.connection()
+    for first in range(0, len(ids), _BATCH):
+        yield from connection.execute(statement, {"ids": ids[first : first + _BATCH], "owner": owner})
