@@ -51,10 +51,16 @@ def questions(count: int, size: int, seed: int = 7) -> list[str]:
     random = np.random.default_rng(seed)
     asked = []
     for chunk in random.integers(0, size, count):
-        words = _block(int(chunk) // BLOCK)[int(chunk) % BLOCK].split()
+        words = _words(_block(int(chunk) // BLOCK)[int(chunk) % BLOCK])
         chosen = random.choice(len(words), 7, replace=False)
         asked.append("what is " + " ".join(words[at] for at in chosen) + "?")
     return asked
+
+
+def _words(text: str) -> list[str]:
+    """Return what a text is made of; pieces of four letters where nothing stands between words."""
+    words = text.split()
+    return words if len(words) >= 7 else [text[at : at + 4] for at in range(0, len(text), 4)]
 
 
 def vectors(count: int, seed: int = 1) -> Floats:
