@@ -49,7 +49,7 @@ class Indexes:
         self._documents = documents
         self._directory = directory
         self._open_embedder = open_embedder
-        self._analysers = analysers
+        self.analysers = analysers
         self._store = store
 
     @cached_property
@@ -60,7 +60,7 @@ class Indexes:
     @cached_property
     def words(self) -> TantivyIndex:
         """The BM25 index, empty where it was damaged or another tokenizer made it: `recover` fills it."""
-        index = TantivyIndex(self._directory / "words", analysers=self._analysers)
+        index = TantivyIndex(self._directory / "words", analysers=self.analysers)
         if index.stale:
             log.warning("The word index cannot be used any more. It is made anew.")
             index.clear()

@@ -69,7 +69,7 @@ class Weighing:
         chunks = self._documents.chunks_by_id(vectors).values()
         texts = [index_text(chunk) for chunk in chunks]
         rows = np.array([vectors[chunk.id] for chunk in chunks], np.float32)
-        for tuned in tune(texts, rows, embedder, cancelled=cancelled):
+        for tuned in tune(texts, rows, embedder, analysers=self._indexes.analysers, cancelled=cancelled):
             if tuned.mixture is not None:
                 self._keep(Weighed(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint))
             yield tuned

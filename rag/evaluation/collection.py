@@ -132,9 +132,8 @@ class Collection:
     @cached_property
     def words(self) -> TantivyIndex:
         """The word index of our tokenizer with the analysers of morphemes; a damaged one is made anew."""
-        tokenizer = [TOKENIZER, *(each.name for each in self._analysers)]
         with self._timed("words"):
-            folder = self._directory / f"words-{_hash([FORMAT, version('tantivy'), tokenizer])}"
+            folder = self._directory / f"words-{_hash([FORMAT, version('tantivy'), self._tokenizer])}"
             index = TantivyIndex(folder, analysers=self._analysers)
             if index.stale:
                 index.clear()
@@ -164,7 +163,8 @@ class Collection:
         """How the app would weigh these passages: found once for them and the model, kept beside them."""
         vectors, texts = self.vectors, {id_: found.page_content for id_, found in self._documents.items()}
         with self._timed("mixture"):
-            file = self._directory / f"mixture-{_hash([FORMAT, TOKENIZER, self.embedder.fingerprint])}.json"
+            made_with = _hash([FORMAT, self._tokenizer, self.embedder.fingerprint])
+            file = self._directory / f"mixture-{made_with}.json"
             if file.exists():
                 return Mixture.from_dict(json.loads(file.read_text(encoding="utf-8")))
             rows = vectors.vectors_of(sample(texts))
@@ -176,10 +176,14 @@ class Collection:
 
     def _weighed(self, texts: Sequence[str], vectors: Floats) -> Mixture:
         mixture = Mixture()
-        for tuned in tune(texts, vectors, self.embedder):
+        for tuned in tune(texts, vectors, self.embedder, analysers=self._analysers):
             self._told("mixture", tuned.done, tuned.total)
             mixture = tuned.mixture or mixture
         return mixture
+
+    @property
+    def _tokenizer(self) -> list[str]:
+        return [TOKENIZER, *(each.name for each in self._analysers)]
 
     def close(self) -> None:
         """Give both indexes back."""

@@ -6,7 +6,7 @@ does not know the language, its half finds little and gets little weight; where 
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import fmean
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from rag.errors import Cancelled
 from rag.jobs import Cancel, never
+from rag.morphemes import Analyser
 from rag.retrievers.fusion import Ranking, convex_combination
 from rag.retrievers.mixture import NORMALISERS, POOL, USUAL, Mixture, writing
 from rag.retrievers.probes import Probe, make_probes
-from rag.stores.lexical import Entry, LexicalIndex, TantivyIndex
+from rag.stores.lexical import Entry, TantivyIndex
 
 PROBES = 200  # passages asked for, in each writing
 FEWEST = 30  # of them below which chance decides more than the collection does
@@ -56,12 +57,13 @@ def tune(
     vectors: Floats,
     embedder: Embeddings,
     *,
-    make_index: Callable[[], LexicalIndex] = TantivyIndex,
+    analysers: Sequence[Analyser] = (),
     cancelled: Cancel = never,
 ) -> Iterator[Tuned]:
     """Find the mixture for passages with their vectors [n, dimension] of length 1; the last event has it.
 
-    It takes about three embeddings a probe. A writing of too few passages gets no weight of its own.
+    It takes about three embeddings a probe; `analysers` are those of the word index. A writing of too few
+    passages gets no weight of its own.
     Raises Cancelled and EmbeddingError.
     """
     probes = {group: make_probes([texts[i] for i in at], PROBES) for group, at in _by_writing(texts).items()}
@@ -70,7 +72,7 @@ def tune(
     cases: dict[str, list[Case]] = {}
     for group, found in enough.items():
         at = _by_writing(texts)[group]
-        pool = _Pool([texts[i] for i in at], vectors[at], found, embedder, make_index)
+        pool = _Pool([texts[i] for i in at], vectors[at], found, embedder, analysers)
         cases[group] = []
         for probe in found:
             if cancelled():
@@ -136,11 +138,11 @@ class _Pool:
         vectors: Floats,
         probes: Sequence[Probe],
         embedder: Embeddings,
-        make_index: Callable[[], LexicalIndex],
+        analysers: Sequence[Analyser],
     ):
         self._embedder = embedder
         rests = {probe.position: probe.rest for probe in probes}
-        self._whole, self._gapped = make_index(), make_index()
+        self._whole, self._gapped = TantivyIndex(analysers=analysers), TantivyIndex(analysers=analysers)
         self._whole.add(Entry(str(i), "", text) for i, text in enumerate(texts))
         self._gapped.add(Entry(str(i), "", rests.get(i, text)) for i, text in enumerate(texts))
         self._vectors = vectors
