@@ -2,7 +2,7 @@
 
     python benchmarks/fusion_weights.py DATASET_DIR... [--model multilingual-e5-small] [--limit 400] [--json]
 
-The defaults in rag/retrievers/choose.py are chosen from this table. Passages are embedded once and
+What rag/retrievers/mixture.py falls back on is chosen from this table. Passages are embedded once and
 kept in --cache, so that a second run takes seconds.
 """
 
@@ -32,10 +32,10 @@ from rag.retrievers.fusion import (
     theoretical_min_max,
     z_score,
 )
+from rag.retrievers.mixture import POOL
 from rag.stores.lexical import Entry, TantivyIndex
 
-POOL = 50  # hits that each half gives to the fusion, as in rag/retrievers/choose.py
-WEIGHTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FROM_ZERO = theoretical_min_max(0.0)
 NORMALISERS: dict[str, tuple[Normaliser, Normaliser]] = {  # of BM25's scores, of relevances
     "theoretical 0": (FROM_ZERO, FROM_ZERO),
