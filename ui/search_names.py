@@ -19,3 +19,8 @@ GOOD_FOR: dict[str, str] = {
 def name_of(retriever: str) -> str:
     """Return what a retriever is called; one of an earlier version by its own name."""
     return NAMES.get(retriever, retriever)
+
+
+def good_for_all() -> str:
+    """Return a Markdown list of what each search is good for."""
+    return "\n".join(f"- **{name}.** {GOOD_FOR[retriever]}" for retriever, name in NAMES.items())

@@ -10,18 +10,12 @@ from rag.llm import LLM, LLMSettings
 from storage.errors import FootnoteError
 from ui import notices
 from ui.markdown import label, verbatim
+from ui.search_names import good_for_all, name_of
 from ui.services import Services, services, workspace
 from ui.weighing import show_weighing
 
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
 
-_RETRIEVERS: dict[str, str] = {
-    "ensemble-cc": "Words and meaning, scores weighed (recommended)",
-    "ensemble-rrf": "Words and meaning, ranks weighed",
-    "similarity": "Meaning only",
-    "mmr": "Meaning only, varied passages",
-    "bm25": "Words only",
-}
 _ANY_EMBEDDING = (
     "Also `openai:<model>`, or any sentence-transformers model. A change has every document embedded anew."
 )
@@ -84,9 +78,9 @@ def _finding(held: Services, fixed: frozenset[str]) -> None:
                 "Search by",
                 get_args(RetrieverName),
                 index=get_args(RetrieverName).index(settings.retriever),
-                format_func=_RETRIEVERS.__getitem__,
+                format_func=name_of,
                 disabled="retriever" in fixed,
-                help=_FIXED if "retriever" in fixed else None,
+                help=_FIXED if "retriever" in fixed else good_for_all(),
             ),
             "k": st.slider(
                 "Passages for each answer",

@@ -62,5 +62,5 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
     page.reload()
     expect(page.get_by_role("table").first).to_contain_text("Meaning, varied")
     page.get_by_role("link", name="Settings").click()
-    expect(page.get_by_role("combobox", name="Search by")).to_have_value("Words only")
+    expect(page.get_by_role("combobox", name="Search by")).to_have_value("Words")
     assert visitor.strangers() == [] and visitor.errors == []
