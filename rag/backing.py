@@ -1,21 +1,27 @@
 """How much of a stored answer rests on its documents: each statement with its standing, and their count."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.declining import declines
 from storage.records import CitationRecord, CitationStatus, Message
 
+_UNDER_A_HEADER = re.compile(r"[^\n]*\n[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*(?:\n|$)")
 _BEST_FIRST: tuple[CitationStatus, ...] = ("verified", "related", "unsupported")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """`answer[start:end]` states something; `status` is that of the best of its citations."""
+    """`answer[start:end]` states something; `status` is that of the best of its citations.
+
+    `cites` tells whether it has a marker.
+    """
 
     start: int
     end: int
     status: CitationStatus
+    cites: bool
 
 
 @dataclass(frozen=True)
@@ -46,15 +52,23 @@ class Backing:
 
 
 def statements(answer: Message) -> list[Statement]:
-    """Return each statement of an answer once, in their order; one that only declines states nothing."""
+    """Return each statement of an answer once, in their order.
+
+    A sentence that only declines states nothing, nor does the header of a table.
+    """
     spans: dict[tuple[int, int], list[CitationRecord]] = {}
     for citation in answer.citations:
         spans.setdefault((citation.answer_start, citation.answer_end), []).append(citation)
-    return [
-        Statement(start, end, _best(cited))
+    stated = [
+        Statement(start, end, _best(cited), any(citation.marker for citation in cited))
         for (start, end), cited in sorted(spans.items())
-        if any(citation.marker for citation in cited) or not declines(answer.content[start:end])
     ]
+    return [one for one in stated if one.cites or not _is_empty(answer.content, one)]
+
+
+def _is_empty(answer: str, one: Statement) -> bool:
+    row = "|" in answer[one.start : one.end] or "|" in answer[one.end : one.end + 4]
+    return declines(answer[one.start : one.end]) or (row and bool(_UNDER_A_HEADER.match(answer, one.end)))
 
 
 def backing(answer: Message) -> Backing | None:

@@ -7,7 +7,7 @@ import streamlit as st
 from rag.ask import checked
 from storage.errors import FootnoteError, NotFound
 from storage.records import Conversation, Message
-from ui import conversations, evidence, markers, pages
+from ui import conversations, evidence, markers, pages, tracing
 from ui.ingesting import show_ingest
 from ui.live import follow
 from ui.markdown import label
@@ -39,12 +39,21 @@ def show() -> None:
         name_tab(conversation.title or conversations.UNTITLED)
     conversations.show_list(here, conversation)
     show_ingest(here)
-    evidence.show_chosen(here)
+    _show_panel(here)
     show_report()
     if conversation is None:
         _welcome(here, limit)
     else:
         _show_conversation(conversation, here)
+
+
+def _show_panel(here: Workspace) -> None:
+    """Open the one panel that the address names: a page has room for one."""
+    if evidence.PARAMETER in st.query_params:
+        st.query_params.pop(tracing.PARAMETER, None)
+        evidence.show_chosen(here)
+    else:
+        tracing.show_chosen(here)
 
 
 def _opened(here: Workspace) -> Conversation | None:
@@ -118,6 +127,7 @@ def _show_conversation(conversation: Conversation, here: Workspace) -> None:
             )
             st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
     questions = {message.id: message.content for message in messages if message.role == "user"}
+    standings = here.standings.of(passage for message in messages for passage in message.passages)
     pending = None
     for message in messages[-shown:]:
         if message.role == "user":
@@ -125,7 +135,7 @@ def _show_conversation(conversation: Conversation, here: Workspace) -> None:
         elif message.state == "pending":
             pending = message
         else:
-            show_answer(message, questions.get(message.question_id or "", ""), here)
+            show_answer(message, questions.get(message.question_id or "", ""), here, standings)
     _watch(conversation, here)
     if pending is not None:
         _follow(pending, questions.get(pending.question_id or "", ""), here)

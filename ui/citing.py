@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass
 
+from rag.backing import Statement, statements
 from storage.records import CitationRecord, Message, PassageRecord
-from ui.markdown import Link, markers
+from ui.answer_text import Link, markers
 
 STATUSES = {
     "related": "On this subject, but not these words: ",
     "unsupported": "The statement was not found in this source: ",
 }
+RELATED = "related, but not said there"
+NOT_THERE = "not in the cited source"
+NOWHERE = "not found in your documents"
 HINT = 180  # characters of a quote that a pointer resting on a marker shows
 
 
@@ -51,6 +55,15 @@ def links(message: Message) -> list[tuple[int, Link]]:
     ]
 
 
+def notes(message: Message) -> list[tuple[int, str]]:
+    """Return what is said after each statement that is not backed: its end in the answer, and the words."""
+    return [
+        (_before_cell_end(message.content, one.end), _note(one))
+        for one in statements(message)
+        if one.status != "verified"
+    ]
+
+
 def target_of(evidence: Evidence) -> str:
     """Name a citation for a link: answer and position, or answer and passage: "a1-0", "a1-p2"."""
     if evidence.citation is None:
@@ -88,6 +101,11 @@ def place_name(passage: PassageRecord) -> str:
     return passage.document + (f", page {passage.page}" if passage.page is not None else "")
 
 
+def place_and_heading(passage: PassageRecord) -> str:
+    """Name a passage's place with the heading it stands under: "report.pdf, page 3, Figures > Staff"."""
+    return place_name(passage) + (f", {passage.heading}" if passage.heading else "")
+
+
 def _target(message: Message, offset: int, number: int) -> Evidence | None:
     passage = _passage(message, number)
     if passage is None:
@@ -115,4 +133,15 @@ def _hint(evidence: Evidence) -> str:
     words = " ".join(evidence.quote.split())
     short = words if len(words) <= HINT else words[: HINT - 1].rstrip() + "…"
     status = STATUSES.get(evidence.citation.status, "") if evidence.citation else ""
-    return f"{status}“{short}” — {place_name(evidence.passage)}"
+    return f"{status}“{short}” — {place_and_heading(evidence.passage)}"
+
+
+def _note(one: Statement) -> str:
+    if one.status == "related":
+        return RELATED
+    return NOT_THERE if one.cites else NOWHERE
+
+
+def _before_cell_end(text: str, end: int) -> int:
+    """Return `end`, or where the last cell's words end for a statement that ends with a table's row."""
+    return len(text[:end].rstrip("| \t")) or end

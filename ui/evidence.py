@@ -4,12 +4,11 @@ What is shown first is what was stored with the answer; the document is only con
 around it, so an old answer stays whole when its document is gone.
 """
 
-from typing import Literal
-
 import streamlit as st
 
-from storage.errors import NotFound
-from storage.records import PageSpan, PassageRecord
+from storage.errors import FootnoteError, NotFound
+from storage.records import CitationFeedback, PageSpan
+from storage.standing import Standing
 from ui.citing import Evidence, resolve, split_target
 from ui.markdown import label, marked, unwrap, verbatim
 from ui.page_view import is_pdf, show_page
@@ -17,8 +16,6 @@ from ui.workspace import Workspace
 
 AROUND = 600  # characters of the document shown on either side of the cited words
 PARAMETER = "cite"
-
-Standing = Literal["here", "changed", "removed"]
 
 _BADGES = {
     "changed": "This document has been changed since this answer was written. The quote is as it was then.",
@@ -54,16 +51,6 @@ def show_chosen(workspace: Workspace) -> None:
     )
 
 
-def standing(passage: PassageRecord, workspace: Workspace) -> Standing:
-    """Return what became of a passage's document since the answer was written."""
-    try:
-        record = workspace.library.documents.get(passage.document_id)
-    except NotFound:
-        names = {record.name for record in workspace.library.documents.list()}
-        return "changed" if passage.document in names else "removed"
-    return "here" if record.sha256 == passage.sha256 else "changed"
-
-
 def _dismiss() -> None:
     st.query_params.pop(PARAMETER, None)
 
@@ -78,7 +65,7 @@ def _find(target: str, workspace: Workspace) -> Evidence | None:
 
 def _panel(evidence: Evidence, workspace: Workspace) -> None:
     passage = evidence.passage
-    found = standing(passage, workspace)
+    found = workspace.standings.of([passage])[passage.document_id]
     span = _page(evidence, workspace) if found == "here" else None
     number = span.number if span else passage.page
     where = [f"Page {number}" if number is not None else "", label(passage.heading, 200)]
@@ -88,10 +75,12 @@ def _panel(evidence: Evidence, workspace: Workspace) -> None:
         st.warning(_BADGES[found], icon=":material/history:")
     if span is None or not is_pdf(passage, workspace):
         _words(evidence, workspace, found, span)
+        _show_feedback(evidence, workspace)
         return
     words, page = st.columns([5, 6], gap="medium")
     with words:
         _words(evidence, workspace, found, span)
+        _show_feedback(evidence, workspace)
     with page:
         show_page(evidence, span, workspace)
 
@@ -115,6 +104,30 @@ def _words(evidence: Evidence, workspace: Workspace, found: Standing, page: Page
             st.markdown(verbatim(quote))
         st.markdown("**In their place**, marked:")
     st.markdown(marked(before, quote, after), anchors=False)
+
+
+def _show_feedback(evidence: Evidence, workspace: Workspace) -> None:
+    """Let the reader say that a statement rests on the wrong source; a second click takes the word back."""
+    if evidence.citation is None:
+        return
+    answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)
+    marked = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"
+    st.button(
+        "Marked as a wrong source" if marked else "Wrong source",
+        key=f"wrong-{answer_id}-{position}",
+        icon=":material/flag:",
+        type="secondary" if marked else "tertiary",
+        help="Takes the mark back" if marked else "Keeps your word on this citation, for evaluation",
+        on_click=_mark,
+        args=(workspace, answer_id, position, None if marked else "wrong"),
+    )
+
+
+def _mark(workspace: Workspace, answer_id: str, position: int, feedback: CitationFeedback | None) -> None:
+    try:
+        workspace.feedback.mark(answer_id, position, feedback)
+    except FootnoteError as error:
+        st.toast(label(str(error), 300), icon=":material/error:")
 
 
 def _neighbours(

@@ -9,7 +9,7 @@ from rag.answer import Condensed, Sources, Token
 from rag.jobs import Job
 from rag.omissions import LeftOut
 from storage.records import Message
-from ui.markdown import safe_answer
+from ui.answer_text import safe_answer
 from ui.messages import ANSWER_AVATAR, show_left_out, show_understood
 from ui.workspace import Workspace
 

@@ -1,7 +1,7 @@
 """The bridge from a citation marker to the page: a click, or Enter, on `#cite-...` opens its evidence.
 
-It reads the targets of links that ui/markdown.py wrote and passes nothing into the page but an
-accessible name for them, set as an attribute.
+It reads the targets and titles of links that ui/answer_text.py wrote. A title becomes the link's accessible
+name, and a hint that a pointer and the keyboard's focus show alike; it is only ever set as text.
 """
 
 from collections.abc import Callable
@@ -15,21 +15,64 @@ const LINK = 'a[href^="#cite-"]';
 let send = () => {};
 let last = null;
 let panel = false;
+let hint = null;
+let leaving = 0;
 
 function open(event) {
   const link = event.target instanceof Element ? event.target.closest(LINK) : null;
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
+  hide();
   last = link.getAttribute('href');
   send('opened', link.getAttribute('href').slice('#cite-'.length));
 }
 
 function name() {
-  for (const link of document.querySelectorAll(LINK + ':not([aria-haspopup])')) {
+  for (const link of document.querySelectorAll(`${LINK}[title], ${LINK}:not([aria-haspopup])`)) {
     const number = link.textContent.replace(/[^0-9]/g, '');
     link.setAttribute('aria-haspopup', 'dialog');
     link.setAttribute('aria-label', `Source ${number}: ${link.title || 'open the cited words'}`);
+    link.dataset.hint = link.title;
+    link.removeAttribute('title');  // the browser would show it a second time, and never on focus
   }
+}
+
+function pointed(event) {
+  return event.target instanceof Element ? event.target.closest(LINK + ', #cite-hint') : null;
+}
+
+function show(event) {
+  const at = pointed(event);
+  if (!at) return;
+  clearTimeout(leaving);
+  if (at.id === 'cite-hint' || !at.dataset.hint) return;
+  if (event.type === 'focusin' && !at.matches(':focus-visible')) return;
+  hide();
+  hint = document.createElement('div');
+  hint.id = 'cite-hint';
+  hint.setAttribute('aria-hidden', 'true');  // the link's own name says it
+  hint.textContent = at.dataset.hint;
+  (at.closest('.stApp') || document.body).append(hint);
+  const box = at.getBoundingClientRect();
+  const left = Math.min(box.left, innerWidth - hint.offsetWidth - 8);
+  const below = box.bottom + 6 + hint.offsetHeight < innerHeight;
+  hint.style.left = `${Math.max(8, left)}px`;
+  hint.style.top = `${below ? box.bottom + 6 : box.top - 6 - hint.offsetHeight}px`;
+}
+
+function leave(event) {
+  clearTimeout(leaving);
+  if (pointed(event)) leaving = setTimeout(hide, 150);  // time to move onto the hint
+}
+
+function hide() {
+  clearTimeout(leaving);
+  if (hint) hint.remove();
+  hint = null;
+}
+
+function escape(event) {
+  if (event.key === 'Escape') hide();
 }
 
 // When the panel closes, the reader goes on where they were.
@@ -46,13 +89,19 @@ function comeBack() {
 
 const watch = new MutationObserver(() => { name(); comeBack(); });
 
+const LISTENERS = [
+  ['click', open], ['mouseover', show], ['focusin', show], ['mouseout', leave], ['focusout', leave],
+  ['keydown', escape], ['scroll', hide],
+];
+
 export default function (component) {
   send = component.setTriggerValue;
-  document.addEventListener('click', open);
+  for (const [kind, listener] of LISTENERS) document.addEventListener(kind, listener, true);
   watch.observe(document.body, { childList: true, subtree: true });
   name();
   return () => {
-    document.removeEventListener('click', open);
+    hide();
+    for (const [kind, listener] of LISTENERS) document.removeEventListener(kind, listener, true);
     watch.disconnect();
   };
 }

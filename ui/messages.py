@@ -1,15 +1,18 @@
 """One question, or one answer with its sources, as the conversation shows it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
+from rag.backing import Backing, backing, found_nothing
 from rag.omissions import LeftOut
 from storage.errors import FootnoteError
 from storage.records import Message, PassageRecord, Rating
-from ui import evidence, pages
-from ui.citing import cited_numbers, links, place_name
-from ui.markdown import label, safe_answer, verbatim
+from storage.standing import Standing
+from ui import evidence, pages, tracing
+from ui.answer_text import safe_answer
+from ui.citing import cited_numbers, links, notes, place_name
+from ui.markdown import label, verbatim
 from ui.workspace import Workspace
 
 QUESTION_AVATAR, ANSWER_AVATAR = ":material/person:", ":material/format_quote:"
@@ -18,6 +21,12 @@ _NOTES = {
     "stopped": "Stopped. What was written until then is kept.",
     "interrupted": "Interrupted: Footnote was shut down while it wrote this answer.",
     "failed": "This answer could not be finished.",
+}
+_UNSEARCHED = {
+    "queued": "it was still waiting to be read",
+    "reading": "it was still being read",
+    "searchable_by_words": "searched by words only, its meaning was not learned yet",
+    "refused": "it could not be read",
 }
 _RATINGS: dict[Rating, tuple[str, str, str]] = {
     "up": (":material/thumb_up:", "Helpful", "Marked helpful"),
@@ -31,16 +40,24 @@ def show_question(message: Message) -> None:
         st.markdown(verbatim(message.content))
 
 
-def show_answer(message: Message, asked: str, workspace: Workspace) -> None:
-    """Show a finished answer: the question as it was understood, the text, its sources, a way to retry."""
+def show_answer(
+    message: Message, asked: str, workspace: Workspace, standings: Mapping[str, Standing]
+) -> None:
+    """Show a finished answer: how much of it is backed, the text, its sources, a way to retry.
+
+    `standings` tell what became of its passages' documents, by the documents' ids.
+    """
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
         show_understood(message.standalone_question, asked)
+        _show_backing(backing(message))
         if message.content:
-            st.markdown(safe_answer(message.content, links(message)), anchors=False)
+            st.markdown(safe_answer(message.content, links(message), notes(message)), anchors=False)
         _show_note(message, workspace)
         show_left_out(LeftOut(part.what, part.reason) for part in message.left_out)
         _show_way_to_add(message, workspace)
-        _show_sources(message)
+        _show_sources(message, standings)
+        if found_nothing(message):
+            _show_unsearched(message, workspace)
         _show_rating(message, workspace)
 
 
@@ -54,6 +71,27 @@ def show_left_out(parts: Iterable[LeftOut]) -> None:
     """Say which parts of the search gave nothing for an answer, each in a sentence."""
     for part in parts:
         st.caption(f":material/search_off: {label(part.sentence, 600)}")
+
+
+def _show_backing(counted: Backing | None) -> None:
+    """Say over an answer how many of its statements are backed, in words beside the icon."""
+    if counted is None:
+        return
+    whole, none = counted.backed == counted.total, counted.backed == 0
+    icon = "verified" if whole else "error" if none else "rule"
+    st.caption(f":material/{icon}: {counted.sentence}")
+
+
+def _show_unsearched(message: Message, workspace: Workspace) -> None:
+    """Say which files could not be searched for an answer that was not found."""
+    trace = workspace.traces.get(message.id)
+    if trace is None or not trace.unsearched:
+        return
+    more = trace.unsearched_count - len(trace.unsearched)
+    lines = [f"- {label(one.name, 90)}: {_UNSEARCHED.get(one.state, one.state)}" for one in trace.unsearched]
+    with st.container(key=f"unsearched-{message.id}", gap="xsmall"):
+        st.markdown("**Not searched, or not wholly, for this answer:**")
+        st.markdown("\n".join([*lines, *([f"- and {more:,} more"] if more > 0 else [])]))
 
 
 def _show_way_to_add(message: Message, workspace: Workspace) -> None:
@@ -82,7 +120,7 @@ def _retry(workspace: Workspace, answer_id: str) -> None:
         st.toast(label(str(error), 300), icon=":material/error:")
 
 
-def _show_sources(message: Message) -> None:
+def _show_sources(message: Message, standings: Mapping[str, Standing]) -> None:
     numbers = cited_numbers(message)
     by_number = {passage.number: passage for passage in message.passages}
     others = [passage for passage in message.passages if passage.number not in numbers]
@@ -91,13 +129,26 @@ def _show_sources(message: Message) -> None:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.caption("Sources", width="content")
                 for number in numbers:
-                    _source(message, by_number[number])
+                    _source(message, by_number[number], standings)
         if others:
-            with st.expander(
-                f"Also read: {len(others)} more passage{'s' * (len(others) > 1)}", type="compact"
-            ):
-                for passage in others:
-                    _source(message, passage)
+            _show_others(message, others, standings)
+
+
+def _show_others(
+    message: Message, others: Sequence[PassageRecord], standings: Mapping[str, Standing]
+) -> None:
+    """Show the passages that were read and are not cited; open where they are all there is to look at."""
+    passages = (
+        f"{len(others)} {'more ' * (len(others) < len(message.passages))}passage{'s' * (len(others) > 1)}"
+    )
+    nothing = found_nothing(message)
+    title = f"Nearest to the question: {passages}" if nothing else f"Also read: {passages}"
+    with (
+        st.expander(title, type="compact", expanded=nothing),
+        st.container(horizontal=True, gap="small", vertical_alignment="center"),
+    ):
+        for passage in others:
+            _source(message, passage, standings)
 
 
 def _show_rating(message: Message, workspace: Workspace) -> None:
@@ -105,6 +156,8 @@ def _show_rating(message: Message, workspace: Workspace) -> None:
     with st.container(key=f"rating-{message.id}", horizontal=True, gap="small", vertical_alignment="center"):
         if message.model:
             st.caption(f"Written by {label(message.model)}", width="content")
+        if message.timings_ms or message.passages:
+            tracing.button(message)
         if message.state != "complete" or not message.passages:
             return
         for rating, (icon, unmarked, marked) in _RATINGS.items():
@@ -126,12 +179,17 @@ def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
         st.toast(label(str(error), 300), icon=":material/error:")
 
 
-def _source(message: Message, passage: PassageRecord) -> None:
-    st.button(
-        f"{passage.number} · {label(place_name(passage), 60)}",
-        key=f"source-{message.id}-{passage.number}",
-        help=label(passage.heading, 200) if passage.heading else None,
-        on_click=evidence.choose,
-        args=(f"{message.id}-p{passage.number}",),
-        type="secondary",
-    )
+def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
+    """Show a way to a passage, and beside it what became of its document since."""
+    with st.container(horizontal=True, width="content", gap="xxsmall", vertical_alignment="center"):
+        st.button(
+            f"{passage.number} · {label(place_name(passage), 60)}",
+            key=f"source-{message.id}-{passage.number}",
+            help=label(passage.heading, 200) if passage.heading else None,
+            on_click=evidence.choose,
+            args=(f"{message.id}-p{passage.number}",),
+            type="secondary",
+        )
+        standing = standings.get(passage.document_id, "here")
+        if standing != "here":
+            st.badge(f"{standing} since", color="gray")

@@ -17,7 +17,10 @@ from rag.morphemes import find
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
+from storage.feedback import Feedback
 from storage.records import DocumentRecord, Outcome, Turn
+from storage.standing import Standings
+from storage.traces import Traces
 
 # A question sent along with files waits for them to be searchable by words, but not for ever.
 READING_PATIENCE = 60.0
@@ -37,6 +40,8 @@ class Workspace:
     ):
         self.owner = owner
         self.conversations = Conversations(database, owner)
+        self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
+        self.standings = Standings(database, owner)
         settings, _ = current()
         self.library = Library(
             database,

@@ -58,6 +58,15 @@ def test_a_sentence_that_only_declines_states_nothing():
     )
 
 
+def test_the_header_of_a_table_states_nothing():
+    text = "| Crane | Lifts |\n|---|---|\n| Kobe | 80 tonnes [1] |\n"
+    citations = (
+        CitationRecord(0, 2, 15, "unsupported", 0, 0, ""),
+        CitationRecord(1, 30, 50, "verified", 0, 5, "words"),
+    )
+    assert [one.status for one in statements(answer(text, citations))] == ["verified"]
+
+
 def test_only_an_answer_that_was_looked_for_can_have_found_nothing():
     assert found_nothing(answer()) and rests_on_nothing(())
     assert not found_nothing(answer(citations=(cited(0, "related"),)))

@@ -16,6 +16,7 @@ from storage.files import Files
 from storage.question_sets import QuestionSets
 from storage.records import AskedRecord, ChunkSpan, CitationRecord, MarkedPassage, PageSpan, SearchedRecord
 from storage.runs import Runs
+from storage.standing import Standings
 from storage.tables import Base
 from storage.traces import Sent, Trace, Traces
 
@@ -57,6 +58,7 @@ CONVERSATIONS = {
     "rated": None,
 }
 TRACES = {"get": lambda my, ids: my.get(ids["answer"])}
+STANDINGS = {"of": None}
 FEEDBACK = {
     "mark": lambda my, ids: my.mark(ids["answer"], 0, "wrong"),
     "answers": None,
@@ -96,6 +98,7 @@ FLOOR = {
     Runs: RUNS,
     Traces: TRACES,
     Feedback: FEEDBACK,
+    Standings: STANDINGS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 

@@ -1,12 +1,13 @@
 """The pages over a data directory of their own, with stored conversations where a test needs them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from storage.records import CitationRecord, LeftOut, PassageRecord, Turn
+from storage.traces import Trace
 from ui import services
 from ui.workspace import Workspace
 
@@ -74,13 +75,22 @@ def tell(
     standalone: str | None = None,
     chat: str | None = None,
     left_out: Sequence[LeftOut] = (),
+    trace: Trace | None = None,
+    timings_ms: Mapping[str, float] | None = None,
 ) -> Turn:
     """Store a question and its finished answer."""
     chat = chat or here.conversations.create("About the harbour").id
     turn = here.conversations.begin_turn(chat, question)
     here.conversations.checkpoint(turn.answer_id, answer, standalone_question=standalone, passages=passages)
     here.conversations.finish(
-        turn.answer_id, state, answer, citations=citations, error=error, left_out=left_out
+        turn.answer_id,
+        state,
+        answer,
+        citations=citations,
+        error=error,
+        left_out=left_out,
+        trace=trace,
+        timings_ms=timings_ms,
     )
     return turn
 

@@ -4,7 +4,7 @@ import pytest
 
 from storage.records import CitationRecord, Message
 from tests.ui.conftest import TEXT, passage
-from ui.citing import cited_numbers, links, place_name, resolve, split_target, target_of
+from ui.citing import cited_numbers, links, notes, place_name, resolve, split_target, target_of
 
 FIRST, SECOND = "The harbour handled 4.1 million containers in 2024.", "It employed 1,204 people."
 ANSWER = f"{FIRST} [1] {SECOND} [1] Nobody knows more [2]."
@@ -41,7 +41,7 @@ def message() -> Message:
 def test_each_marker_opens_the_words_of_its_own_sentence(message: Message):
     opened = [link for _, link in links(message)]
     assert [link.target for link in opened] == ["a1-0", "a1-1", "a1-2"]
-    assert opened[0].hint == f"“{FIRST}” — report.pdf, page 3"
+    assert opened[0].hint == f"“{FIRST}” — report.pdf, page 3, Figures"
     assert SECOND in opened[1].hint
 
 
@@ -51,6 +51,31 @@ def test_a_statement_not_found_in_its_source_is_said_to_be_so(message: Message):
     )
     evidence = resolve(message, "2")
     assert evidence is not None and not evidence.exact and evidence.quote == "Something else."
+
+
+def test_what_is_not_backed_is_said_after_its_statement(message: Message):
+    statuses = (("related", 1), ("unsupported", 0), ("unsupported", 2), ("verified", 1))
+    citations = tuple(
+        CitationRecord(marker, at * 10, at * 10 + 8, status, 0, 0, "")
+        for at, (status, marker) in enumerate(statuses)
+    )
+    said = notes(replace(message, content="A claim.  " * 4, citations=citations))
+    assert said == [
+        (8, "related, but not said there"),
+        (18, "not found in your documents"),
+        (28, "not in the cited source"),
+    ]
+
+
+def test_a_statement_that_one_of_its_sources_says_has_no_note(message: Message):
+    citations = (cited(0, 50, FIRST), cited(0, 50, "", "unsupported", marker=2))
+    assert notes(replace(message, citations=citations)) == []
+
+
+def test_what_is_said_of_a_tables_row_stands_in_its_last_cell(message: Message):
+    row = "| Oslo | 95 tonnes [1] |"
+    citation = cited(2, len(row), "", "unsupported")
+    assert notes(replace(message, content=row, citations=(citation,)))[0][0] == row.index(" |", 10)
 
 
 def test_a_marker_without_a_citation_opens_its_passage(message: Message):

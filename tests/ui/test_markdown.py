@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.ui.inert import is_inert, tokens, words
-from ui.markdown import Link, label, marked, markers, safe_answer, verbatim
+from ui.answer_text import Link, markers, safe_answer
+from ui.markdown import label, marked, verbatim
 
 SYNTAX = st.sampled_from(
     [
@@ -159,3 +160,26 @@ UNITS = [
 def test_long_hostile_text_takes_linear_time(unit: str):
     safe_answer(unit * (20_000 // len(unit) + 1))
     verbatim(unit * (20_000 // len(unit) + 1))
+
+
+def test_a_note_stands_after_the_words_it_is_about():
+    text = "It is so. But *not* here."
+    shown = safe_answer(text, notes=[(9, "not found"), (len(text), "a [b] :red[c]")])
+    assert shown.startswith("It is so.\u00a0:orange-badge[not found] But")
+    assert shown.endswith("*not* here.\u00a0:orange-badge[a \\[b\\] \\:red\\[c\\]]")
+    is_inert(shown)
+
+
+def test_a_note_in_a_table_stays_in_its_cell_and_one_in_code_is_left_out():
+    table = "| a | b |\n|---|---|\n| c | d |"
+    shown = safe_answer(table, notes=[(len(table) - 2, "not found")])
+    assert shown.splitlines()[-1] == "| c | d\u00a0:orange-badge[not found] |"
+    code = "```\nx = [1]\n```"
+    assert "badge" not in safe_answer(code, notes=[(9, "not found")])
+
+
+def test_notes_and_markers_keep_their_places_in_any_order():
+    text = "One [1]. Two [2]."
+    links = [(4, Link(1, "a-0", "x")), (13, Link(2, "a-1", "y"))]
+    shown = safe_answer(text, links, [(len(text), "later"), (8, "first")])
+    assert re.findall(r"cite-a-\d|first|later", shown) == ["cite-a-0", "first", "cite-a-1", "later"]
