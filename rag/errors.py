@@ -5,6 +5,7 @@ FootnoteError
 ├── SettingsError                 a setting is missing or wrong; names key and value
 ├── DocumentRefused               a file cannot be read; says why
 ├── QuestionRefused               a question cannot be asked; says why
+├── ExportRefused                 a chat cannot be exported, or an export not be checked; says why
 ├── EmbeddingError
 │   ├── ModelUnavailable          the model's files cannot be had or are not the expected ones
 │   └── IndexMismatch             the index was made by another embedding model
@@ -31,6 +32,10 @@ class DocumentRefused(FootnoteError):
 
 class QuestionRefused(FootnoteError):
     """A question cannot be asked as it stands."""
+
+
+class ExportRefused(FootnoteError):
+    """A chat cannot be exported, or an export cannot be checked."""
 
 
 class EmbeddingError(FootnoteError):

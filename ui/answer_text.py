@@ -59,12 +59,6 @@ def safe_answer(
     return "\n".join(_Blocks(cleaned(numbered).split("\n"), table).render()).strip("\n")
 
 
-def markers(text: str) -> Iterator[tuple[int, int]]:
-    """Yield each marker's offset and number: "So it is [2]." -> (9, 2)."""
-    for match in _MARKER.finditer(text):
-        yield match.start(), int(match[1])
-
-
 def _numbered(text: str, start: int, end: int, at: dict[int, int], table: Sequence[Link | str]) -> str:
     """Return a part of the text, each known marker as its number in the table."""
 

@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 
-from rag.backing import Statement, statements
+from rag.quoting import citation_of, markers, passage_of, place_and_heading
 from storage.records import CitationRecord, Message, PassageRecord
-from ui.answer_text import Link, markers
+from ui.answer_text import Link
 
 STATUSES = {
     "related": "On this subject, but not these words: ",
     "unsupported": "The statement was not found in this source: ",
 }
-RELATED = "related, but not said there"
-NOT_THERE = "not in the cited source"
-NOWHERE = "not found in your documents"
 HINT = 180  # characters of a quote that a pointer resting on a marker shows
 
 
@@ -55,15 +52,6 @@ def links(message: Message) -> list[tuple[int, Link]]:
     ]
 
 
-def notes(message: Message) -> list[tuple[int, str]]:
-    """Return what is said after each statement that is not backed: its end in the answer, and the words."""
-    return [
-        (_before_cell_end(message.content, one.end), _note(one))
-        for one in statements(message)
-        if one.status != "verified"
-    ]
-
-
 def target_of(evidence: Evidence) -> str:
     """Name a citation for a link: answer and position, or answer and passage: "a1-0", "a1-p2"."""
     if evidence.citation is None:
@@ -80,13 +68,13 @@ def split_target(target: str) -> tuple[str, str]:
 def resolve(message: Message, place: str) -> Evidence | None:
     """Return what `place` names in an answer, None when it names nothing there."""
     if place.startswith("p"):
-        passage = _passage(message, _number(place[1:]))
+        passage = passage_of(message, _number(place[1:]))
         return Evidence(message, passage, None) if passage else None
     position = _number(place)
     if not 0 <= position < len(message.citations):
         return None
     citation = message.citations[position]
-    cited = _passage(message, citation.marker)
+    cited = passage_of(message, citation.marker)
     return Evidence(message, cited, citation) if cited else None
 
 
@@ -96,29 +84,9 @@ def cited_numbers(message: Message) -> list[int]:
     return [n for n in dict.fromkeys(number for _, number in markers(message.content)) if n in known]
 
 
-def place_name(passage: PassageRecord) -> str:
-    """Name a passage's place: "report.pdf, page 3"."""
-    return passage.document + (f", page {passage.page}" if passage.page is not None else "")
-
-
-def place_and_heading(passage: PassageRecord) -> str:
-    """Name a passage's place with the heading it stands under: "report.pdf, page 3, Figures > Staff"."""
-    return place_name(passage) + (f", {passage.heading}" if passage.heading else "")
-
-
 def _target(message: Message, offset: int, number: int) -> Evidence | None:
-    passage = _passage(message, number)
-    if passage is None:
-        return None
-    same = [c for c in message.citations if c.marker == number]
-    around = [c for c in same if c.answer_start <= offset <= c.answer_end]
-    before = [c for c in same if c.answer_end <= offset]
-    nearest = around[:1] or sorted(before, key=lambda c: c.answer_end)[-1:]
-    return Evidence(message, passage, nearest[0] if nearest else None)
-
-
-def _passage(message: Message, number: int) -> PassageRecord | None:
-    return next((passage for passage in message.passages if passage.number == number), None)
+    passage, at = passage_of(message, number), citation_of(message, offset, number)
+    return Evidence(message, passage, None if at is None else message.citations[at]) if passage else None
 
 
 def _number(digits: str) -> int:
@@ -134,14 +102,3 @@ def _hint(evidence: Evidence) -> str:
     short = words if len(words) <= HINT else words[: HINT - 1].rstrip() + "…"
     status = STATUSES.get(evidence.citation.status, "") if evidence.citation else ""
     return f"{status}“{short}” — {place_and_heading(evidence.passage)}"
-
-
-def _note(one: Statement) -> str:
-    if one.status == "related":
-        return RELATED
-    return NOT_THERE if one.cites else NOWHERE
-
-
-def _before_cell_end(text: str, end: int) -> int:
-    """Return `end`, or where the last cell's words end for a statement that ends with a table's row."""
-    return len(text[:end].rstrip("| \t")) or end

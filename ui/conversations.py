@@ -4,6 +4,7 @@ from typing import NoReturn
 
 import streamlit as st
 
+from rag.exports.forms import MEDIA_TYPES, FormName, file_name
 from storage.records import Conversation
 from ui import pages
 from ui.markdown import label
@@ -13,6 +14,7 @@ PARAMETER = "chat"
 SEARCH = "search-chats"
 SHOWN = 40
 UNTITLED = "New chat"
+_FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON, to be verified"}
 
 
 def show_list(workspace: Workspace, current: Conversation | None) -> None:
@@ -38,9 +40,14 @@ def show_list(workspace: Workspace, current: Conversation | None) -> None:
 
 
 def show_header(workspace: Workspace, conversation: Conversation) -> None:
-    """Show the open conversation's title, and rename and delete."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        st.markdown(f"#### {label(conversation.title or UNTITLED, 70)}", anchors=False)
+    """Show the open conversation's title, and rename, export and delete."""
+    with st.container(key="chat-header", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"#### {label(conversation.title or UNTITLED, 70)}", anchors=False, width="stretch")
+        _show_actions(workspace, conversation)
+
+
+def _show_actions(workspace: Workspace, conversation: Conversation) -> None:
+    with st.container(horizontal=True, width="content", gap="small", wrap=False):
         with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename-chat"):
             st.text_input(
                 "Title",
@@ -50,6 +57,9 @@ def show_header(workspace: Workspace, conversation: Conversation) -> None:
                 on_change=_rename,
                 args=(workspace, conversation.id),
             )
+        with st.popover("Export", icon=":material/ios_share:", type="tertiary", key="export-chat"):
+            for form, name in _FORMS.items():
+                _show_download(workspace, conversation, form, name)
         # No dialog: what is pressed in one waits until an answer that is being written has ended.
         with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
             st.markdown("Delete this chat with all its answers? Your documents stay.")
@@ -60,6 +70,20 @@ def show_header(workspace: Workspace, conversation: Conversation) -> None:
                 on_click=_delete,
                 args=(workspace, conversation.id),
             )
+
+
+def _show_download(workspace: Workspace, conversation: Conversation, form: FormName, name: str) -> None:
+    """Let the chat be downloaded in one form, made only when it is asked for."""
+    st.download_button(
+        name,
+        data=lambda: workspace.exported(conversation.id, form).encode(),
+        file_name=file_name(conversation.title or UNTITLED, form),
+        mime=MEDIA_TYPES[form],
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"export-{form}-{conversation.id}",
+        width="stretch",
+    )
 
 
 def go_to(conversation_id: str | None) -> None:

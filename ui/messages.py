@@ -6,12 +6,13 @@ import streamlit as st
 
 from rag.backing import Backing, backing, found_nothing
 from rag.omissions import LeftOut
+from rag.quoting import place_name, remarks
 from storage.errors import FootnoteError
 from storage.records import Message, PassageRecord, Rating
 from storage.standing import Standing
 from ui import evidence, pages, tracing
 from ui.answer_text import safe_answer
-from ui.citing import cited_numbers, links, notes, place_name
+from ui.citing import cited_numbers, links
 from ui.markdown import label, verbatim
 from ui.workspace import Workspace
 
@@ -51,7 +52,7 @@ def show_answer(
         show_understood(message.standalone_question, asked)
         _show_backing(backing(message))
         if message.content:
-            st.markdown(safe_answer(message.content, links(message), notes(message)), anchors=False)
+            st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)
         _show_note(message, workspace)
         show_left_out(LeftOut(part.what, part.reason) for part in message.left_out)
         _show_way_to_add(message, workspace)

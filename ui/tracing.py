@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from rag.quoting import place_name
 from storage.errors import NotFound
 from storage.records import Message, PassageRecord
 from storage.traces import Sent, Trace
-from ui.citing import place_name
 from ui.markdown import label, verbatim
 from ui.search_names import name_of
 from ui.workspace import Workspace

@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from rag.ask import Asker
 from rag.assembly import make_asker, make_embedder, make_store
 from rag.config import Settings
 from rag.conversation import Conversation
+from rag.exports.chat import export
+from rag.exports.forms import FORMS, FormName
 from rag.ingest import Ingest
 from rag.jobs import Cancel, Job, Jobs
 from rag.lab import Lab
@@ -24,6 +27,7 @@ from storage.traces import Traces
 
 # A question sent along with files waits for them to be searchable by words, but not for ever.
 READING_PATIENCE = 60.0
+EVERY = 1_000_000  # messages of a conversation
 # Between a turn's commit and the start of its job lie microseconds.
 SETTLING = 0.3
 
@@ -114,6 +118,12 @@ class Workspace:
         for message in self.conversations.messages(conversation_id, limit=1):
             self.stop(message.id)
         self.conversations.delete(conversation_id)
+
+    def exported(self, conversation_id: str, form: FormName) -> str:
+        """Return a whole conversation as the text of a file."""
+        conversation = self.conversations.open(conversation_id)
+        messages = self.conversations.messages(conversation_id, limit=EVERY)
+        return FORMS[form](export(conversation, messages, datetime.now(UTC)))
 
     def _conversation(self) -> Conversation:
         return Conversation(self.conversations, self.asker)

@@ -2,9 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+from rag.quoting import place_name, remarks
 from storage.records import CitationRecord, Message
 from tests.ui.conftest import TEXT, passage
-from ui.citing import cited_numbers, links, notes, place_name, resolve, split_target, target_of
+from ui.citing import cited_numbers, links, resolve, split_target, target_of
 
 FIRST, SECOND = "The harbour handled 4.1 million containers in 2024.", "It employed 1,204 people."
 ANSWER = f"{FIRST} [1] {SECOND} [1] Nobody knows more [2]."
@@ -59,7 +60,7 @@ def test_what_is_not_backed_is_said_after_its_statement(message: Message):
         CitationRecord(marker, at * 10, at * 10 + 8, status, 0, 0, "")
         for at, (status, marker) in enumerate(statuses)
     )
-    said = notes(replace(message, content="A claim.  " * 4, citations=citations))
+    said = remarks(replace(message, content="A claim.  " * 4, citations=citations))
     assert said == [
         (8, "related, but not said there"),
         (18, "not found in your documents"),
@@ -69,13 +70,13 @@ def test_what_is_not_backed_is_said_after_its_statement(message: Message):
 
 def test_a_statement_that_one_of_its_sources_says_has_no_note(message: Message):
     citations = (cited(0, 50, FIRST), cited(0, 50, "", "unsupported", marker=2))
-    assert notes(replace(message, citations=citations)) == []
+    assert remarks(replace(message, citations=citations)) == []
 
 
 def test_what_is_said_of_a_tables_row_stands_in_its_last_cell(message: Message):
     row = "| Oslo | 95 tonnes [1] |"
     citation = cited(2, len(row), "", "unsupported")
-    assert notes(replace(message, content=row, citations=(citation,)))[0][0] == row.index(" |", 10)
+    assert remarks(replace(message, content=row, citations=(citation,)))[0][0] == row.index(" |", 10)
 
 
 def test_a_marker_without_a_citation_opens_its_passage(message: Message):

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rag.quoting import markers
 from tests.ui.inert import is_inert, tokens, words
-from ui.answer_text import Link, markers, safe_answer
+from ui.answer_text import Link, safe_answer
 from ui.markdown import label, marked, verbatim
 
 SYNTAX = st.sampled_from(

@@ -146,3 +146,12 @@ def test_where_nothing_was_found_the_nearest_passages_and_what_was_not_searched_
 def test_times_of_an_answer_that_ended_early_are_those_that_are_known():
     assert times({"condense": 3.0}) == "3 ms to understand the question: 3 ms in all."
     assert times({}) == "They were not kept."
+
+
+def test_a_chat_can_be_downloaded_in_every_form(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE, FALSE])
+    at = page(chat=turn.conversation_id)
+    names = [element.proto.label for element in at.get("download_button")]
+    assert names == ["Markdown", "Web page", "JSON, to be verified"]
+    for form in ("md", "html", "json"):
+        assert QUOTE in here.exported(turn.conversation_id, form)
