@@ -173,3 +173,29 @@ def test_a_huge_page_is_drawn_small(tmp_path: Path) -> None:
     path = makers.pdf(tmp_path / "a", [[Placed("A poster.", 30, 400)]], size=(14_000, 9_000))
     image = page_image(path, 1, "A poster.", [(0, 8)])
     assert max(image.width, image.height) <= 4001
+
+
+COLUMNS = {
+    "en": ("The harbour closed when no more", "ships came. It was an impor-", "tant place once, in 1931."),
+    "ko": ("벨담 항구는 1887년에 문을", "열었다. 그 뒤로 배가 거의", "들어오지 않았다고 한다."),
+    "ja": ("ベルダム港は千八百八十七年に開き、", "長いあいだ北の海で最大の港であったが", "やがて閉じた。"),
+}
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("language", COLUMNS)
+def test_a_quote_that_runs_from_one_column_into_the_next(
+    tmp_path: Path, language: str, rotate: int, true_box: TrueBox
+) -> None:
+    font, texts = FONTS[language], COLUMNS[language]
+    left = [Placed(text, 20, 440 - 13 * row, font, 10) for row, text in enumerate(texts)]
+    right = [Placed(text, 215, 440 - 13 * row, font, 10) for row, text in enumerate(texts)]
+    path = makers.pdf(tmp_path / "a", [[*left, *right]], size=(WIDTH, HEIGHT), rotate=rotate)
+    text = load(path, "a.pdf").text
+    start, end = text.index(texts[1][5:9]), text.rindex(texts[0][:-3]) + len(texts[0]) - 3
+    true = [
+        true_box(left[1], texts[1][5:].rstrip("-"), rotate),
+        true_box(left[2], "", rotate),
+        true_box(right[0], texts[0][:-3], rotate),
+    ]
+    assert_marked(boxes(path, 1, text, start, end, scale=SCALE), *true)
