@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from peer_steps import environment, made
 
 from rag.config import default_model_cache
-from rag.stores.chroma import HNSW
+from rag.stores.chroma import GRAPH
 from rag.text import TOKENIZER
 
 STEPS = Path(__file__).parent / "peer_steps"
@@ -100,7 +100,7 @@ class Bench:
 
     def folder(self, side: str, size: int) -> str:
         """Return where what one side built of `size` chunks is kept."""
-        settings = "-".join([TOKENIZER, *(str(value) for value in HNSW.values())]) if side == "ours" else "1"
+        settings = "-".join([TOKENIZER, *(str(value) for value in GRAPH.values())]) if side == "ours" else "1"
         return str(self.cache / f"{side}-{made.VERSION}-{size}-{settings}")
 
 

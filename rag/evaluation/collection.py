@@ -25,7 +25,7 @@ from rag.morphemes import Analyser
 from rag.retrievers.choose import choose_retriever
 from rag.retrievers.mixture import Mixture
 from rag.retrievers.tuning import sample, tune
-from rag.stores.chroma import HNSW, ChromaVectorStore
+from rag.stores.chroma import EF_SEARCH, GRAPH, ChromaVectorStore
 from rag.stores.lexical import Entry, TantivyIndex
 from rag.text import TOKENIZER
 
@@ -146,7 +146,7 @@ class Collection:
         """The vector index of the embedding model; a damaged one is made anew."""
         model = [self.embedder.fingerprint, self.embedder.dimension]
         with self._timed("vectors"):
-            name = f"vectors-{_hash([FORMAT, version('chromadb'), HNSW, model])}"
+            name = f"vectors-{_hash([FORMAT, version('chromadb'), GRAPH, EF_SEARCH, model])}"
             kept = next(iter(sorted(self._directory.glob(f"{name}-*"))), None)
             fresh = self._directory / f"{name}-{secrets.token_hex(4)}"  # Chroma remembers a path that failed
             try:
