@@ -1,6 +1,7 @@
 """Chunks by meaning: a LangChain vector store on Chroma, embedded or a server."""
 
 import sqlite3
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -59,10 +60,8 @@ class ChromaVectorStore(VectorIndex):
                 embedding_function=None,
                 configuration={"hnsw": {"space": space, **GRAPH, "ef_search": EF_SEARCH}},
             )
-            made_with = self._collection.configuration_json["hnsw"]
-            self.space: Space = made_with["space"]
-            if made_with["ef_search"] != EF_SEARCH:  # by an earlier version
-                self._collection.modify(configuration={"hnsw": {"ef_search": EF_SEARCH}})
+            self.space: Space = self._collection.configuration_json["hnsw"]["space"]
+            _follow(self._collection)
             self._exact: ExactCopy | None = None  # a server's collection may be changed by others
             if directory is not None and client is None:
                 self._exact = ExactCopy(self, VectorRows(Path(directory), self._name))
@@ -300,3 +299,11 @@ def open_client(directory: Path | str | None) -> Any:
     if directory is None:
         return chromadb.EphemeralClient(settings=settings)
     return chromadb.PersistentClient(str(directory), settings=settings)
+
+
+def _follow(collection: Any) -> None:
+    """Search a collection that an earlier version made with the effort of this one."""
+    if collection.configuration_json["hnsw"]["ef_search"] != EF_SEARCH:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Chroma warns of any collection that does not embed by itself
+            collection.modify(configuration={"hnsw": {"ef_search": EF_SEARCH}})
