@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from peer_steps import environment, made
 
 from rag.config import default_model_cache
-from rag.stores.chroma import GRAPH
+from rag.stores.collections import GRAPH
 from rag.text import TOKENIZER
 
 STEPS = Path(__file__).parent / "peer_steps"

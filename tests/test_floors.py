@@ -19,7 +19,7 @@ BELOW = {
 }
 ONLY_IN = {
     "streamlit": ("app.py", "ui/"),
-    "chromadb": ("rag/stores/chroma.py",),
+    "chromadb": ("rag/stores/chroma.py", "rag/stores/collections.py"),
     "sqlalchemy": ("storage/",),
     "alembic": ("storage/",),
     "openai": ("rag/llm", "rag/embedders/remote"),

@@ -25,7 +25,8 @@ from rag.morphemes import Analyser
 from rag.retrievers.choose import choose_retriever
 from rag.retrievers.mixture import Mixture
 from rag.retrievers.tuning import sample, tune
-from rag.stores.chroma import EF_SEARCH, GRAPH, ChromaVectorStore
+from rag.stores.chroma import ChromaVectorStore
+from rag.stores.collections import EF_SEARCH, GRAPH
 from rag.stores.lexical import Entry, TantivyIndex
 from rag.text import TOKENIZER
 

@@ -1,7 +1,6 @@
 """Chunks by meaning: a LangChain vector store on Chroma, embedded or a server."""
 
 import sqlite3
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from rag.errors import IndexUnusable
 from rag.retrievers.mmr import mmr
+from rag.stores.collections import open_client, open_collection
 from rag.stores.columns import batches, check_lengths
 from rag.stores.exact import Entries, ExactCopy
 from rag.stores.filters import Filter as Filter
@@ -21,12 +21,6 @@ from rag.stores.filters import chosen_documents, documents_of, excludes_all, to_
 from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.relevance import RELEVANCE, Space
 from rag.stores.rows import VectorRows
-
-# recall@10 against brute force, 50,000 made vectors of 384 numbers that vary in 128 directions, over 200
-# questions: .967 with Chroma's own (100, 16, 100), .988 with ef_search 100 on this graph, .996 with 150,
-# .999 with 300, which takes twice as long.
-GRAPH = {"ef_construction": 200, "max_neighbors": 32}
-EF_SEARCH = 150
 
 
 class ChromaVectorStore(VectorIndex):
@@ -55,13 +49,8 @@ class ChromaVectorStore(VectorIndex):
         self._name = collection_name or f"memory-{uuid4().hex}"
         with self._speaking("opened"):
             self._client = client or open_client(directory)
-            self._collection = self._client.get_or_create_collection(
-                self._name,
-                embedding_function=None,
-                configuration={"hnsw": {"space": space, **GRAPH, "ef_search": EF_SEARCH}},
-            )
+            self._collection = open_collection(self._client, self._name, space)
             self.space: Space = self._collection.configuration_json["hnsw"]["space"]
-            _follow(self._collection)
             self._exact: ExactCopy | None = None  # a server's collection may be changed by others
             if directory is not None and client is None:
                 self._exact = ExactCopy(self, VectorRows(Path(directory), self._name))
@@ -288,22 +277,3 @@ class ChromaVectorStore(VectorIndex):
             yield
         except (ChromaError, sqlite3.Error, OSError) as error:
             raise IndexUnusable(f"The vector index {self._name} could not be {done}: {error}") from error
-
-
-def open_client(directory: Path | str | None) -> Any:
-    """Return a Chroma client over a directory, or in memory; it reports to nobody."""
-    import chromadb
-    from chromadb.config import Settings
-
-    settings = Settings(anonymized_telemetry=False)
-    if directory is None:
-        return chromadb.EphemeralClient(settings=settings)
-    return chromadb.PersistentClient(str(directory), settings=settings)
-
-
-def _follow(collection: Any) -> None:
-    """Search a collection that an earlier version made with the effort of this one."""
-    if collection.configuration_json["hnsw"]["ef_search"] != EF_SEARCH:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Chroma warns of any collection that does not embed by itself
-            collection.modify(configuration={"hnsw": {"ef_search": EF_SEARCH}})

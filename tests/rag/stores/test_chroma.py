@@ -9,7 +9,8 @@ from langchain_core.embeddings import Embeddings
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from rag.errors import IndexUnusable
-from rag.stores.chroma import EF_SEARCH, ChromaVectorStore, open_client
+from rag.stores.chroma import ChromaVectorStore
+from rag.stores.collections import EF_SEARCH, open_client
 
 
 class ByAngle(Embeddings):

@@ -1,0 +1,35 @@
+"""Chroma's clients and collections: how one is opened, and how hard its graph is built and searched."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from rag.stores.relevance import Space
+
+# recall@10 against brute force, 50,000 made vectors of 384 numbers that vary in 128 directions, over 200
+# questions: .967 with Chroma's own (100, 16, 100), .988 with ef_search 100 on this graph, .996 with 150,
+# .999 with 300, which takes twice as long.
+GRAPH = {"ef_construction": 200, "max_neighbors": 32}
+EF_SEARCH = 150
+
+
+def open_client(directory: Path | str | None) -> Any:
+    """Return a Chroma client over a directory, or in memory; it reports to nobody."""
+    import chromadb
+    from chromadb.config import Settings
+
+    settings = Settings(anonymized_telemetry=False)
+    if directory is None:
+        return chromadb.EphemeralClient(settings=settings)
+    return chromadb.PersistentClient(str(directory), settings=settings)
+
+
+def open_collection(client: Any, name: str, space: Space) -> Any:
+    """Return the collection of this name, made where there is none; one that exists keeps its space."""
+    graph = {"space": space, **GRAPH, "ef_search": EF_SEARCH}
+    collection = client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
+    if collection.configuration_json["hnsw"]["ef_search"] != EF_SEARCH:  # by an earlier version
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Chroma warns of any collection that does not embed by itself
+            collection.modify(configuration={"hnsw": {"ef_search": EF_SEARCH}})
+    return collection
