@@ -26,7 +26,7 @@ from rag.retrievers.choose import choose_retriever
 from rag.retrievers.mixture import Mixture
 from rag.retrievers.tuning import sample, tune
 from rag.stores.chroma import ChromaVectorStore
-from rag.stores.collections import EF_SEARCH, GRAPH
+from rag.stores.collections import GRAPH
 from rag.stores.lexical import Entry, TantivyIndex
 from rag.text import TOKENIZER
 
@@ -147,7 +147,7 @@ class Collection:
         """The vector index of the embedding model; a damaged one is made anew."""
         model = [self.embedder.fingerprint, self.embedder.dimension]
         with self._timed("vectors"):
-            name = f"vectors-{_hash([FORMAT, version('chromadb'), GRAPH, EF_SEARCH, model])}"
+            name = f"vectors-{_hash([FORMAT, version('chromadb'), GRAPH, model])}"
             kept = next(iter(sorted(self._directory.glob(f"{name}-*"))), None)
             fresh = self._directory / f"{name}-{secrets.token_hex(4)}"  # Chroma remembers a path that failed
             try:
