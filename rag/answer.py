@@ -77,7 +77,7 @@ def answer(
     if llm is None or not passages:
         yield from _extracted(question, passages, embedder, cancelled)
     else:
-        yield from _generated(question, passages, llm, cancelled)
+        yield from _generated(question, passages, llm, embedder, cancelled)
 
 
 def _extracted(
@@ -104,7 +104,11 @@ def _extracted(
 
 
 def _generated(
-    question: str, passages: Sequence[Passage], llm: LanguageModel, cancelled: Callable[[], bool]
+    question: str,
+    passages: Sequence[Passage],
+    llm: LanguageModel,
+    embedder: Embeddings | None,
+    cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
     room = llm.settings.context_tokens
     longest = min(ANSWER_TOKENS, room // 4)
@@ -120,5 +124,5 @@ def _generated(
     if rest := markers.flush():
         said.append(rest)
         yield Token(rest)
-    text, citations = cite("".join(said), given)
+    text, citations = cite("".join(said), given, embedder=embedder)
     yield Done(text, citations, llm.settings.model)

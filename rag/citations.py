@@ -9,6 +9,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from langchain_core.embeddings import Embeddings
+
 from rag.checker import Checker, Evidence, Status
 from rag.markers import Plain, plain
 from rag.passages import Passage
@@ -46,12 +48,15 @@ LEAST_TOKENS = 3
 """Under which a sentence gets no marker of ours: the one word of "End." stands in any document."""
 
 
-def cite(answer: str, passages: Sequence[Passage]) -> tuple[str, tuple[Citation, ...]]:
+def cite(
+    answer: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None
+) -> tuple[str, tuple[Citation, ...]]:
     """Return the answer, with markers added where a passage supports an unmarked sentence, and its citations.
 
-    The answer must have passed a MarkerFilter for these passages.
+    The answer must have passed a MarkerFilter for these passages. `embedder` is asked where words leave
+    it open.
     """
-    checker = Checker(passages)
+    checker = Checker(passages, embedder=embedder)
     shift = 0
     text = answer
     cited: list[Citation] = []

@@ -24,14 +24,22 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 
+_YEARS = re.compile(r"\b(1[5-9]|20)(\d\d)\s?[-–/]\s?(\d\d)\b(?![-–/.]?\d)")
+
 
 def numbers(text: str) -> list[str]:
     """Return the numbers of a text by value, in order, however they are written.
 
-    >>> numbers("1,234 of 3만 5천, two million and 12.50%")
-    ['1234', '35000', '2000000', '12.5']
+    >>> numbers("1,234 of 3만 5천, two million and 12.50%"), numbers("in 2018–19")
+    (['1234', '35000', '2000000', '12.5'], ['2018', '2019'])
     """
-    return [_value(match) for match in _NUMBER.finditer(unicodedata.normalize("NFKC", text))]
+    plain = _YEARS.sub(_to_year, unicodedata.normalize("NFKC", text))
+    return [_value(match) for match in _NUMBER.finditer(plain)]
+
+
+def _to_year(match: re.Match[str]) -> str:
+    century, first, last = match.groups()
+    return f"{century}{first}-{century}{last}" if last > first else match[0]
 
 
 def _value(match: re.Match[str]) -> str:
@@ -39,6 +47,15 @@ def _value(match: re.Match[str]) -> str:
     scale = (match["scale"] or match["times"] or "").strip().lower()
     value = _cjk_value(digits, match["cjk"] or "") * Decimal(10) ** _SCALES.get(scale, 0)
     return f"{value.normalize():f}" + (match["decade"] or "")
+
+
+def with_values(text: str) -> str:
+    """Return a text with each number written as its value.
+
+    >>> with_values("It has 48,500 seats in two halls.")
+    'It has 48500 seats in 2 halls.'
+    """
+    return _NUMBER.sub(_value, _YEARS.sub(_to_year, unicodedata.normalize("NFKC", text)))
 
 
 def without_numbers(text: str) -> str:
@@ -57,12 +74,13 @@ def in_order(claim: Sequence[str], evidence: Sequence[str]) -> bool:
     (True, False)
     """
     return all(
-        _subsequence([n for n in claim if _is_year(n) == year], [n for n in evidence if _is_year(n) == year])
+        _subsequence([n for n in claim if is_year(n) == year], [n for n in evidence if is_year(n) == year])
         for year in (True, False)
     )
 
 
-def _is_year(number: str) -> bool:
+def is_year(number: str) -> bool:
+    """Return whether a number may be a year or a decade: "1932", "1990s"."""
     return len(number.rstrip("s")) == 4 and "10" <= number[:2] <= "21"
 
 
@@ -215,6 +233,11 @@ def negated(text: str) -> bool:
     return bool(_NEGATION.search(text))
 
 
+def negations(text: str) -> int:
+    """Return how often a text denies: ``"not without"`` is 2."""
+    return len(_NEGATION.findall(text))
+
+
 _CLAUSE = re.compile(
     r"[,;:、，；：()（）—]|\b(?:but|although|though|whereas|while|however)\b|지만|으나|는데|けれど|ものの|が、"
 )
@@ -226,6 +249,7 @@ def clauses(text: str) -> list[str]:
 
 
 _OPPOSITE_PAIRS = r"""
+\b(?:activat|induc|promot|enhanc|stimulat|encourag) | \b(?:inhibit|suppress|block|attenuat|impair|prevent)
 \b(?:increas|rise|risen|rose|grew|grow|gain) | \b(?:decreas|declin|fall|fell|drop|shr[au]nk)
 \b(?:more|higher|greater|larger|above|most|highest)\b | \b(?:less|fewer|lower|smaller|below|least|lowest)\b
 \b(?:before|earlier|prior)\b                          | \b(?:after|later|following)\b
