@@ -242,7 +242,10 @@ class Lab:
 
 
 def cited(answer: Message) -> list[MarkedPassage]:
-    """Return the words that an answer cites and that its passages have, each once, as right passages."""
+    """Return the words that an answer cites and that its passages have, each once, as right passages.
+
+    What its reader marked as a wrong source is left out.
+    """
     passages = {passage.number: passage for passage in answer.passages}
     found = [
         MarkedPassage(
@@ -255,7 +258,8 @@ def cited(answer: Message) -> list[MarkedPassage]:
             quote=citation.quote,
         )
         for citation in answer.citations
-        if citation.status == "verified" and citation.marker in passages and citation.quote.strip()
+        if citation.status == "verified" and citation.feedback is None
+        if citation.marker in passages and citation.quote.strip()
     ]
     return list(dict.fromkeys(found))[:MOST_PASSAGES]
 

@@ -6,6 +6,7 @@ around it, so an old answer stays whole when its document is gone.
 
 import streamlit as st
 
+from rag.quoting import statement_text
 from storage.errors import FootnoteError, NotFound
 from storage.records import CitationFeedback, PageSpan
 from storage.standing import Standing
@@ -94,6 +95,9 @@ def _page(evidence: Evidence, workspace: Workspace) -> PageSpan | None:
 def _words(evidence: Evidence, workspace: Workspace, found: Standing, page: PageSpan | None) -> None:
     """Show the cited words, and then among their neighbours; a page's own line ends are not kept."""
     status = evidence.citation.status if evidence.citation else "passage"
+    if evidence.citation is not None:
+        statement = statement_text(evidence.message, evidence.citation)
+        st.caption(f"For the statement: {label(statement, 400)}")
     before, after = _neighbours(evidence, workspace, found, page)
     quote = evidence.quote
     if evidence.passage.page is not None:

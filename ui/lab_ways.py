@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from rag.errors import FootnoteError
+from rag.exports.cases import cases, to_jsonl
 from rag.jobs import Job
 from rag.lab import MOST_MADE
 from rag.making import MakingProgress
@@ -148,7 +149,9 @@ def _collect(here: Workspace) -> None:
         "words it cites, as the right ones."
     )
     name = st.text_input("Name of the set", "Helpful answers", max_chars=120, key="lab-collect-name")
-    if not st.button("Collect", icon=":material/thumb_up:", key="lab-collect"):
+    collecting = st.button("Collect", icon=":material/thumb_up:", key="lab-collect")
+    _offer_cases(here)
+    if not collecting:
         return
     try:
         collected = here.lab.from_feedback(name.strip() or "Helpful answers")
@@ -158,3 +161,20 @@ def _collect(here: Workspace) -> None:
     left = f" {collected.skipped} cite nothing word for word, and are left out." if collected.skipped else ""
     choose_next(collected.record.id, f"{count(collected.record.questions)} collected.{left}")
     st.rerun()
+
+
+def _offer_cases(here: Workspace) -> None:
+    """Let what was said of single citations be downloaded, made only when it is asked for."""
+    st.markdown(
+        "To measure how well citations are checked: the verified ones of helpful answers, and those that you "
+        "marked as a wrong source, a claim with its passage in each line."
+    )
+    st.download_button(
+        "Download as cases",
+        data=lambda: to_jsonl(list(cases(here.feedback.answers()))).encode(),
+        file_name="feedback.jsonl",
+        mime="application/jsonl",
+        icon=":material/download:",
+        on_click="ignore",
+        key="lab-cases",
+    )

@@ -50,7 +50,7 @@ def show_answer(
     """
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
         show_understood(message.standalone_question, asked)
-        _show_backing(backing(message))
+        _show_backing(backing(message), own_words=message.model is None)
         if message.content:
             st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)
         _show_note(message, workspace)
@@ -74,13 +74,16 @@ def show_left_out(parts: Iterable[LeftOut]) -> None:
         st.caption(f":material/search_off: {label(part.sentence, 600)}")
 
 
-def _show_backing(counted: Backing | None) -> None:
+def _show_backing(counted: Backing | None, *, own_words: bool) -> None:
     """Say over an answer how many of its statements are backed, in words beside the icon."""
     if counted is None:
         return
     whole, none = counted.backed == counted.total, counted.backed == 0
     icon = "verified" if whole else "error" if none else "rule"
-    st.caption(f":material/{icon}: {counted.sentence}")
+    sentence = (
+        f"{counted.sentence.removesuffix('.')}, word for word." if own_words and whole else counted.sentence
+    )
+    st.caption(f":material/{icon}: {sentence}")
 
 
 def _show_unsearched(message: Message, workspace: Workspace) -> None:

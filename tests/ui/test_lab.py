@@ -126,6 +126,20 @@ def test_helpful_answers_are_collected(page: Page, here: Workspace):
     here.conversations.rate(turn.answer_id, "up")
     at.button(key="lab-collect").click().run()
     assert [one.text for one in here.lab.sets.questions(here.lab.sets.list()[0].id)] == ["How many?"]
+    assert [button.proto.label for button in at.get("download_button")] == ["Download as cases"]
+
+
+def test_a_source_that_was_marked_as_wrong_is_not_collected_as_the_right_one(page: Page, here: Workspace):
+    read(here, "castle.md", CASTLE)
+    answer = "It employed 1,204 people. [1]"
+    cited = [citation(1, answer, "It employed 1,204 people.")]
+    turn = tell(here, "How many?", answer, passages=[passage()], citations=cited)
+    here.conversations.rate(turn.answer_id, "up")
+    here.feedback.mark(turn.answer_id, 0, "wrong")
+    at = page("lab")
+    at.segmented_control(key="lab-way").set_value("feedback").run()
+    at.button(key="lab-collect").click().run()
+    assert any("No answer" in info.value for info in at.info) and here.lab.sets.list() == []
 
 
 def test_what_a_run_found_is_only_text(page: Page, here: Workspace):
