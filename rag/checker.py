@@ -83,33 +83,45 @@ def check(sentence: str, passages: Sequence[Passage], *, embedder: Embeddings | 
 
 
 class Checker:
-    """Checks many sentences against the same passages, reading each passage once."""
+    """Checks many sentences against the same passages, reading each passage once.
 
-    def __init__(self, passages: Sequence[Passage], *, embedder: Embeddings | None = None):
+    `least` is the score from which a sentence counts as verified, where it is not to be the usual one.
+    """
+
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        *,
+        embedder: Embeddings | None = None,
+        least: float | None = None,
+    ):
         self._read = [_Text(passage) for passage in passages]
         self._meaning = Meaning.of(embedder)
+        self._least = least
 
     def check(self, sentence: str, among: Collection[int] | None = None) -> Evidence:
         """Return the best evidence among the passages of these numbers, or among all."""
         claim = Stated(sentence, 0, len(sentence))
+        least = _usual(claim) if self._least is None else self._least
+        open_from = min(least, _usual(claim) - OPEN if self._meaning and not claim.unspaced else least)
         found = [
-            text.evidence(claim, number, OPEN if self._meaning else 0.0)
+            text.evidence(claim, number, open_from)
             for number, text in enumerate(self._read, 1)
             if among is None or number in among
         ]
         best = max(found, key=_rank, default=Evidence("unsupported"))
-        return self._weighed(claim, best) if best.status == "verified" else best
+        return self._weighed(claim, best, least) if best.status == "verified" else best
 
-    def _weighed(self, claim: Stated, found: Evidence) -> Evidence:
+    def _weighed(self, claim: Stated, found: Evidence, least: float) -> Evidence:
         """Return evidence whose words nearly suffice, or hardly, with its meaning weighed in."""
-        score, least = found.score, _least(claim)
-        if self._meaning and not claim.unspaced and abs(score - least) < OPEN:
+        score = found.score
+        if self._meaning and not claim.unspaced and abs(score - _usual(claim)) < OPEN:
             text = self._read[found.number - 1].text[found.start : found.end]
             score = round(max(0.0, min(1.0, score + self._meaning.weight(claim.text, text))), 4)
         return replace(found, status="verified" if score >= least else "related", score=score)
 
 
-def _least(claim: Stated) -> float:
+def _usual(claim: Stated) -> float:
     return VERIFIED_UNSPACED if claim.unspaced else VERIFIED
 
 
@@ -136,14 +148,14 @@ class _Text:
         self.units = [Stated(self.text[start:end], start, end) for start, end in sentences(passage.text)]
         self.above = Stated(f"{passage.heading} {passage.document}", 0, 0)
 
-    def evidence(self, claim: Stated, number: int, slack: float) -> Evidence:
-        """Return the passage's best evidence, verified from `slack` below the score that this takes."""
+    def evidence(self, claim: Stated, number: int, least: float) -> Evidence:
+        """Return the passage's best evidence, verified from a score of `least`."""
         verbatim = self._verbatim(claim)
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, 1.0)
         windows = sorted(self._windows(claim), key=lambda window: -window.score)
         for window in windows:
-            if window.score < _least(claim) - slack:
+            if window.score < least:
                 break
             if not differs(claim, _anchor(claim, window.units), window.units, [*self.units, self.above]):
                 return _evidence("verified", number, window)

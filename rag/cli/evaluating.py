@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from rag.assembly import make_embedder, make_llm
+from rag.cli import claims
 from rag.cli.options import MAX_K, Commands, Options, count
 from rag.cli.progress import Progress
 from rag.config import RetrieverName, Settings
@@ -67,6 +68,7 @@ def add_commands(commands: Commands) -> None:
     add("--model", metavar="NAME", help="the embedding model (default: the one in the settings)")
     add("--json", action="store_true", help="one JSON line per retriever")
     retrieval.set_defaults(command=retrieval_command)
+    claims.add_command(kinds)
 
 
 def retrievers(text: str) -> tuple[str, ...]:

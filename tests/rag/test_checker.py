@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rag.checker import Checker, check
@@ -44,6 +44,7 @@ def test_what_stands_there_is_verified_through_all_noise(kind):
     assert [case for case in backed if not verified(case)] == []
 
 
+@settings(deadline=None)
 @given(data=st.data(), text=st.sampled_from(SPACED))
 def test_any_span_of_words_is_verified(data, text):
     words = text.split(" ")
@@ -56,6 +57,7 @@ def test_any_span_of_words_is_verified(data, text):
     assert text[found.start : found.end].startswith(span.split(" ")[0])
 
 
+@settings(deadline=None)
 @given(text=st.sampled_from(SPACED), at=st.integers(0, 4), seed=st.integers(0, 10_000))
 def test_no_shuffled_sentence_is_verified(text, at, seed):
     start, end = sentences(text)[at]
@@ -68,6 +70,7 @@ def test_no_shuffled_sentence_is_verified(text, at, seed):
     assert check(" ".join(mixed), [passage(text)]).status != "verified"
 
 
+@settings(deadline=None)
 @given(text=st.sampled_from(TEXTS), cut=st.integers(1, 3))
 def test_evidence_is_one_run_of_whole_sentences(text, cut):
     spans = sentences(text)

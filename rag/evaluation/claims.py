@@ -1,0 +1,132 @@
+"""Claims and the passages they are said to rest on, judged by people: read in three forms, and measured.
+
+JSON lines, each of one of these forms: ``{"claim", "passages": [text, ...], "supported": true or false}``;
+WiCE's ``{"claim", "label", "evidence_sentences"}``, where only "supported" counts as it; ExpertQA's
+``{"answers": {system: {"claims": [{"claim_string", "evidence", "support"}]}}}``, where only "Complete" does
+and a claim without evidence or judgement is left out.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag.checker import Checker, Evidence
+from rag.errors import QuestionRefused
+from rag.evaluation.beir import read_text
+from rag.passages import Passage
+
+_FORM = "no claim in any of the forms: claim, passages and supported; WiCE's; ExpertQA's"
+_MARKER = re.compile(r"\s*\[\d+\]")
+_ADDRESS = re.compile(r"\A\s*(?:\[\d+\])?\s*(?:https?://\S+)?\s*")
+_LEAST_EVIDENCE = 40
+"""Letters under which ExpertQA's evidence is a bare address or a title, not a text."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim, the texts it is said to rest on, and whether people found that they support it."""
+
+    text: str
+    passages: tuple[str, ...]
+    supported: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checker made of a claim, with the score it gave it if nothing differed; else 0."""
+
+    supported: bool
+    status: str
+    score: float
+
+
+def load_claims(path: Path) -> list[Claim]:
+    """Read the claims of a file; raises QuestionRefused naming file and line."""
+    found: list[Claim] = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            try:
+                found.extend(_claims(json.loads(line)))
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                raise QuestionRefused(f"Line {number} of {path} is {_FORM}.") from error
+    if not found:
+        raise QuestionRefused(f"{path} has no claim with evidence, so there is nothing to measure.")
+    return found
+
+
+def _claims(entry: dict[str, Any]) -> Iterator[Claim]:
+    if "answers" in entry:
+        for answer in entry["answers"].values():
+            yield from filter(None, map(_of_expertqa, answer["claims"]))
+    elif "evidence_sentences" in entry:
+        page = "\n\n".join(entry["evidence_sentences"])
+        yield Claim(entry["claim"] + "", (page,), entry["label"] == "supported")
+    else:
+        passages = tuple(text + "" for text in _list(entry["passages"]))
+        yield Claim(entry["claim"] + "", passages, _truth(entry["supported"]))
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _of_expertqa(claim: dict[str, Any]) -> Claim | None:
+    texts = (_ADDRESS.sub("", evidence) for evidence in claim["evidence"] or ())
+    passages = tuple(text for text in texts if len(text) > _LEAST_EVIDENCE)
+    if not passages or claim["support"] in ("N/A", None):
+        return None
+    return Claim(_MARKER.sub("", claim["claim_string"]), passages, claim["support"] == "Complete")
+
+
+def as_passages(texts: Sequence[str]) -> list[Passage]:
+    """Return texts as passages of documents without names."""
+    return [
+        Passage(str(number), str(number), "", "", None, "", 0, len(text), text)
+        for number, text in enumerate(texts, 1)
+    ]
+
+
+def verdict(claim: Claim, checker: Checker) -> Verdict:
+    """Check a claim with a checker of its passages."""
+    found: Evidence = checker.check(claim.text)
+    return Verdict(claim.supported, found.status, found.score if found.status == "verified" else 0.0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How right *verified* is over some claims, each 0 to 1; 0 where nothing was verified or supported."""
+
+    verified: int
+    right: int
+    precision: float
+    recall: float
+    f1: float
+    accuracy: float
+
+
+def measured(verdicts: Sequence[Verdict], threshold: float | None = None) -> Measured:
+    """Measure what was verified, or what scored at least `threshold`.
+
+    >>> measured([Verdict(True, "verified", 0.9), Verdict(False, "related", 0.0)])
+    Measured(verified=1, right=1, precision=1.0, recall=1.0, f1=1.0, accuracy=1.0)
+    """
+    taken = [v.status == "verified" if threshold is None else v.score >= threshold for v in verdicts]
+    right = sum(took and v.supported for took, v in zip(taken, verdicts, strict=True))
+    supported = sum(v.supported for v in verdicts)
+    precision = right / sum(taken) if any(taken) else 0.0
+    recall = right / supported if supported else 0.0
+    both = precision + recall
+    agreed = sum(took == v.supported for took, v in zip(taken, verdicts, strict=True))
+    rates = (precision, recall, 2 * precision * recall / both if both else 0.0, agreed / len(verdicts))
+    return Measured(sum(taken), right, *(round(rate, 4) for rate in rates))
