@@ -3,6 +3,7 @@
 from typing import Any
 
 from rag.ask import Asker, Unsearched
+from rag.checker import VERIFIED, VERIFIED_UNSPACED
 from rag.comparison import mixture_text
 from rag.config import RetrieverName, Settings
 from rag.embeddings import Embedder, open_embedder
@@ -88,7 +89,12 @@ def _made_with(
     settings: Settings, library: Library, llm: LLM | None, retriever: RetrieverName, k: int
 ) -> dict[str, Any]:
     """Return the settings that decide what an answer says, as they are frozen with it: no key among them."""
-    made_with: dict[str, Any] = {"retriever": retriever, "k": k, "embedding_model": settings.embedding_model}
+    made_with: dict[str, Any] = {
+        "retriever": retriever,
+        "k": k,
+        "embedding_model": settings.embedding_model,
+        "checker": f"verified from {VERIFIED:g}, in writing without spaces from {VERIFIED_UNSPACED:g}",
+    }
     if retriever == "ensemble-cc":
         made_with["mixture"] = mixture_text(library.weighing.mixture)
     if llm is not None:

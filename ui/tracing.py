@@ -33,6 +33,7 @@ _SETTINGS = {
     "k": "Passages searched for",
     "mixture": "Words against meaning",
     "embedding_model": "Embedding model",
+    "checker": "Check of each statement",
     "model": "Language model",
     "server": "Its server",
     "context_tokens": "Tokens it can read at once",

@@ -37,6 +37,17 @@ def test_a_changed_model_is_used_from_the_next_answer_on(here: Workspace):
     assert here.asker().llm is services.services().llm is not None
 
 
+def test_an_answers_settings_are_frozen_with_it_and_no_key_is_among_them(here: Workspace):
+    unconnected = here.asker().made_with
+    assert unconnected["retriever"] == "ensemble-cc" and unconnected["k"] == 6
+    assert {"mixture", "checker", "embedding_model"} <= unconnected.keys() and "server" not in unconnected
+    connection = {"llm_model": "one", "llm_base_url": "http://ann:pw@127.0.0.1:9/v1", "llm_api_key": "secret"}
+    services.services().change(connection)
+    made_with = here.asker().made_with
+    assert (made_with["model"], made_with["server"]) == ("one", "http://127.0.0.1:9")
+    assert "secret" not in str(made_with) and "pw" not in str(made_with)
+
+
 def test_a_question_without_a_model_is_answered_and_stored_once(here: Workspace):
     record, _ = here.add("notes.md", b"Receipts are due within thirty days of the journey.")
     chat = here.conversations.create().id
