@@ -4,11 +4,13 @@ What is shown first is what was stored with the answer; the document is only con
 around it, so an old answer stays whole when its document is gone.
 """
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from rag.quoting import statement_text
 from storage.errors import FootnoteError, NotFound
-from storage.records import CitationFeedback, PageSpan
+from storage.records import CitationFeedback, PageSpan, PassageRecord
 from storage.standing import Standing
 from ui.citing import Evidence, resolve, split_target
 from ui.markdown import label, marked, unwrap, verbatim
@@ -16,6 +18,7 @@ from ui.page_view import is_pdf, show_page
 from ui.workspace import Workspace
 
 AROUND = 600  # characters of the document shown on either side of the cited words
+MOST_PAGES = 2  # of a PDF that are drawn for one quote
 PARAMETER = "cite"
 
 _BADGES = {
@@ -67,38 +70,48 @@ def _find(target: str, workspace: Workspace) -> Evidence | None:
 def _panel(evidence: Evidence, workspace: Workspace) -> None:
     passage = evidence.passage
     found = workspace.standings.of([passage])[passage.document_id]
-    span = _page(evidence, workspace) if found == "here" else None
-    number = span.number if span else passage.page
-    where = [f"Page {number}" if number is not None else "", label(passage.heading, 200)]
+    spans = _pages(evidence, workspace) if found == "here" else []
+    where = [_page_numbers(spans, passage), label(passage.heading, 200)]
     if any(where):
         st.caption(" · ".join(part for part in where if part))
     if found in _BADGES:
         st.warning(_BADGES[found], icon=":material/history:")
-    if span is None or not is_pdf(passage, workspace):
-        _words(evidence, workspace, found, span)
+    if not spans or not is_pdf(passage, workspace):
+        _words(evidence, workspace, found, spans)
         _show_feedback(evidence, workspace)
         return
     words, page = st.columns([5, 6], gap="medium")
     with words:
-        _words(evidence, workspace, found, span)
+        _words(evidence, workspace, found, spans)
         _show_feedback(evidence, workspace)
     with page:
-        show_page(evidence, span, workspace)
+        for span in spans:
+            show_page(evidence, span, workspace)
 
 
-def _page(evidence: Evidence, workspace: Workspace) -> PageSpan | None:
-    """Return the page on which the cited words begin; a passage may reach over several."""
+def _pages(evidence: Evidence, workspace: Workspace) -> list[PageSpan]:
+    """Return the pages that the cited words stand on; of a passage that reaches over several, the first."""
     pages = workspace.library.documents.pages(evidence.passage.document_id)
-    return next((page for page in pages if page.start <= evidence.start < page.end), None)
+    touched = [page for page in pages if page.start < evidence.end and evidence.start < page.end]
+    return touched[: MOST_PAGES if evidence.exact else 1]
 
 
-def _words(evidence: Evidence, workspace: Workspace, found: Standing, page: PageSpan | None) -> None:
+def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
+    """Name the pages: "Page 3", "Pages 3 and 4", or nothing where there are none."""
+    first = [] if passage.page is None else [passage.page]
+    numbers = [span.number for span in spans] or first
+    if not numbers:
+        return ""
+    return f"Page{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
+
+
+def _words(evidence: Evidence, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
     """Show the cited words, and then among their neighbours; a page's own line ends are not kept."""
     status = evidence.citation.status if evidence.citation else "passage"
     if evidence.citation is not None:
         statement = statement_text(evidence.message, evidence.citation)
         st.caption(f"For the statement: {label(statement, 400)}")
-    before, after = _neighbours(evidence, workspace, found, page)
+    before, after = _neighbours(evidence, workspace, found, pages)
     quote = evidence.quote
     if evidence.passage.page is not None:
         before, quote, after = unwrap(before), unwrap(quote), unwrap(after)
@@ -135,14 +148,14 @@ def _mark(workspace: Workspace, answer_id: str, position: int, feedback: Citatio
 
 
 def _neighbours(
-    evidence: Evidence, workspace: Workspace, found: Standing, page: PageSpan | None
+    evidence: Evidence, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
 ) -> tuple[str, str]:
     """Return the text on either side of the cited words: of the page, the document, or the stored passage."""
     passage, start, end = evidence.passage, evidence.start, evidence.end
     if found == "here":
         text = workspace.library.documents.text(passage.document_id)
         if text[start:end] == evidence.quote:
-            first, last = (page.start, max(page.end, end)) if page else (0, len(text))
+            first, last = (pages[0].start, max(pages[-1].end, end)) if pages else (0, len(text))
             head, tail = max(first, start - AROUND), min(last, end + AROUND)
             return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
     local = slice(start - passage.start, end - passage.start)

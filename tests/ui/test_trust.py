@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from storage.records import CitationRecord
 from storage.traces import Sent, Trace, Unsearched
+from tests.rag.loaders import makers
+from tests.rag.loaders.makers import Placed
 from tests.ui.conftest import citation, passage, tell, words
 from tests.ui.inert import is_inert
 from ui.tracing import times
@@ -155,3 +158,25 @@ def test_a_chat_can_be_downloaded_in_every_form(page: Page, here: Workspace):
     assert names == ["Markdown", "Web page", "JSON, to be verified"]
     for form in ("md", "html", "json"):
         assert QUOTE in here.exported(turn.conversation_id, form)
+
+
+def test_words_that_run_over_a_pages_end_are_shown_on_both(page: Page, here: Workspace, tmp_path: Path):
+    line = "The harbour was closed in the winter of the year"
+    path = makers.pdf(tmp_path / "a.pdf", [[Placed(line, 30, 40)], [Placed("1931 by the board.", 30, 400)]])
+    record, _ = here.library.add("report.pdf", path.read_bytes())
+    list(here.library.read(record.id))
+    (chunk, *_) = here.library.documents.chunks(record.id)
+    text = here.library.documents.text(record.id)
+    read = replace(
+        passage(1, text, page=1), document_id=record.id, sha256=record.sha256, start=0, end=len(text)
+    )
+    quoted = CitationRecord(1, 0, 10, "verified", 4, len(text), text[4:])
+    turn = tell(here, "When?", "In 1931 [1].", passages=[read], citations=[quoted])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
+    assert not at.exception and chunk.page == 1
+    captions = [caption.value for caption in at.caption]
+    assert "Pages 1 and 2 · Figures" in captions
+    assert [c for c in captions if c.startswith("Page ")] == [
+        "Page 1, the cited words highlighted.",
+        "Page 2, the cited words highlighted.",
+    ]
