@@ -9,7 +9,6 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from statistics import fmean
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -28,9 +27,10 @@ FEWEST = 30  # of them below which chance decides more than the collection does
 POOLED = 2000  # passages among which each is looked for
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
 ECHOES = 2  # what an echo counts beside a gap: people ask in words of the text more often than not
-TIE = 0.002  # nDCG@10 that 200 probes cannot tell from nothing: the weight nearest to the usual one is taken
+SURE = 2  # standard errors by which a weight must be better to be taken in place of the usual one
 
 Floats = NDArray[np.float32]
+Gains = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -90,32 +90,69 @@ def sample(ids: Collection[str], seed: int = 0) -> list[str]:
 
 
 def best_mixture(cases: Mapping[str, Sequence[Case]], passages: int) -> Mixture:
-    """Return the normaliser that is best over all writings, with the best weight for each of them."""
+    """Return the normaliser that is best over all writings, with the best weight for each of them.
+
+    The usual ones stand until others are better by more than chance.
+    """
     if not cases:
         return Mixture(passages=passages)
-    curves = {name: {group: curve(of, name) for group, of in cases.items()} for name in NORMALISERS}
-    name = max(NORMALISERS, key=lambda name: fmean(max(values) for values in curves[name].values()))
-    return Mixture(name, {group: best_weight(values) for group, values in curves[name].items()}, passages)
+    shares = {group: np.array([case.share for case in of], np.float64) for group, of in cases.items()}
+    found = {name: {group: gains(of, name) for group, of in cases.items()} for name in NORMALISERS}
+    name = _best_normaliser(found, shares)
+    weights = {group: best_weight(gain, shares[group]) for group, gain in found[name].items()}
+    return Mixture(name, weights, passages)
 
 
-def best_weight(values: Sequence[float]) -> float:
-    """Return which of WEIGHTS is best, of those as good the nearest to the usual one.
+def _best_normaliser(found: Mapping[str, Mapping[str, Gains]], shares: Mapping[str, Gains]) -> str:
+    """Return the normaliser whose best weights find most; the usual one unless it is surely worse."""
+    best = {
+        name: np.concatenate([_best_column(of[group], shares[group]) for group in shares])
+        for name, of in found.items()
+    }
+    everyones = np.concatenate(list(shares.values()))
+    first = max(best, key=lambda name: float(np.average(best[name], weights=everyones)))
+    usual = Mixture().normaliser
+    return first if surely_better(best[first], best[usual], everyones) else usual
 
-    >>> best_weight([0.9, 0.9, 0.899, 0.89, 0.8, 0.7, 0.6, 0.5, 0.4])
+
+def best_weight(gain: Gains, shares: Gains) -> float:
+    """Return the weight nearest to the usual one of those that the best is not surely better than.
+
+    `gain` is what `gains` returns, `shares` what each case counts.
+
+    >>> best_weight(np.array([[0.9, 0.9, 0.9, 0.8, 0.8, 0.7, 0.6, 0.5, 0.4]] * 3), np.ones(3))
     0.3
     """
-    good = [weight for weight, value in zip(WEIGHTS, values, strict=True) if value >= max(values) - TIE]
+    best = _best_column(gain, shares)
+    good = [w for w, column in zip(WEIGHTS, gain.T, strict=True) if not surely_better(best, column, shares)]
     return min(good, key=lambda weight: (abs(weight - USUAL), weight))
 
 
-def curve(cases: Sequence[Case], normaliser: str) -> list[float]:
-    """Return how well each of WEIGHTS does, 0 to 1, each averaged with its neighbours.
+def surely_better(one: Gains, other: Gains, shares: Gains) -> bool:
+    """Return whether the mean of `one` is above that of `other` by more than chance: SURE standard errors.
 
-    Averaging keeps away from the edge of a cliff: where meaning finds nothing, one step more loses all.
+    Both are of the same cases, so each case is compared with itself: [.9, .7] is surely better than
+    [.8, .6], by .1 with no error at all, and not than [.8, .7], by .05 with an error of .035.
     """
-    total = sum(case.share for case in cases)
-    raw = [sum(case.share * _found(case, normaliser, w) for case in cases) / total for w in WEIGHTS]
-    return [fmean(raw[max(0, i - 1) : i + 2]) for i in range(len(raw))]
+    share, difference = shares / shares.sum(), one - other
+    mean = float(share @ difference)
+    error = float(np.sqrt(share**2 @ (difference - mean) ** 2))
+    return mean > SURE * error
+
+
+def gains(cases: Sequence[Case], normaliser: str) -> Gains:
+    """Return how well each case is found, nDCG@10 from 0 to 1, with each of WEIGHTS: [cases, weights].
+
+    Each is averaged with its neighbours. That keeps away from the edge of a cliff: where meaning finds
+    nothing, one step more loses all.
+    """
+    raw = np.array([[_found(case, normaliser, weight) for weight in WEIGHTS] for case in cases])
+    return np.stack([raw[:, max(0, i - 1) : i + 2].mean(axis=1) for i in range(len(WEIGHTS))], axis=1)
+
+
+def _best_column(gain: Gains, shares: Gains) -> Gains:
+    best: Gains = gain[:, int((shares @ gain).argmax())]
+    return best
 
 
 def _found(case: Case, normaliser: str, weight: float) -> float:

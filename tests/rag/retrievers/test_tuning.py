@@ -7,8 +7,8 @@ from langchain_core.embeddings import Embeddings
 
 from rag.embeddings import Embedder
 from rag.errors import Cancelled
-from rag.retrievers.mixture import NORMALISERS, Mixture
-from rag.retrievers.tuning import FEWEST, POOLED, WEIGHTS, Case, best_mixture, curve, sample, tune
+from rag.retrievers.mixture import NORMALISERS, USUAL, Mixture
+from rag.retrievers.tuning import FEWEST, POOLED, WEIGHTS, Case, best_mixture, gains, sample, tune
 
 PEOPLE = ["Ada", "Bela", "Chiara", "Dmitri", "Emeka", "Farah", "Goran", "Hana", "Imre", "Jaya"]
 TOWNS = ["Oslo", "Quito", "Lagos", "Turin"]
@@ -111,15 +111,30 @@ def case(words: str, meaning: str, share: int = 1) -> Case:
     return Case("a", one, other, share)
 
 
-def test_a_curve_is_the_mean_over_its_cases_and_neighbours():
-    assert curve([case("a", "a")], "min-max") == [1.0] * len(WEIGHTS)
-    falling = curve([case("ab", "bc"), case("ba", "ab", share=3)], "min-max")
-    assert max(falling) <= 1.0
-    assert falling.index(max(falling)) > len(WEIGHTS) // 2
+def test_a_case_gains_most_where_the_half_that_knows_counts_most():
+    assert gains([case("a", "a")], "min-max").tolist() == [[1.0] * len(WEIGHTS)]
+    (by_words,) = gains([case("abc", "ba")], "min-max")
+    (by_meaning,) = gains([case("ba", "abc")], "min-max")
+    assert by_words[0] == by_meaning[-1] == 1.0
+    assert by_words[-1] == by_meaning[0] < 0.7
 
 
-def test_a_passage_that_neither_half_finds_counts_nothing():
-    assert curve([case("bc", "cb")], "z-score") == [0.0] * len(WEIGHTS)
+def test_a_passage_that_neither_half_finds_gains_nothing():
+    assert not gains([case("bc", "cb")], "z-score").any()
+
+
+def test_the_usual_weight_stands_until_another_is_better_by_more_than_chance():
+    knows_words = [case("abc", "ba")] * 30
+    assert best_mixture({"alphabet": [case("a", "a")] * 30}, 30).weights == {"alphabet": USUAL}
+    assert best_mixture({"alphabet": knows_words}, 30).weights["alphabet"] < USUAL
+    by_chance = best_mixture({"alphabet": [*knows_words[:2], *[case("a", "a")] * 28]}, 30)
+    assert by_chance.weights == {"alphabet": USUAL}
+    assert by_chance.normaliser == Mixture().normaliser
+
+
+def test_what_a_case_counts_decides():
+    cases = [*[case("ab", "bc")] * 20, *[case("bc", "ab", share=9)] * 20]
+    assert best_mixture({"ko": cases}, 40).weights["ko"] > USUAL
 
 
 def test_without_cases_the_mixture_is_the_usual_one():
