@@ -24,7 +24,7 @@ from rag.errors import IndexUnusable, RetrievalError
 from rag.morphemes import Analyser
 from rag.retrievers.choose import choose_retriever
 from rag.retrievers.mixture import Mixture
-from rag.retrievers.tuning import sample, tune
+from rag.retrievers.tuning import RULE, sample, tune
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.collections import GRAPH
 from rag.stores.lexical import Entry, TantivyIndex
@@ -164,7 +164,7 @@ class Collection:
         """How the app would weigh these passages: found once for them and the model, kept beside them."""
         vectors, texts = self.vectors, {id_: found.page_content for id_, found in self._documents.items()}
         with self._timed("mixture"):
-            made_with = _hash([FORMAT, self._tokenizer, self.embedder.fingerprint])
+            made_with = _hash([FORMAT, RULE, self._tokenizer, self.embedder.fingerprint])
             file = self._directory / f"mixture-{made_with}.json"
             if file.exists():
                 return Mixture.from_dict(json.loads(file.read_text(encoding="utf-8")))

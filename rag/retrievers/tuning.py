@@ -27,6 +27,7 @@ FEWEST = 30  # of them below which chance decides more than the collection does
 POOLED = 2000  # passages among which each is looked for
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
 ECHOES = 2  # what an echo counts beside a gap: people ask in words of the text more often than not
+RULE = 2  # of choosing; a change of it makes what was found before worth finding again
 SURE = 2  # standard errors by which a weight must be better to be taken in place of the usual one
 
 Floats = NDArray[np.float32]
