@@ -2,31 +2,26 @@
 
 import argparse
 import json
-import sys
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
-from rag.assembly import make_embedder, make_llm
-from rag.cli import claims
+from rag.assembly import make_llm
+from rag.cli import answers, claims
+from rag.cli.collecting import SLOW, collection_of, say
 from rag.cli.options import MAX_K, Commands, Options, count
 from rag.cli.progress import Progress
 from rag.config import RetrieverName, Settings
-from rag.evaluation.collection import Collection, default_cache, open_collection
+from rag.evaluation.collection import Collection
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.question_sets import QuestionSet, condensed, load
 from rag.evaluation.runs import Result, ask_all, summary
-from rag.morphemes import find
 
 RETRIEVERS = ("similarity", "mmr", "bm25", "ensemble-rrf", "ensemble-cc")
 DESCRIPTION = """Ask each retriever the questions of a set and measure what it finds. A passage of the
 corpus is searched as it is, not split. Indexes are kept, so that a second run embeds only the questions;
 index_s says what making them, or opening those kept, took this time."""
 
-SLOW = {
-    "vectors": "embedding {total} passages; they are kept for the next run.",
-    "mixture": "weighing words against meaning over {total} passages; the result is kept, too.",
-}
 COLUMNS = {
     "retriever": "<13",
     "queries": ">7",
@@ -69,6 +64,7 @@ def add_commands(commands: Commands) -> None:
     add("--json", action="store_true", help="one JSON line per retriever")
     retrieval.set_defaults(command=retrieval_command)
     claims.add_command(kinds)
+    answers.add_command(kinds)
 
 
 def retrievers(text: str) -> tuple[str, ...]:
@@ -97,7 +93,7 @@ def retrieval_command(settings: Settings, options: Options) -> int:
         questions = questions.rewritten()
     show = _show_json if options.json else _show_row
     failed = 0
-    with closing(Progress(SLOW)) as told, _collection(chosen, questions, told) as collection:
+    with closing(Progress(SLOW)) as told, collection_of(chosen, questions, told) as collection:
         if options.queries == "condensed":
             questions = _condensed(chosen, questions, collection, told)
         if not options.json:
@@ -107,19 +103,6 @@ def retrieval_command(settings: Settings, options: Options) -> int:
             show(result)
             failed += result.errors
     return 1 if failed else 0
-
-
-def _collection(
-    settings: Settings, questions: QuestionSet, told: Progress
-) -> AbstractContextManager[Collection]:
-    return open_collection(
-        questions.corpus,
-        lambda: make_embedder(settings),
-        cache=default_cache(),
-        analysers=find(settings.morphemes),
-        waiting=lambda: _say("another run uses the indexes of this question set; waiting until it is done."),
-        told=told,
-    )
 
 
 def _condensed(
@@ -143,7 +126,7 @@ def _measured(collection: Collection, questions: QuestionSet, name: str, k: int,
     result = summary(questions, name, answered, index_s=collection.index_seconds(name))
     if result.errors:
         first = next(answer.error for answer in answered if answer.error)
-        _say(f"{name} failed for {result.errors} of {result.queries} questions, first with: {first}")
+        say(f"{name} failed for {result.errors} of {result.queries} questions, first with: {first}")
     return result
 
 
@@ -154,7 +137,3 @@ def _show_json(result: Result) -> None:
 def _show_row(result: Result) -> None:
     row = result.as_dict()
     print("  ".join(f"{row[name]:{form}}" for name, form in COLUMNS.items()), flush=True)
-
-
-def _say(sentence: str) -> None:
-    print(f"footnote: {sentence}", file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
 """Question sets in BEIR's form: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv`` in one folder.
 
-``corpus.jsonl {_id, title, text}``; ``queries.jsonl {_id, text}``, where questions come from conversations
-with ``history``, a list of {role, content}, and ``rewrite``; ``qrels.tsv`` with a header, then query-id,
-corpus-id, score.
+``corpus.jsonl {_id, title, text}``; ``queries.jsonl {_id, text}``, with ``answers`` where words answer a
+question, with ``history``, a list of {role, content}, and ``rewrite`` where it comes from a conversation;
+``qrels.tsv`` with a header, then query-id, corpus-id, score.
 """
 
 import json
@@ -57,7 +57,13 @@ def _entry(line: str, place: str) -> dict[str, Any]:
         raise QuestionRefused(f"{place} is no object with _id and text.")
     if not all(isinstance(entry.get(name) or "", str) for name in ("title", "rewrite")):
         raise QuestionRefused(f"{place} has a title or rewrite that is no text.")
+    if not _is_texts(entry.get("answers") or []):
+        raise QuestionRefused(f"{place} has answers that are no list of texts.")
     return {**entry, "_id": str(entry["_id"]), "history": _history(entry.get("history"), place)}
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _history(turns: Any, place: str) -> list[tuple[str, str]]:

@@ -18,7 +18,8 @@ class QuestionSet:
     """Passages to search, questions by id, and for each question the passages that answer it.
 
     Questions that were asked in a conversation have it in `histories`, (role, content), oldest first;
-    `rewrites` holds the questions that a person has made to stand alone. Every question has judgements.
+    `rewrites` holds the questions that a person has made to stand alone, `answers` the words that answer a
+    question, each of them by itself. Every question has judgements.
     """
 
     name: str
@@ -27,6 +28,7 @@ class QuestionSet:
     judgements: Mapping[str, Judgements]
     histories: Mapping[str, History] = field(default_factory=dict)
     rewrites: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def asking(self, questions: Mapping[str, str]) -> "QuestionSet":
         """Return the same set with its questions put in other words, by the same ids."""
@@ -75,6 +77,9 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
         judgements={id_: judgements[id_] for id_ in chosen},
         histories={id_: question["history"] for id_, question in chosen.items() if question.get("history")},
         rewrites={id_: question["rewrite"] for id_, question in chosen.items() if question.get("rewrite")},
+        answers={
+            id_: tuple(question["answers"]) for id_, question in chosen.items() if question.get("answers")
+        },
     )
 
 

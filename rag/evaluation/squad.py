@@ -53,7 +53,8 @@ def _parts(articles: Any) -> Parts:
             passages.setdefault(passage, {"_id": passage, "title": article.get("title"), "text": text})
             for asked in paragraph["qas"]:
                 id_ = str(asked["id"])
-                questions[id_] = {"_id": id_, "text": asked["question"] + ""}
+                answers = [answer["text"] + "" for answer in asked.get("answers") or ()]
+                questions[id_] = {"_id": id_, "text": asked["question"] + "", "answers": answers}
                 if not asked.get("is_impossible"):
                     judgements.setdefault(id_, {})[passage] = 1.0
     return list(passages.values()), list(questions.values()), judgements
