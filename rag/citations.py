@@ -60,8 +60,10 @@ def cite(
     shift = 0
     text = answer
     cited: list[Citation] = []
+    sources = _SOURCE_LIST.search(answer)
     for statement in statements(answer):
-        found = list(_evidence(statement, checker))
+        listed = sources is not None and statement.end > sources.end()
+        found = _unbacked(statement) if listed else list(_evidence(statement, checker))
         here = (statement.start + shift, statement.end + shift)
         if not statement.markers and found[0].status == "verified":
             mark = f" [{found[0].number}]"
@@ -81,6 +83,10 @@ def _evidence(statement: Statement, checker: Checker) -> Iterator[Evidence]:
         found = checker.check(statement.text)
         enough = len(set(tokens(statement.text))) >= LEAST_TOKENS
         yield found if enough and found.status == "verified" else Evidence("unsupported")
+
+
+def _unbacked(statement: Statement) -> list[Evidence]:
+    return [Evidence("unsupported", number) for number in statement.markers or (0,)]
 
 
 def _citation(evidence: Evidence, here: tuple[int, int], passages: Sequence[Passage]) -> Citation:
@@ -155,10 +161,20 @@ _MARKERS = re.compile(r"(?:[ \t]*\[\d+\])+")
 _BULLET = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+")
 
 
+_ADDRESS = re.compile(r"\S*(?:https?:/|www\.)\S*", re.IGNORECASE)
+_SOURCE_LIST = re.compile(
+    r"^[^\w\n]*(?:sources?|references?|citations?|출처|참고 ?(?:문헌|자료)|出典|参考(?:文献|資料)?)[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What a list of sources of a model's own making begins with: what it lists is evidence for nothing."""
+
+
 def _says(sentence: str) -> bool:
-    """Return whether a sentence states something that a document could support."""
+    """Return whether a sentence states something that a document could support; an address does not."""
     bare = sentence.strip("*_ \n")
-    return not bare.startswith("#") and not bare.endswith((":", "：", "?", "？")) and bool(tokens(bare))
+    words = set(tokens(_ADDRESS.sub(" ", bare)))
+    enough = len(words) >= LEAST_TOKENS if _ADDRESS.search(bare) else bool(words)
+    return not bare.startswith("#") and not bare.endswith((":", "：", "?", "？")) and enough
 
 
 def _statement(bare: Plain, answer: str, span: tuple[int, int], markers: tuple[int, ...]) -> Statement:
