@@ -21,6 +21,7 @@ from rag.jobs import Cancel
 from rag.language_model import LanguageModel
 from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
+from rag.readings import readings, search
 from rag.replies import Shelf, nothing_to_search, reply_to
 from rag.sending import Noted, Sent
 
@@ -48,7 +49,8 @@ class Asker:
 
     `omissions` is what the retriever tells of a search that it does without, `shelf` whether there is
     anything to search, `unsearched` which files cannot be. What is searched is the question as it stands
-    alone; with `answer_rephrased` it is answered too. `made_with` are the settings that matter, by name.
+    alone; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in more readings than
+    that one, for `k` passages in all (see rag/readings.py). `made_with` are settings that matter, by name.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -56,6 +58,7 @@ class Asker:
     embedder: Embeddings | None = None
     rarity: Callable[[str], float] | None = None
     answer_rephrased: bool = True
+    k: int | None = None
     omissions: Omissions = field(default_factory=Omissions)
     shelf: Callable[[], Shelf] = lambda: "filled"
     unsearched: Callable[[], Sequence[Unsearched]] = lambda: ()
@@ -99,7 +102,7 @@ class Asker:
         yield Condensed(standalone)
         if cancelled():
             raise Cancelled("The answer was stopped.")
-        passages = [Passage.from_document(found) for found in self.retriever.invoke(standalone)]
+        passages = [Passage.from_document(found) for found in self._search(standalone, question, history)]
         watch.lap("retrieve")
         yield from self.omissions.take()
         if not passages and (reason := nothing_to_search(question, self.shelf())) is not None:
@@ -107,7 +110,16 @@ class Asker:
             return
         asked = standalone if self.answer_rephrased else question
         llm = self._noted("answer", sent)
-        yield from answer(asked, passages, llm=llm, embedder=self.embedder, cancelled=cancelled)
+        yield from answer(
+            asked, passages, llm=llm, embedder=self.embedder, rarity=self.rarity, cancelled=cancelled
+        )
+
+    def _search(
+        self, standalone: str, question: str, history: Sequence[tuple[str, str]]
+    ) -> Sequence[Document]:
+        if self.k is None:
+            return self.retriever.invoke(standalone)
+        return search(self.retriever, readings(standalone, question, history), self.k)
 
     def _noted(self, purpose: str, sent: list[Sent]) -> Noted | None:
         return None if self.llm is None else Noted(self.llm, purpose, sent)

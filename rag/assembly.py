@@ -81,6 +81,7 @@ def make_asker(
         omissions=omissions,
         shelf=lambda: _shelf(library),
         unsearched=lambda: _unsearched(library),
+        k=k or settings.k,
         made_with=_made_with(settings, library, llm, retriever or settings.retriever, k or settings.k),
     )
 

@@ -38,6 +38,7 @@ _SETTINGS = {
     "server": "Its server",
     "context_tokens": "Tokens it can read at once",
 }
+_NOT_RETRIEVERS = {"name": "Name of the file", "conversation": "With the conversation"}
 _NOT_KEPT = (
     "This answer is from an earlier version of Footnote, which did not keep what was sent, nor the settings."
 )
@@ -126,7 +127,7 @@ def finding(found: Mapping[str, Any] | None) -> str:
 
 
 def _search_name(name: str) -> str:
-    return "Name of the file" if name == "name" else label(name_of(name), 40)
+    return _NOT_RETRIEVERS.get(name) or label(name_of(name), 40)
 
 
 def _sent(message: Message, trace: Trace | None) -> None:

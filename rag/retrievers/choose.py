@@ -29,9 +29,9 @@ class LateRetriever(BaseRetriever):
     open: Callable[[], BaseRetriever]
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        return self.open().invoke(query, config={"callbacks": run_manager.get_child()})
+        return self.open().invoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
 
 
 def choose_retriever(

@@ -21,14 +21,15 @@ class ReadLast(BaseRetriever):
     k: int = 4
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         candidates = self.retriever.invoke(query, config={"callbacks": run_manager.get_child()})
-        return list(islice(self._read(candidates), self.k))
+        count = self.k if k is None else k
+        return list(islice(self._read(candidates, count), count))
 
-    def _read(self, candidates: Sequence[Document]) -> Iterator[Document]:
-        for start in range(0, len(candidates), max(1, self.k)):
-            batch = candidates[start : start + self.k]
+    def _read(self, candidates: Sequence[Document], count: int) -> Iterator[Document]:
+        for start in range(0, len(candidates), max(1, count)):
+            batch = candidates[start : start + count]
             texts = self.hydrate([str(document.id) for document in batch])
             yield from (_read(found, texts[str(found.id)]) for found in batch if found.id in texts)
 

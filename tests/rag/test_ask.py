@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -39,10 +39,14 @@ def put(library: Library, text: str, name: str = "castle.md") -> None:
 
 
 def ask(
-    library: Library, question: str, llm: LLM | None = None, retriever: str = "ensemble-cc"
+    library: Library,
+    question: str,
+    llm: LLM | None = None,
+    retriever: str = "ensemble-cc",
+    history: Sequence[tuple[str, str]] = (),
 ) -> list[object]:
     asker = make_asker(Settings(retriever=retriever), library, llm)
-    return list(asker.ask(question, [], never))
+    return list(asker.ask(question, history, never))
 
 
 def said(events: list[object]) -> str:
@@ -56,6 +60,20 @@ def test_half_a_search_answers_and_says_once_what_it_did_without(library: Librar
     assert [type(event) for event in events[:3]] == [Condensed, LeftOut, Sources]
     assert [event.sentence for event in events if isinstance(event, LeftOut)] == [SAID]
     assert "1432" in said(events)
+
+
+@pytest.mark.parametrize("retriever", ["ensemble-cc", "ensemble-rrf", "bm25"])
+def test_a_follow_up_finds_what_only_the_conversation_names_and_says_once_what_is_missing(
+    library: Library, retriever: str
+):
+    put(library, CASTLE)
+    put(library, "# Harbour\n\nThe harbour is nine metres deep where the ferries lie.\n", "harbour.md")
+    history = [("user", "Who built the castle of Aldenburg?"), ("assistant", "That is not said.")]
+    events = ask(library, "How deep is the moat?", retriever=retriever, history=history)
+    (sources,) = (event for event in events if isinstance(event, Sources))
+    assert sources.passages[0].document == "castle.md"
+    assert sources.passages[0].found_by["conversation"].rank == 1
+    assert len([event for event in events if isinstance(event, LeftOut)]) == 1
 
 
 def test_what_no_answer_needed_is_not_missed(library: Library, fake_llm: FakeLLM):

@@ -51,3 +51,8 @@ def test_there_may_be_fewer_or_none():
     assert best(["x", "a"], Shelf("a"), 4) == ["a"]
     assert best([], Shelf(), 4) == []
     assert best(["a"], Shelf("a"), 0) == []
+
+
+def test_a_question_may_want_more_or_fewer():
+    retriever = ReadLast(retriever=Labelled(ids=["a", "x", "b"]), hydrate=Shelf("a", "b"), k=1)
+    assert [document.id for document in retriever.invoke("?", k=5)] == ["a", "b"]
