@@ -82,18 +82,22 @@ def _dismiss() -> None:
 
 def _panel(message: Message, trace: Trace | None) -> None:
     if message.standalone_question:
-        st.markdown("**The question that was searched**")
+        _heading("The question that was searched")
         st.markdown(verbatim(message.standalone_question))
-    st.markdown("**The passages, and who found them**")
+    _heading("The passages, and who found them")
     _passages(message.passages)
-    st.markdown("**What was sent to the language model**")
+    _heading("What was sent to the language model")
     _sent(message, trace)
     if message.timings_ms:
-        st.markdown("**Times**")
+        _heading("Times")
         st.markdown(times(message.timings_ms))
     if trace is not None and trace.settings:
-        st.markdown("**Settings**")
+        _heading("Settings")
         st.markdown("\n".join(settings(trace.settings)))
+
+
+def _heading(text: str) -> None:
+    st.markdown(f"##### {text}", anchors=False)
 
 
 def _passages(passages: Sequence[PassageRecord]) -> None:
