@@ -72,22 +72,31 @@ def _is_empty(answer: str, one: Statement) -> bool:
 
 
 def backing(answer: Message) -> Backing | None:
-    """Count an answer's statements; None where it states nothing or was made without any document."""
+    """Count an answer's statements.
+
+    None where it states nothing, was made without any document, or says itself that they may not answer.
+    """
     stated = statements(answer)
-    if not stated or not answer.passages:
+    if not stated or not answer.passages or _doubts(answer.content, answer.citations):
         return None
     return Backing(sum(one.status == "verified" for one in stated), len(stated))
 
 
-def rests_on_nothing(citations: Sequence[CitationRecord]) -> bool:
-    """Return whether no citation of an answer is so much as on the subject of its statement."""
-    return all(citation.status == "unsupported" for citation in citations)
+def rests_on_nothing(content: str, citations: Sequence[CitationRecord]) -> bool:
+    """Return whether nothing of an answer is in the documents, or it says itself that it may not be."""
+    return all(citation.status == "unsupported" for citation in citations) or _doubts(content, citations)
 
 
 def found_nothing(answer: Message) -> bool:
     """Return whether an answer was looked for in the documents, and none of it is there."""
     looked = "retrieve" in answer.timings_ms
-    return answer.state == "complete" and looked and rests_on_nothing(answer.citations)
+    return answer.state == "complete" and looked and rests_on_nothing(answer.content, answer.citations)
+
+
+def _doubts(content: str, citations: Sequence[CitationRecord]) -> bool:
+    """Return whether an answer begins, before the first words that it cites, by declining."""
+    first = min((citation.answer_start for citation in citations), default=0)
+    return declines(content[:first])
 
 
 def _best(cited: Sequence[CitationRecord]) -> CitationStatus:

@@ -133,7 +133,7 @@ class _Draft:
             model=self.model,
             error=error,
             timings_ms=self.timings_ms,
-            trace=self._trace(nothing_found=state == "complete" and rests_on_nothing(citations)),
+            trace=self._trace(nothing_found=state == "complete" and rests_on_nothing(self.text, citations)),
         )
         self.finished = True
 

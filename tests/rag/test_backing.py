@@ -68,10 +68,26 @@ def test_the_header_of_a_table_states_nothing():
 
 
 def test_only_an_answer_that_was_looked_for_can_have_found_nothing():
-    assert found_nothing(answer()) and rests_on_nothing(())
+    assert found_nothing(answer()) and rests_on_nothing("", ())
     assert not found_nothing(answer(citations=(cited(0, "related"),)))
     greeting = Message("a", "assistant", "Hello.", "complete", "q", None, None, None, {"total": 0.1}, None)
     assert not found_nothing(greeting)
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "Your documents may not answer this. The nearest they come:",
+        "문서에 이 질문에 대한 답이 없을 수 있습니다. 가장 가까운 내용은 다음과 같습니다:",
+        "ドキュメントには、この質問への答えがないかもしれません。最も近い記述は次のとおりです:",
+    ],
+)
+def test_an_answer_that_doubts_itself_is_not_counted_and_has_found_nothing(lead: str):
+    text = f"{lead}\n\nThe moat is deep. [1]"
+    quoted = CitationRecord(1, len(lead) + 2, len(text), "verified", 0, 5, "words")
+    assert backing(answer(text, (quoted,))) is None and found_nothing(answer(text, (quoted,)))
+    plain = CitationRecord(1, 0, 21, "verified", 0, 5, "words")
+    assert backing(answer(text[len(lead) + 2 :], (plain,))) == Backing(1, 1)
 
 
 @pytest.mark.parametrize(
