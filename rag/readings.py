@@ -46,8 +46,10 @@ def readings(standalone: str, question: str, history: History) -> tuple[Reading,
     return (Reading(standalone, 1.0), *(Reading(f"{said} {question}", ASIDE) for said in before))
 
 
-def search(retriever: Runnable[str, list[Document]], ways: Sequence[Reading], k: int) -> list[Document]:
-    """Return the best `k` documents over all readings; those of one reading as the retriever gives them.
+def search(
+    retriever: Runnable[str, list[Document]], ways: Sequence[Reading], k: int | None = None
+) -> list[Document]:
+    """Return the best `k` documents, or all, over all readings; of one, as the retriever gives them.
 
     Each reading's scores are divided by its best and weighed, documents without one count by rank. The
     retriever is asked for DEPTH documents, where it can be.

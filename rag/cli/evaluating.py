@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from rag.assembly import make_llm
-from rag.cli import answers, claims
+from rag.cli import answers, claims, condensing
 from rag.cli.collecting import SLOW, collection_of, say
 from rag.cli.options import MAX_K, Commands, Options, count
 from rag.cli.progress import Progress
@@ -65,6 +65,7 @@ def add_commands(commands: Commands) -> None:
     retrieval.set_defaults(command=retrieval_command)
     claims.add_command(kinds)
     answers.add_command(kinds)
+    condensing.add_command(kinds)
 
 
 def retrievers(text: str) -> tuple[str, ...]:

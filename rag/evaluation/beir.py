@@ -18,9 +18,14 @@ Parts = tuple[Lines, Lines, dict[str, dict[str, float]]]  # passages, questions,
 
 def read(directory: Path) -> Parts:
     """Read the folder's three files; raises QuestionRefused naming file and line."""
-    questions = list(_lines(directory / "queries.jsonl"))
+    questions = read_questions(directory)
     judgements = _judgements(directory / "qrels.tsv")
     return list(_lines(directory / "corpus.jsonl")), questions, judgements
+
+
+def read_questions(directory: Path) -> Lines:
+    """Read the folder's questions alone; raises QuestionRefused naming file and line."""
+    return list(_lines(directory / "queries.jsonl"))
 
 
 def read_text(path: Path) -> str:

@@ -11,6 +11,7 @@ from rag.errors import QuestionRefused
 from rag.evaluation import beir, squad
 from rag.evaluation.metrics import Judgements
 from rag.llm import LLM
+from rag.readings import Reading, readings
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class QuestionSet:
 
     Questions that were asked in a conversation have it in `histories`, (role, content), oldest first;
     `rewrites` holds the questions that a person has made to stand alone, `answers` the words that answer a
-    question, each of them by itself. Every question has judgements.
+    question, each of them by itself; `readings` the other ways in which a follow-up is searched beside its
+    own words. Every question has judgements.
     """
 
     name: str
@@ -29,6 +31,7 @@ class QuestionSet:
     histories: Mapping[str, History] = field(default_factory=dict)
     rewrites: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    readings: Mapping[str, tuple[Reading, ...]] = field(default_factory=dict)
 
     def asking(self, questions: Mapping[str, str]) -> "QuestionSet":
         """Return the same set with its questions put in other words, by the same ids."""
@@ -48,12 +51,15 @@ class QuestionSet:
 def condensed(
     questions: QuestionSet, *, llm: LLM | None, rarity: Rarity, told: Callable[[int, int], None]
 ) -> QuestionSet:
-    """Return the set with each question as `condense` makes it stand alone; `told` hears how far it is."""
-    written = dict(questions.questions)
+    """Return the set with each question as the app searches for it; `told` hears how far it is."""
+    written: dict[str, str] = {}
+    ways: dict[str, tuple[Reading, ...]] = {}
     for done, (id_, text) in enumerate(questions.questions.items(), start=1):
-        written[id_] = condense(text, questions.histories.get(id_, ()), llm=llm, rarity=rarity)
-        told(done, len(written))
-    return questions.asking(written)
+        history = questions.histories.get(id_, ())
+        written[id_] = condense(text, history, llm=llm, rarity=rarity)
+        ways[id_] = readings(written[id_], text, history)
+        told(done, len(questions.questions))
+    return replace(questions, questions=written, readings=ways)
 
 
 def load(path: Path, *, limit: int | None = None) -> QuestionSet:

@@ -5,7 +5,7 @@ The lab page, the command line and the benchmarks all read the same stream of `A
 
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from rag.errors import Cancelled, FootnoteError
 from rag.evaluation.metrics import METRICS, measure, percentile
 from rag.evaluation.question_sets import QuestionSet
 from rag.jobs import Cancel, never
+from rag.readings import Reading, search
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def ask_all(
         for id_, text in questions.questions.items():
             if cancelled():
                 raise Cancelled("The run was stopped.")
-            yield _ask(name, retriever, id_, text)
+            ways = questions.readings.get(id_, (Reading(text, 1.0),))
+            yield _ask(name, retriever, id_, ways)
 
 
 def summary(
@@ -103,11 +105,11 @@ def summary(
 _NOTHING = dict.fromkeys(METRICS, 0.0)  # the means over no question
 
 
-def _ask(name: str, retriever: BaseRetriever, id_: str, text: str) -> Answered:
+def _ask(name: str, retriever: BaseRetriever, id_: str, ways: Sequence[Reading]) -> Answered:
     begun = time.perf_counter()
     error = None
     try:
-        found = tuple(document.id or "" for document in retriever.invoke(text))
+        found = tuple(document.id or "" for document in search(retriever, ways))
     except Exception as failure:  # noqa: BLE001 - a foreign retriever may fail in any way; it is said and counted
         found, error = (), _sentence(failure)
     return Answered(name, id_, found, (time.perf_counter() - begun) * 1000, error)
