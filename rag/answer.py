@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from langchain_core.embeddings import Embeddings
 
+from rag.answerable import Rarity, decide
 from rag.citations import Citation, cite
 from rag.errors import Cancelled
 from rag.extract import extract
 from rag.jobs import never
 from rag.language_model import LanguageModel
 from rag.markers import MarkerFilter, inert
+from rag.meaning import scale_of
 from rag.passages import Passage
 from rag.prompts import answer_messages, fitting
 from rag.text import language
@@ -26,6 +28,11 @@ NOT_FOUND = {
     "en": "Your documents do not seem to answer this.",
     "ko": "문서에서 이 질문에 대한 답을 찾지 못했습니다.",
     "ja": "ドキュメントの中に、この質問への答えは見つかりませんでした。",
+}
+DOUBTFUL = {
+    "en": "Your documents may not answer this. The nearest they come:",
+    "ko": "문서에 이 질문에 대한 답이 없을 수 있습니다. 가장 가까운 내용은 다음과 같습니다:",
+    "ja": "ドキュメントには、この質問への答えがないかもしれません。最も近い記述は次のとおりです:",
 }
 
 
@@ -71,22 +78,35 @@ def answer(
     *,
     llm: LanguageModel | None,
     embedder: Embeddings | None = None,
+    rarity: Rarity | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
-    """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good."""
+    """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good.
+
+    `rarity` says how rare a word is in the documents: an answer without a model says by it whether they
+    seem to answer at all.
+    """
     if llm is None or not passages:
-        yield from _extracted(question, passages, embedder, cancelled)
+        yield from _extracted(question, passages, embedder, rarity, cancelled)
     else:
         yield from _generated(question, passages, llm, embedder, cancelled)
 
 
 def _extracted(
-    question: str, passages: Sequence[Passage], embedder: Embeddings | None, cancelled: Callable[[], bool]
+    question: str,
+    passages: Sequence[Passage],
+    embedder: Embeddings | None,
+    rarity: Rarity | None,
+    cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
     yield Sources(tuple(passages))
+    picks = extract(question, passages, embedder=embedder)
     text = ""
+    if picks and not decide(question, passages, rarity, middle=_asked(embedder)).answered:
+        text = DOUBTFUL.get(language(question), DOUBTFUL["en"])
+        yield Token(text)
     citations: list[Citation] = []
-    for pick in extract(question, passages, embedder=embedder):
+    for pick in picks:
         if cancelled():
             raise Cancelled("You stopped the answer.")
         passage = passages[pick.number - 1]
@@ -101,6 +121,12 @@ def _extracted(
         text = NOT_FOUND.get(language(question), NOT_FOUND["en"])
         yield Token(text)
     yield Done(text, tuple(citations), None)
+
+
+def _asked(embedder: Embeddings | None) -> float | None:
+    """Return the cosine of a question and a passage that says nothing, if the model's scale is known."""
+    scale = scale_of(embedder)
+    return None if scale is None else scale.asked
 
 
 def _generated(

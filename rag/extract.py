@@ -146,10 +146,10 @@ _PART_KANA = re.compile(r"[\u3041-\u3096]")
 _LETTERS = re.compile(r"[一-鿿ァ-ヺ가-힣]")
 
 
-def _meaning(token: str) -> float:
+def substance(token: str) -> float:
     """Return how much a token can say: pairs of Hiragana are mostly grammar.
 
-    >>> _meaning("され"), _meaning("高い"), _meaning("東京")
+    >>> substance("され"), substance("高い"), substance("東京")
     (0.15, 0.5, 1.0)
     """
     if _KANA.match(token):
@@ -166,7 +166,7 @@ class _Scorer:
         asked = tokens(question)
         seen = Counter(word for unit in units for word in unit.words)
         self.weight: dict[str, float] = {
-            word: _meaning(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)
+            word: substance(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)
         }
         self._held = frozenset(word for word in asked if seen[word])
         half = len(asked) // 2

@@ -11,14 +11,23 @@ MOST = 0.2
 
 @dataclass(frozen=True)
 class Scale:
-    """The cosine that says nothing either way, and how much a difference from it counts."""
+    """The cosine of two texts that says nothing either way, and how much a difference from it counts.
+
+    `asked` is the cosine of a question and a passage that says nothing either way.
+    """
 
     middle: float
     slope: float
+    asked: float
 
 
-SCALES: Mapping[str, Scale] = MappingProxyType({"multilingual-e5-small": Scale(0.87, 3.0)})
+SCALES: Mapping[str, Scale] = MappingProxyType({"multilingual-e5-small": Scale(0.87, 3.0, 0.85)})
 """By a model's name; cosines of models that nobody measured here say nothing (docs/CITATIONS.md)."""
+
+
+def scale_of(embedder: Embeddings | None) -> Scale | None:
+    """Return the scale of an embedding model's cosines; None where it is not known."""
+    return SCALES.get(getattr(embedder, "name", ""))
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Meaning:
     @classmethod
     def of(cls, embedder: Embeddings | None) -> "Meaning | None":
         """Return the meaning that an embedder sees; None without one, or where its scale is not known."""
-        scale = SCALES.get(getattr(embedder, "name", ""))
+        scale = scale_of(embedder)
         return cls(embedder, scale) if embedder is not None and scale is not None else None
 
     def weight(self, claim: str, evidence: str) -> float:

@@ -6,14 +6,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from rag.answerable import decide
 from rag.ask import Asker
 from rag.cli.collecting import SLOW, collection_of
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
+from rag.condense import condense
 from rag.config import Settings
 from rag.evaluation.answers import ask_answers, summary
 from rag.evaluation.collection import Collection
 from rag.evaluation.question_sets import load
+from rag.evaluation.refusals import Decided, Turn, load_turns, report
+from rag.meaning import SCALES
+from rag.passages import Passage
 
 DESCRIPTION = """Ask the questions of a set whose answers are known, as the app asks them without a language
 model, and look for the answers in what is cited. Indexes are kept for the next run."""
@@ -25,6 +30,11 @@ def add_command(kinds: Commands) -> None:
     add = answers.add_argument
     add("dataset", type=Path, metavar="DATASET_DIR", help="a question set whose questions have answers")
     add("--limit", type=_positive, metavar="N", help="only the first N questions")
+    add(
+        "--unanswerable",
+        action="store_true",
+        help="how often questions that the documents do not answer are refused, and others with them",
+    )
     add("--json", action="store_true", help="one JSON line")
     answers.set_defaults(command=answers_command)
 
@@ -38,6 +48,8 @@ def _positive(text: str) -> int:
 
 def answers_command(settings: Settings, options: Options) -> int:
     """Print what was measured over the questions of a set."""
+    if options.unanswerable:
+        return _refusals(settings, options)
     questions = load(options.dataset, limit=options.limit)
     with closing(Progress(SLOW)) as told, collection_of(settings, questions, told) as collection:
         asker = _asker(settings, collection)
@@ -49,6 +61,29 @@ def answers_command(settings: Settings, options: Options) -> int:
     return 0
 
 
+def _refusals(settings: Settings, options: Options) -> int:
+    """Print how often the decision whether the documents answer at all is wrong, and at which score."""
+    turns = load_turns(options.dataset, limit=options.limit)
+    questions = load(options.dataset)
+    with closing(Progress(SLOW)) as told, collection_of(settings, questions, told) as collection:
+        decided = []
+        for turn in turns:
+            decided.append(_decided(turn, settings, collection))
+            told("deciding", len(decided), len(turns))
+    _show(report(questions.name, decided), options)
+    return 0
+
+
+def _decided(turn: Turn, settings: Settings, collection: Collection) -> Decided:
+    rarity = collection.words.rarity
+    asked = condense(turn.text, turn.history, llm=None, rarity=rarity)
+    found = collection.retriever(settings.retriever, settings.k).invoke(asked)
+    scale = SCALES.get(settings.embedding_model)
+    passages = [Passage.from_document(document) for document in found]
+    decision = decide(asked, passages, rarity, middle=scale.asked if scale else None)
+    return Decided(decision.answered, decision.score, turn.answerable)
+
+
 def _asker(settings: Settings, collection: Collection) -> Asker:
     return Asker(
         retriever=collection.retriever(settings.retriever, settings.k),
@@ -57,8 +92,10 @@ def _asker(settings: Settings, collection: Collection) -> Asker:
     )
 
 
-def _show(report: dict[str, Any], options: Options) -> None:
+def _show(told: dict[str, Any], options: Options) -> None:
     if options.json:
-        print(json.dumps(report, ensure_ascii=False))
+        print(json.dumps(told, ensure_ascii=False))
     else:
-        print("\n".join(f"{name:<20} {value}" for name, value in report.items()))
+        print("\n".join(f"{name:<20} {value}" for name, value in told.items() if name != "curve"))
+        for point in told.get("curve", ()):
+            print("  ".join(f"{name} {value:.2f}" for name, value in point.items()))

@@ -244,3 +244,14 @@ def test_an_answer_a_document_dictated_has_no_link_and_nothing_verified(fake_llm
         assert "](" not in text
         assert not re.search(r"^\W*\[[^\]]*\]:", text, re.MULTILINE)
     assert all(citation.status != "verified" for citation in done.citations)
+
+
+def test_without_a_model_doubt_is_said_before_the_nearest_words():
+    text = "The castle of Aldenburg was built in 1432. Its moat is nine metres deep."
+    found = Passage("c", "d", "castle.md", "", None, "", 0, len(text), text)
+    *_, done = answer("Which knight of Brunn stormed the castle of Aldenburg at night?", [found], llm=None)
+    assert isinstance(done, Done)
+    lead, quote = done.text.split("\n\n")
+    assert lead == "Your documents may not answer this. The nearest they come:"
+    assert quote.startswith("The castle of Aldenburg was built in 1432.")
+    assert [done.text[c.answer_start : c.answer_end] for c in done.citations] == [quote]

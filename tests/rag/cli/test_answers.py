@@ -58,3 +58,14 @@ def test_a_set_without_answers_is_one_sentence(dataset: Path, capsys: pytest.Cap
     (dataset / "queries.jsonl").write_text(queries)
     assert cli.main(["eval", "answers", str(dataset)]) == 2
     assert "no question with answers" in capsys.readouterr().err
+
+
+def test_what_documents_do_not_answer_is_counted(dataset: Path, capsys: pytest.CaptureFixture[str]):
+    kinds = [(QUESTIONS[0][1], "ANSWERABLE"), ("Which cats purr in Norwegian?", "UNANSWERABLE")]
+    tasks = [{"text": t, "history": [], "enrichments": {"Answerability": [kind]}} for t, kind in kinds]
+    (dataset / "all_tasks.jsonl").write_text("\n".join(map(json.dumps, tasks)), encoding="utf-8")
+    assert cli.main(["eval", "answers", str(dataset), "--unanswerable", "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["refused"], line["falsely_refused"], line["balanced_accuracy"]) == (1, 0, 1)
+    assert cli.main(["eval", "answers", str(dataset), "--unanswerable"]) == 0
+    assert "threshold 0.50  refused 1.00  falsely_refused 0.00" in capsys.readouterr().out
