@@ -93,9 +93,8 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
         return
     more = trace.unsearched_count - len(trace.unsearched)
     lines = [f"- {label(one.name, 90)}: {_UNSEARCHED.get(one.state, one.state)}" for one in trace.unsearched]
-    with st.container(key=f"unsearched-{message.id}", gap="xsmall"):
-        st.markdown("**Not searched, or not wholly, for this answer:**")
-        st.markdown("\n".join([*lines, *([f"- and {more:,} more"] if more > 0 else [])]))
+    rest = [f"- and {more:,} more"] if more > 0 else []
+    st.caption("\n".join(["Not searched, or not wholly, for this answer:\n", *lines, *rest]))
 
 
 def _show_way_to_add(message: Message, workspace: Workspace) -> None:
