@@ -27,6 +27,7 @@ _STEPS = {
 _PURPOSES = {
     "answer": "The request for the answer",
     "rephrase": "The request to rephrase the follow-up",
+    "check": "A request to check a statement",
 }
 _SETTINGS = {
     "retriever": "Search",

@@ -1,5 +1,6 @@
 import pytest
 
+from rag.answer import DOUBTFUL, NOT_FOUND
 from rag.backing import Backing, backing, found_nothing, rests_on_nothing, statements
 from rag.declining import declines
 from storage.records import CitationRecord, Message, PassageRecord
@@ -74,14 +75,7 @@ def test_only_an_answer_that_was_looked_for_can_have_found_nothing():
     assert not found_nothing(greeting)
 
 
-@pytest.mark.parametrize(
-    "lead",
-    [
-        "Your documents may not answer this. The nearest they come:",
-        "문서에 이 질문에 대한 답이 없을 수 있습니다. 가장 가까운 내용은 다음과 같습니다:",
-        "ドキュメントには、この質問への答えがないかもしれません。最も近い記述は次のとおりです:",
-    ],
-)
+@pytest.mark.parametrize("lead", DOUBTFUL.values(), ids=DOUBTFUL)
 def test_an_answer_that_doubts_itself_is_not_counted_and_has_found_nothing(lead: str):
     text = f"{lead}\n\nThe moat is deep. [1]"
     quoted = CitationRecord(1, len(lead) + 2, len(text), "verified", 0, 5, "words")
@@ -98,8 +92,7 @@ def test_an_answer_that_doubts_itself_is_not_counted_and_has_found_nothing(lead:
         "There is no information about this in the documents.",
         "I could not find an answer in the passages.",
         "문서에는 이에 대한 답이 없습니다.",
-        "제공된 문서에서 이 질문에 대한 답을 찾지 못했습니다.",
-        "ドキュメントの中に、この質問への答えは見つかりませんでした。",
+        *NOT_FOUND.values(),
         "文書には記載がありません。",
     ],
 )
