@@ -14,6 +14,7 @@ from rag.citations import Citation, cite
 from rag.errors import Cancelled
 from rag.extract import extract
 from rag.jobs import never
+from rag.judges import Judge
 from rag.language_model import LanguageModel
 from rag.markers import MarkerFilter, inert
 from rag.meaning import scale_of
@@ -79,17 +80,18 @@ def answer(
     llm: LanguageModel | None,
     embedder: Embeddings | None = None,
     rarity: Rarity | None = None,
+    judge: Judge | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good.
 
     `rarity` says how rare a word is in the documents: an answer without a model says by it whether they
-    seem to answer at all.
+    seem to answer at all. `judge` checks what a model has written.
     """
     if llm is None or not passages:
         yield from _extracted(question, passages, embedder, rarity, cancelled)
     else:
-        yield from _generated(question, passages, llm, embedder, cancelled)
+        yield from _generated(question, passages, llm, embedder, judge, cancelled)
 
 
 def _extracted(
@@ -134,6 +136,7 @@ def _generated(
     passages: Sequence[Passage],
     llm: LanguageModel,
     embedder: Embeddings | None,
+    judge: Judge | None,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
     room = llm.settings.context_tokens
@@ -150,5 +153,5 @@ def _generated(
     if rest := markers.flush():
         said.append(rest)
         yield Token(rest)
-    text, citations = cite("".join(said), given, embedder=embedder)
+    text, citations = cite("".join(said), given, embedder=embedder, judge=judge)
     yield Done(text, citations, llm.settings.model)

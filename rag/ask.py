@@ -18,6 +18,7 @@ from rag.answer import Condensed, Done, Event, Sources, Token, answer
 from rag.condense import condense
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.jobs import Cancel
+from rag.judges import Judge
 from rag.language_model import LanguageModel
 from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
@@ -57,6 +58,7 @@ class Asker:
     llm: LanguageModel | None = None
     embedder: Embeddings | None = None
     rarity: Callable[[str], float] | None = None
+    judge: Judge | None = None
     answer_rephrased: bool = True
     k: int | None = None
     omissions: Omissions = field(default_factory=Omissions)
@@ -111,7 +113,13 @@ class Asker:
         asked = standalone if self.answer_rephrased else question
         llm = self._noted("answer", sent)
         yield from answer(
-            asked, passages, llm=llm, embedder=self.embedder, rarity=self.rarity, cancelled=cancelled
+            asked,
+            passages,
+            llm=llm,
+            embedder=self.embedder,
+            rarity=self.rarity,
+            judge=self.judge,
+            cancelled=cancelled,
         )
 
     def _search(

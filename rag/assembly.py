@@ -7,7 +7,9 @@ from rag.checker import VERIFIED, VERIFIED_UNSPACED
 from rag.comparison import mixture_text
 from rag.config import RetrieverName, Settings
 from rag.embeddings import Embedder, open_embedder
-from rag.errors import EmbeddingError
+from rag.errors import EmbeddingError, SettingsError
+from rag.judges import CrossEncoderJudge, Judge, LanguageModelJudge
+from rag.language_model import LanguageModel
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
 from rag.morphemes import find
@@ -16,6 +18,7 @@ from rag.replies import Shelf
 from rag.stores.spec import StoreSpec
 from storage.database import Database
 
+LLM_JUDGE = "llm"
 LOCAL_OWNER = "local"  # the one user of an installation without sign-in
 
 
@@ -63,6 +66,21 @@ def make_llm(settings: Settings) -> LLM | None:
     )
 
 
+def make_judge(settings: Settings, llm: LanguageModel | None) -> Judge | None:
+    """Return the judge of citations that the settings name; None where they name none.
+
+    Raises SettingsError where it should be the language model, and none is connected.
+    """
+    if settings.citation_judge != LLM_JUDGE:
+        return CrossEncoderJudge(settings.citation_judge) if settings.citation_judge else None
+    if llm is None:
+        raise SettingsError(
+            "FOOTNOTE_CITATION_JUDGE is 'llm', but no language model is connected. "
+            "Set FOOTNOTE_LLM_MODEL, or leave the judge empty."
+        )
+    return LanguageModelJudge(llm)
+
+
 def make_asker(
     settings: Settings,
     library: Library,
@@ -78,6 +96,7 @@ def make_asker(
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         rarity=library.rarity,
+        judge=None if llm is None else make_judge(settings, llm),
         omissions=omissions,
         shelf=lambda: _shelf(library),
         unsearched=lambda: _unsearched(library),

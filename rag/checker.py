@@ -14,6 +14,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.differences import differs
 from rag.folding import Folded, fold
+from rag.judges import SUPPORTS, Judge
 from rag.meaning import Meaning
 from rag.passages import Passage
 from rag.stated import Stated, joined
@@ -27,6 +28,9 @@ VERIFIED_UNSPACED = 0.7
 pairs are found by chance more often."""
 OPEN = 0.2
 """How near to that a score may lie for the meaning to decide; 0.2 is the most that meaning moves it."""
+JUDGED = 0.3
+"""The score from which a judge is asked."""
+VERBATIM = 1.0
 RELATED = 0.3
 """The share of a sentence's words in a passage on its subject."""
 WINDOW = 3
@@ -93,10 +97,12 @@ class Checker:
         passages: Sequence[Passage],
         *,
         embedder: Embeddings | None = None,
+        judge: Judge | None = None,
         least: float | None = None,
     ):
         self._read = [_Text(passage) for passage in passages]
         self._meaning = Meaning.of(embedder)
+        self._judge = judge
         self._least = least
 
     def check(self, sentence: str, among: Collection[int] | None = None) -> Evidence:
@@ -104,20 +110,34 @@ class Checker:
         claim = Stated(sentence, 0, len(sentence))
         least = _usual(claim) if self._least is None else self._least
         open_from = min(least, _usual(claim) - OPEN if self._meaning and not claim.unspaced else least)
+        if self._judge is not None:
+            open_from = min(open_from, JUDGED)
         found = [
             text.evidence(claim, number, open_from)
             for number, text in enumerate(self._read, 1)
             if among is None or number in among
         ]
         best = max(found, key=_rank, default=Evidence("unsupported"))
-        return self._weighed(claim, best, least) if best.status == "verified" else best
+        return self._decided(claim, best, least) if best.status == "verified" else best
+
+    def _decided(self, claim: Stated, found: Evidence, least: float) -> Evidence:
+        """Return evidence in which nothing differs as the judge has it, or else by its words and meaning."""
+        if self._judge is None or found.score == VERBATIM:
+            return self._weighed(claim, found, least)
+        probability = self._judge.support(claim.text, self._words(found))
+        if probability is None:
+            return self._weighed(claim, found, least)
+        return replace(found, status="verified" if probability >= SUPPORTS else "related")
+
+    def _words(self, found: Evidence) -> str:
+        return self._read[found.number - 1].text[found.start : found.end]
 
     def _weighed(self, claim: Stated, found: Evidence, least: float) -> Evidence:
         """Return evidence whose words nearly suffice, or hardly, with its meaning weighed in."""
         score = found.score
         if self._meaning and not claim.unspaced and abs(score - _usual(claim)) < OPEN:
-            text = self._read[found.number - 1].text[found.start : found.end]
-            score = round(max(0.0, min(1.0, score + self._meaning.weight(claim.text, text))), 4)
+            moved = self._meaning.weight(claim.text, self._words(found))
+            score = round(max(0.0, min(1.0, score + moved)), 4)
         return replace(found, status="verified" if score >= least else "related", score=score)
 
 
@@ -152,7 +172,7 @@ class _Text:
         """Return the passage's best evidence, verified from a score of `least`."""
         verbatim = self._verbatim(claim)
         if verbatim is not None:
-            return Evidence("verified", number, *verbatim, 1.0)
+            return Evidence("verified", number, *verbatim, VERBATIM)
         windows = sorted(self._windows(claim), key=lambda window: -window.score)
         for window in windows:
             if window.score < least:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from langchain_core.embeddings import Embeddings
 
 from rag.checker import Checker, Evidence, Status
+from rag.judges import Judge
 from rag.markers import Plain, plain
 from rag.passages import Passage
 from rag.text import sentences, tokens
@@ -49,14 +50,18 @@ LEAST_TOKENS = 3
 
 
 def cite(
-    answer: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None
+    answer: str,
+    passages: Sequence[Passage],
+    *,
+    embedder: Embeddings | None = None,
+    judge: Judge | None = None,
 ) -> tuple[str, tuple[Citation, ...]]:
     """Return the answer, with markers added where a passage supports an unmarked sentence, and its citations.
 
     The answer must have passed a MarkerFilter for these passages. `embedder` is asked where words leave
-    it open.
+    it open, `judge` of every sentence that differs in nothing from its evidence.
     """
-    checker = Checker(passages, embedder=embedder)
+    checker = Checker(passages, embedder=embedder, judge=judge)
     shift = 0
     text = answer
     cited: list[Citation] = []

@@ -37,7 +37,8 @@ class Settings(BaseSettings):
     """Everything that can be set. In the environment each name is upper case after `FOOTNOTE_`.
 
     A language model is connected when `llm_model` is set. `OPENAI_BASE_URL` and `OPENAI_API_KEY`
-    are read too, but alone they connect nothing: documents are sent nowhere unasked.
+    are read too, but alone they connect nothing: documents are sent nowhere unasked. `citation_judge` is
+    "llm" for the connected model, or a cross-encoder's folder or hub id; empty for none.
     """
 
     model_config = SettingsConfigDict(
@@ -66,6 +67,7 @@ class Settings(BaseSettings):
     k: int = Field(6, ge=1, le=50)
     max_upload_mb: int = Field(50, ge=1)
     morphemes: Use = "auto"
+    citation_judge: str = ""
 
     @field_validator("llm_base_url", "embedding_base_url")
     @classmethod

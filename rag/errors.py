@@ -66,6 +66,10 @@ class LLMGarbled(LLMError):
     """The model's server sent something that is not an answer."""
 
 
+class JudgeUnavailable(FootnoteError):
+    """The model that should judge citations cannot be had."""
+
+
 class RetrievalError(FootnoteError):
     """No retriever could answer."""
 

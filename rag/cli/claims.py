@@ -2,19 +2,20 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rag.assembly import make_embedder
+from rag.assembly import make_embedder, make_judge, make_llm
 from rag.checker import Checker
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
-from rag.embeddings import Embedder
 from rag.evaluation.claims import Claim, Verdict, as_passages, load_claims, measured, verdict
+from rag.judges import Judge
 
 DESCRIPTION = """Check each claim of a file against its passages, as the app checks an answer's sentences, and
 compare with what people found. Reads JSON lines {"claim", "passages", "supported"}, WiCE and ExpertQA."""
@@ -28,6 +29,7 @@ def add_command(kinds: Commands) -> None:
     add = citations.add_argument
     add("file", type=Path, metavar="FILE", help="claims with their passages and whether they are supported")
     add("--words", action="store_true", help="by words alone, without the embedding model")
+    add("--judge", metavar="NAME", help="a cross-encoder's folder or hub id, or llm: the connected model")
     add("--curve", action="store_true", help="precision and recall at other thresholds, too")
     add("--json", action="store_true", help="one JSON line")
     citations.set_defaults(command=citations_command)
@@ -36,9 +38,13 @@ def add_command(kinds: Commands) -> None:
 def citations_command(settings: Settings, options: Options) -> int:
     """Print what was measured over the claims of a file."""
     claims = load_claims(options.file)
-    embedder = None if options.words else make_embedder(settings)
+    check = partial(
+        Checker,
+        embedder=None if options.words else make_embedder(settings),
+        judge=_judge(settings, options),
+    )
     begun = time.perf_counter()
-    verdicts = _verdicts(claims, embedder, None)
+    verdicts = _verdicts(claims, check)
     spent = time.perf_counter() - begun
     report: dict[str, Any] = {
         "dataset": options.file.stem,
@@ -49,17 +55,21 @@ def citations_command(settings: Settings, options: Options) -> int:
         "ms_per_claim": round(1000 * spent / len(claims), 2),
     }
     if options.curve:
-        report["curve"] = _curve(_verdicts(claims, embedder, LOWEST))
+        report["curve"] = _curve(_verdicts(claims, partial(check, judge=None, least=LOWEST)))
     print(json.dumps(report, ensure_ascii=False) if options.json else _lines(report))
     return 0
 
 
-def _verdicts(claims: Sequence[Claim], embedder: Embedder | None, least: float | None) -> list[Verdict]:
+def _judge(settings: Settings, options: Options) -> Judge | None:
+    chosen = settings.model_copy(update={"citation_judge": options.judge or settings.citation_judge})
+    return make_judge(chosen, make_llm(chosen))
+
+
+def _verdicts(claims: Sequence[Claim], check: Callable[..., Checker]) -> list[Verdict]:
     verdicts = []
     with closing(Progress({"checking": "checking {total} claims."})) as told:
         for done, claim in enumerate(claims, 1):
-            checker = Checker(as_passages(claim.passages), embedder=embedder, least=least)
-            verdicts.append(verdict(claim, checker))
+            verdicts.append(verdict(claim, check(as_passages(claim.passages))))
             told("checking", done, len(claims))
     return verdicts
 

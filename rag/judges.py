@@ -1,0 +1,101 @@
+"""Judges that a citation can be put before: a cross-encoder for entailment, or the connected language model.
+
+A judge is asked only of a sentence whose evidence differs from it in nothing that can be told without one.
+"""
+
+import logging
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rag.errors import JudgeUnavailable, LLMError
+from rag.language_model import LanguageModel
+from rag.prompts import judge_messages
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+log = logging.getLogger(__name__)
+
+SUPPORTS = 0.5
+"""The probability from which a judge backs a sentence."""
+_ANSWERS = {"yes": 1.0, "no": 0.0}
+_ANSWER_TOKENS = 4
+
+
+class Judge(Protocol):
+    """Says how likely it is that a text supports a claim."""
+
+    def support(self, claim: str, evidence: str) -> float | None:
+        """Return the probability, 0 to 1; None where the judge has no opinion."""
+
+
+@dataclass(frozen=True)
+class CrossEncoderJudge:
+    """A cross-encoder for entailment, by folder or hub id; opened when it is first asked.
+
+    Only safetensors are loaded, and no code that comes with a model. A model of three or more classes must
+    name one of them entailment; a model of one score is taken at its logistic. Raises JudgeUnavailable.
+    """
+
+    spec: str
+
+    def support(self, claim: str, evidence: str) -> float | None:
+        """Return the probability that the evidence entails the claim."""
+        scores = [float(score) for score in self._model.predict([(evidence, claim)]).reshape(-1)]
+        if len(scores) == 1:
+            return 1 / (1 + exp(-scores[0]))
+        powers = [exp(score - max(scores)) for score in scores]
+        return powers[self._entailment] / sum(powers)
+
+    @cached_property
+    def _model(self) -> "CrossEncoder":
+        from sentence_transformers import CrossEncoder
+        from torch.nn import Identity
+
+        try:
+            model: CrossEncoder = CrossEncoder(
+                self.spec,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+                activation_fn=Identity(),
+            )
+            return model
+        except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
+            raise JudgeUnavailable(
+                f"The model {self.spec!r} that should judge citations cannot be loaded. Give the folder or "
+                "hub id of a cross-encoder with safetensors in FOOTNOTE_CITATION_JUDGE, or leave it empty."
+            ) from error
+
+    @cached_property
+    def _entailment(self) -> int:
+        labels: dict[int, Any] = getattr(self._model.config, "id2label", None) or {}
+        for number, label in labels.items():
+            if "entail" in str(label).lower() and "not" not in str(label).lower():
+                return int(number)
+        raise JudgeUnavailable(
+            f"The model {self.spec!r} that should judge citations names none of its classes entailment. "
+            "Give another one in FOOTNOTE_CITATION_JUDGE, or leave it empty."
+        )
+
+
+@dataclass(frozen=True)
+class LanguageModelJudge:
+    """The connected language model, asked for yes or no. What it does not answer so is no opinion.
+
+    Where it fails, the answer that is being judged is there already: it is judged by words then, and the
+    failure is logged.
+    """
+
+    llm: LanguageModel
+
+    def support(self, claim: str, evidence: str) -> float | None:
+        """Return 1 for yes and 0 for no."""
+        try:
+            said = self.llm.complete(judge_messages(claim, evidence), max_tokens=_ANSWER_TOKENS)
+        except LLMError as error:
+            log.warning("A citation was judged by its words, since the language model failed: %s", error)
+            return None
+        first = said.strip().strip("*\"'").split(" ")[0].rstrip(".,!*\"'").lower()
+        return _ANSWERS.get(first)
