@@ -1,6 +1,6 @@
 """What became of the documents that old answers quote: here still, changed, or removed. One owner's."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Literal
 
 from sqlalchemy import select
@@ -23,23 +23,22 @@ class Standings:
     def of(self, passages: Iterable[PassageRecord]) -> dict[str, Standing]:
         """Return what became of each passage's document, by the document's id.
 
-        A document is changed when other content goes by its id or, if that is gone, by its name.
+        A document is here while its content is, added anew or not. It is changed when other content goes
+        by its name.
         """
         asked = {passage.document_id: passage for passage in passages}
-        known = dict(self._known(list(asked)))
-        lost = {storable(passage.document) for id_, passage in asked.items() if id_ not in known}
+        here = dict(self.present(asked.values()))
+        lost = {storable(passage.document) for passage in asked.values() if passage.sha256 not in here}
         names = set(self._names(sorted(lost)))
-        return {
-            id_: _standing(known.get(id_), passage, storable(passage.document) in names)
-            for id_, passage in asked.items()
-        }
+        return {id_: _standing(passage, here, names) for id_, passage in asked.items()}
 
-    def _known(self, ids: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield (id, hash) of those documents that are there."""
-        mine = select(Document.id, Document.sha256).where(Document.owner == self._owner)
+    def present(self, passages: Iterable[PassageRecord]) -> Iterator[tuple[str, str]]:
+        """Yield hash and id of each document that still has the content of one of these passages'."""
+        hashes = sorted({passage.sha256 for passage in passages})
+        mine = select(Document.sha256, Document.id).where(Document.owner == self._owner)
         with self._database.reading() as session:
-            for batch in _batches(ids):
-                yield from session.execute(mine.where(Document.id.in_(batch)))
+            for batch in _batches(hashes):
+                yield from session.execute(mine.where(Document.sha256.in_(batch)))
 
     def _names(self, names: Sequence[str]) -> Iterator[str]:
         """Yield those names that are in use."""
@@ -53,7 +52,7 @@ def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
     return (values[start : start + _BATCH] for start in range(0, len(values), _BATCH))
 
 
-def _standing(sha256: str | None, passage: PassageRecord, named: bool) -> Standing:
-    if sha256 is None:
-        return "changed" if named else "removed"
-    return "here" if sha256 == passage.sha256 else "changed"
+def _standing(passage: PassageRecord, here: Container[str], names: Container[str]) -> Standing:
+    if passage.sha256 in here:
+        return "here"
+    return "changed" if storable(passage.document) in names else "removed"

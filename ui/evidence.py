@@ -5,6 +5,7 @@ around it, so an old answer stays whole when its document is gone.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -70,6 +71,9 @@ def _find(target: str, workspace: Workspace) -> Evidence | None:
 def _panel(evidence: Evidence, workspace: Workspace) -> None:
     passage = evidence.passage
     found = workspace.standings.of([passage])[passage.document_id]
+    for _, document_id in workspace.standings.present([passage]):  # it may have been added anew
+        passage = replace(passage, document_id=document_id)
+        evidence = replace(evidence, passage=passage)
     spans = _pages(evidence, workspace) if found == "here" else []
     where = [_page_numbers(spans, passage), label(passage.heading, 200)]
     if any(where):

@@ -58,7 +58,7 @@ CONVERSATIONS = {
     "rated": None,
 }
 TRACES = {"get": lambda my, ids: my.get(ids["answer"])}
-STANDINGS = {"of": None}
+STANDINGS = {"of": None, "present": None}
 FEEDBACK = {
     "mark": lambda my, ids: my.mark(ids["answer"], 0, "wrong"),
     "answers": None,

@@ -11,7 +11,7 @@ from storage.records import CitationRecord
 from storage.traces import Sent, Trace, Unsearched
 from tests.rag.loaders import makers
 from tests.rag.loaders.makers import Placed
-from tests.ui.conftest import citation, passage, tell, words
+from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
 from ui.tracing import times
 from ui.workspace import Workspace
@@ -60,6 +60,17 @@ def test_a_source_that_is_as_it_was_has_no_badge(page: Page, here: Workspace):
     same = replace(passage(), document_id=record.id, sha256=record.sha256)
     turn = tell(here, "Who?", ANSWER, passages=[same], citations=[TRUE])
     assert "since]" not in words(page(chat=turn.conversation_id))
+
+
+def test_a_document_that_was_removed_and_added_again_is_here(page: Page, here: Workspace):
+    record, _ = here.library.add("report.md", TEXT.encode())
+    same = replace(passage(page=None), sha256=record.sha256, start=0, end=len(TEXT))
+    quoted = replace(TRUE, quote_start=TEXT.index(QUOTE), quote_end=len(TEXT))
+    list(here.library.read(record.id))
+    turn = tell(here, "Who?", ANSWER, passages=[same], citations=[quoted])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
+    assert not at.exception and "since" not in words(at)
+    assert any(f"containers in 2024. :yellow-background[{QUOTE}]" in m.value for m in at.markdown)
 
 
 def test_a_citation_is_marked_as_a_wrong_source_and_the_mark_taken_back(page: Page, here: Workspace):
