@@ -17,14 +17,16 @@ from langchain_core.runnables import Runnable
 from rag.answer import Condensed, Done, Event, Sources, Token, answer
 from rag.condense import condense
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
+from rag.followup import last_answer
 from rag.jobs import Cancel
-from rag.judges import Judge
+from rag.judges import Judge, LanguageModelJudge
 from rag.language_model import LanguageModel
 from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
 from rag.readings import readings, search
 from rag.replies import Shelf, nothing_to_search, reply_to
 from rag.sending import Noted, Sent
+from rag.small_talk import assents
 
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
 
@@ -93,7 +95,8 @@ class Asker:
         watch: "Stopwatch",
         sent: list[Sent],
     ) -> Iterator[Event | LeftOut]:
-        if (reply := reply_to(question)) is not None:
+        accepted = bool(history) and assents(question, last_answer(history))
+        if not accepted and (reply := reply_to(question)) is not None:
             yield Condensed(question)
             yield from _said(reply)
             return
@@ -118,7 +121,7 @@ class Asker:
             llm=llm,
             embedder=self.embedder,
             rarity=self.rarity,
-            judge=self.judge,
+            judge=self._judge(sent),
             cancelled=cancelled,
         )
 
@@ -131,6 +134,12 @@ class Asker:
 
     def _noted(self, purpose: str, sent: list[Sent]) -> Noted | None:
         return None if self.llm is None else Noted(self.llm, purpose, sent)
+
+    def _judge(self, sent: list[Sent]) -> Judge | None:
+        """Return the judge; what is sent to one that is a language model is noted, too."""
+        if isinstance(self.judge, LanguageModelJudge):
+            return LanguageModelJudge(Noted(self.judge.llm, "check", sent))
+        return self.judge
 
 
 def _taken(sent: list[Sent]) -> Iterator[Sent]:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rag.errors import LLMError
 from rag.facts import numbers
-from rag.followup import leans
+from rag.followup import SAYS_LITTLE, last_answer, leans
 from rag.jobs import never
 from rag.language_model import LanguageModel
 from rag.prompts import CONDENSE, CONDENSE_QUESTION, condense_messages, count_tokens
@@ -38,19 +38,6 @@ HEARD = 1000
 PALE = 0.5
 """What is left of the weight of a word that names no subject."""
 
-_SAYS_LITTLE_WORDS = """
-add added allow ask asked become became begin best better bring call called came case change come consider
-contain day days different difficult end ended example fact find follow found general get getting give given
-go going good great happen happened help important include including interesting involve keep kind know
-known large later learn let like likely line list little long look lot made main major make makes mean means
-meant mention mentioned much name named need new next number old order part people play played point popular
-provide question really reason receive refer related right said saw say says see seen serve set several show
-side similar small sorry special start started state sure take taken takes talk tell thank thanks thing
-things think time times took total true try turn type types use used using want way week well went work
-worked year years yes
-"""
-_SAYS_LITTLE = frozenset(_SAYS_LITTLE_WORDS.split())
-
 _REWRITE_TOKENS = 200
 _ABOUT = {"ko": "{question} ({terms})", "ja": "{question}（{terms}）", "zh": "{question}（{terms}）"}
 _JOINED = {"ja": "、", "zh": "、"}
@@ -71,7 +58,7 @@ def condense(
     >>> condense("And where was he born?", [("user", "Who is Albert Einstein?")])
     'And where was he born? (about Albert Einstein)'
     """
-    if not history or not leans(question):
+    if not history or not leans(question, last_answer(history)):
         return question
     if llm is not None and (written := _rewritten(question, history, llm, cancelled)):
         return written
@@ -177,7 +164,7 @@ def _weights(history: History) -> Iterator[tuple[int, float]]:
 def _worth(word: str, key: Sequence[str], rarity: Rarity | None) -> float:
     """Return how much a term can say about a subject: rare ones more, numbers and common verbs less."""
     worth = 1.0 if rarity is None else max(0.0, sum(map(rarity, key)) / len(key)) ** RARITY_POWER
-    if word.casefold() in _SAYS_LITTLE or word[0].isdigit():
+    if word.casefold() in SAYS_LITTLE or word[0].isdigit():
         worth *= PALE
     return worth
 

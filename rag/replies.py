@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from rag.followup import is_small_talk
+from rag.small_talk import is_small_talk
 from rag.text import language
 
 Shelf = Literal["filled", "reading", "empty"]
