@@ -1,5 +1,6 @@
 """The parts put together from settings, for the server and for the command line alike."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rag.ask import Asker, Unsearched
@@ -14,6 +15,7 @@ from rag.library import Library
 from rag.llm import LLM, LLMSettings
 from rag.morphemes import find
 from rag.omissions import Omissions
+from rag.passages import Passage
 from rag.replies import Shelf
 from rag.stores.spec import StoreSpec
 from storage.database import Database
@@ -100,6 +102,7 @@ def make_asker(
         omissions=omissions,
         shelf=lambda: _shelf(library),
         unsearched=lambda: _unsearched(library),
+        standing=lambda passages: _standing(library, passages),
         k=k or settings.k,
         made_with=_made_with(settings, library, llm, retriever or settings.retriever, k or settings.k),
     )
@@ -119,6 +122,7 @@ def _made_with(
         made_with["mixture"] = mixture_text(library.weighing.mixture)
     if llm is not None:
         model = llm.settings
+        made_with |= {"judge": settings.citation_judge} if settings.citation_judge else {}
         made_with |= {
             "model": model.model,
             "server": model.host,
@@ -135,6 +139,12 @@ def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) 
         if needed:
             omissions("embedding model", error)
         return None
+
+
+def _standing(library: Library, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages that are in the library as they were: what was removed serves no more."""
+    chunks = library.documents.chunks_by_id([passage.id for passage in passages])
+    return [p for p in passages if p.id in chunks and chunks[p.id].text == p.text]
 
 
 def _unsearched(library: Library) -> list[Unsearched]:

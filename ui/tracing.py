@@ -35,11 +35,16 @@ _SETTINGS = {
     "mixture": "Words against meaning",
     "embedding_model": "Embedding model",
     "checker": "Check of each statement",
+    "judge": "Judge beside the check",
     "model": "Language model",
     "server": "Its server",
     "context_tokens": "Tokens it can read at once",
 }
-_NOT_RETRIEVERS = {"name": "Name of the file", "conversation": "With the conversation"}
+_NOT_RETRIEVERS = {
+    "name": "Name of the file",
+    "conversation": "With the conversation",
+    "previous question": "From your previous question",
+}
 _NOT_KEPT = (
     "This answer is from an earlier version of Footnote, which did not keep what was sent, nor the settings."
 )

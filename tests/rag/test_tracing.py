@@ -5,6 +5,7 @@ import pytest
 from rag.ask import Asker, Unsearched
 from rag.conversation import Conversation
 from rag.jobs import never
+from rag.judges import LanguageModelJudge
 from rag.llm import LLM, LLMSettings
 from rag.sending import Sent
 from storage.conversations import Conversations
@@ -51,6 +52,16 @@ def test_every_request_is_kept_word_for_word_with_its_purpose(database, conversa
     assert [event.messages for event in events if isinstance(event, Sent)] == as_sent(fake_llm)[1:]
     assert trace.settings == {"k": 2, "model": "fake"} and trace.cut == 0
     assert "secret" not in str(trace)
+
+
+def test_what_is_sent_to_check_statements_is_kept_beside_it(database, conversations, fake_llm):
+    fake_llm.say("The moat of the castle of Aldenburg is nine metres deep [1].", "yes")
+    with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
+        asker = Asker(Shelf(), llm=llm, judge=LanguageModelJudge(llm))
+        answer_id, _ = ask(conversations, asker, "When was the castle built?")
+    trace = traced(database, answer_id)
+    assert [sent.purpose for sent in trace.sent] == ["answer", "check"]
+    assert [sent.messages for sent in trace.sent] == as_sent(fake_llm)
 
 
 def test_without_a_model_nothing_is_sent_and_the_settings_are_kept(database, conversations):
