@@ -15,9 +15,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.answer import Condensed, Done, Event, Sources, Token, answer
+from rag.carrying import carried_first
 from rag.condense import condense
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
-from rag.followup import last_answer
+from rag.followup import goes_on, last_answer
 from rag.jobs import Cancel
 from rag.judges import Judge, LanguageModelJudge
 from rag.language_model import LanguageModel
@@ -53,7 +54,8 @@ class Asker:
     `omissions` is what the retriever tells of a search that it does without, `shelf` whether there is
     anything to search, `unsearched` which files cannot be. What is searched is the question as it stands
     alone; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in more readings than
-    that one, for `k` passages in all (see rag/readings.py). `made_with` are settings that matter, by name.
+    that one, for `k` passages in all (see rag/readings.py). `standing` gives back those of the passages of an
+    earlier answer that may serve again. `made_with` are settings that matter, by name.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -66,16 +68,25 @@ class Asker:
     omissions: Omissions = field(default_factory=Omissions)
     shelf: Callable[[], Shelf] = lambda: "filled"
     unsearched: Callable[[], Sequence[Unsearched]] = lambda: ()
+    standing: Callable[[Sequence[Passage]], Sequence[Passage]] = tuple
     made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def ask(
-        self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel
+        self,
+        question: str,
+        history: Sequence[tuple[str, str]],
+        cancelled: Cancel,
+        *,
+        carried: Sequence[Passage] = (),
     ) -> Iterator[Event | LeftOut | Sent | Timings]:
-        """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError."""
+        """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError.
+
+        `carried` is what the last answer rests on: "why?" and "tell me more" are answered from it first.
+        """
         watch = Stopwatch()
         sent: list[Sent] = []
         try:
-            for event in self._answer(question, history, cancelled, watch, sent):
+            for event in self._answer(question, history, carried, cancelled, watch, sent):
                 if isinstance(event, Token):
                     watch.lap("first_token")
                 if isinstance(event, Done):
@@ -91,6 +102,7 @@ class Asker:
         self,
         question: str,
         history: Sequence[tuple[str, str]],
+        carried: Sequence[Passage],
         cancelled: Cancel,
         watch: "Stopwatch",
         sent: list[Sent],
@@ -108,6 +120,8 @@ class Asker:
         if cancelled():
             raise Cancelled("The answer was stopped.")
         passages = [Passage.from_document(found) for found in self._search(standalone, question, history)]
+        if carried and goes_on(question, last_answer(history)):
+            passages = carried_first(self.standing(carried), passages, self.k)
         watch.lap("retrieve")
         yield from self.omissions.take()
         if not passages and (reason := nothing_to_search(question, self.shelf())) is not None:

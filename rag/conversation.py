@@ -21,7 +21,7 @@ from rag.sending import Sent
 from storage import records, traces
 from storage.conversations import Conversations
 from storage.errors import NotFound
-from storage.records import AnswerState, CitationRecord, PassageRecord, State, Turn
+from storage.records import AnswerState, CitationRecord, Message, PassageRecord, State, Turn
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
@@ -56,9 +56,10 @@ class Conversation:
         """Answer a begun turn and store it as events pass: complete, stopped or failed."""
         draft = _Draft(self._conversations, turn)
         try:
-            question, history = self._context(turn)
+            question, before = self._context(turn)
+            history = [(message.role, message.content) for message in before]
             draft.asker = asker = self._make_asker()
-            for event in asker.ask(question, history, cancelled):
+            for event in asker.ask(question, history, cancelled, carried=rested_on(before)):
                 draft.take(event)
                 yield event
             draft.finish("complete")
@@ -76,13 +77,13 @@ class Conversation:
         finally:
             draft.finish("stopped")
 
-    def _context(self, turn: Turn) -> tuple[str, list[tuple[str, str]]]:
-        """Return the turn's question and the complete turns before it, oldest first."""
+    def _context(self, turn: Turn) -> tuple[str, list[Message]]:
+        """Return the turn's question and the messages before it that say something, oldest first."""
         question = self._conversations.message(turn.question_id)
         before = self._conversations.messages(
             turn.conversation_id, before=turn.question_id, limit=HISTORY_MESSAGES
         )
-        return question.content, [(m.role, m.content) for m in before if m.content]
+        return question.content, [message for message in before if message.content]
 
 
 @dataclass
@@ -163,6 +164,22 @@ def title_of(question: str) -> str:
     """
     line = question.split("\n", 1)[0]
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def rested_on(messages: Sequence[Message]) -> list[Passage]:
+    """Return the passages that the last answer rests on, in the order of its markers."""
+    answers = [message for message in messages if message.role == "assistant"]
+    if not answers:
+        return []
+    markers = {c.marker for c in answers[-1].citations if c.status != "unsupported" and c.feedback is None}
+    return [_passage(record) for record in answers[-1].passages if record.number in markers]
+
+
+def _passage(record: PassageRecord) -> Passage:
+    kept = {
+        key: value for key, value in asdict(record).items() if key not in ("number", "chunk_id", "found_by")
+    }
+    return Passage(id=record.chunk_id, **kept)
 
 
 def to_records(passages: Sequence[Passage]) -> list[PassageRecord]:

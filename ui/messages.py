@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
+from rag import carrying
 from rag.backing import Backing, backing, found_nothing
 from rag.omissions import LeftOut
 from rag.quoting import place_name, remarks
@@ -183,7 +184,7 @@ def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
-    """Show a way to a passage, and beside it what became of its document since."""
+    """Show a way to a passage, beside it whether it was carried over, and what became of its document."""
     with st.container(horizontal=True, width="content", gap="xxsmall", vertical_alignment="center"):
         st.button(
             f"{passage.number} · {label(place_name(passage), 60)}",
@@ -193,6 +194,8 @@ def _source(message: Message, passage: PassageRecord, standings: Mapping[str, St
             args=(f"{message.id}-p{passage.number}",),
             type="secondary",
         )
+        if carrying.NAME in passage.found_by:
+            st.badge("from your previous question", color="gray")
         standing = standings.get(passage.document_id, "here")
         if standing != "here":
             st.badge(f"{standing} since", color="gray")
