@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Literal
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -26,22 +27,22 @@ PROBES = 200  # passages asked for, in each writing
 FEWEST = 30  # of them below which chance decides more than the collection does
 POOLED = 2000  # passages among which each is looked for
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
-ECHOES = 2  # what an echo counts beside a gap: people ask in words of the text more often than not
-RULE = 2  # of choosing; a change of it makes what was found before worth finding again
+RULE = 3  # of choosing; a change of it makes what was found before worth finding again
 SURE = 2  # standard errors by which a weight must be better to be taken in place of the usual one
 
+Kind = Literal["echo", "gap"]
 Floats = NDArray[np.float32]
 Gains = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A question, the passage it is made from, and what each half found; `share` is what it counts."""
+    """A question, the passage it is made from, and what each half found."""
 
+    kind: Kind
     wanted: str
     words: Ranking
     meaning: Ranking
-    share: int
 
 
 @dataclass(frozen=True)
@@ -91,54 +92,65 @@ def sample(ids: Collection[str], seed: int = 0) -> list[str]:
 
 
 def best_mixture(cases: Mapping[str, Sequence[Case]], passages: int) -> Mixture:
-    """Return the normaliser that is best over all writings, with the best weight for each of them.
+    """Return the usual mixture, changed where both kinds of probe tell against it by more than chance.
 
-    The usual ones stand until others are better by more than chance.
+    Each kind is partial: echoes to words, which they repeat, gaps to meaning where it is strong. What both
+    say can be believed.
     """
     if not cases:
         return Mixture(passages=passages)
-    shares = {group: np.array([case.share for case in of], np.float64) for group, of in cases.items()}
-    found = {name: {group: gains(of, name) for group, of in cases.items()} for name in NORMALISERS}
-    name = _best_normaliser(found, shares)
-    weights = {group: best_weight(gain, shares[group]) for group, gain in found[name].items()}
-    return Mixture(name, weights, passages)
+    found = {name: {group: _by_kind(of, name) for group, of in cases.items()} for name in NORMALISERS}
+    name = _best_normaliser({name: list(of.values()) for name, of in found.items()})
+    return Mixture(name, {group: best_weight(kinds) for group, kinds in found[name].items()}, passages)
 
 
-def _best_normaliser(found: Mapping[str, Mapping[str, Gains]], shares: Mapping[str, Gains]) -> str:
-    """Return the normaliser whose best weights find most; the usual one unless it is surely worse."""
-    best = {
-        name: np.concatenate([_best_column(of[group], shares[group]) for group in shares])
-        for name, of in found.items()
-    }
-    everyones = np.concatenate(list(shares.values()))
-    first = max(best, key=lambda name: float(np.average(best[name], weights=everyones)))
+def _by_kind(cases: Sequence[Case], normaliser: str) -> list[Gains]:
+    """Return the gains of echoes and of gaps."""
+    kinds = sorted({case.kind for case in cases})
+    return [gains([case for case in cases if case.kind == kind], normaliser) for kind in kinds]
+
+
+def _best_normaliser(found: Mapping[str, Sequence[Sequence[Gains]]]) -> str:
+    """Return the usual normaliser, or one that is surely better in each kind, over all writings."""
     usual = Mixture().normaliser
-    return first if surely_better(best[first], best[usual], everyones) else usual
+    best = {
+        name: [np.concatenate([_best(gain) for gain in kind]) for kind in zip(*groups, strict=True)]
+        for name, groups in found.items()
+    }
+    better = [name for name, kinds in best.items() if all(map(surely_better, kinds, best[usual]))]
+    return max(better, key=lambda name: sum(float(kind.mean()) for kind in best[name]), default=usual)
 
 
-def best_weight(gain: Gains, shares: Gains) -> float:
-    """Return the weight nearest to the usual one of those that the best is not surely better than.
+def best_weight(kinds: Sequence[Gains]) -> float:
+    """Return the weight nearest to the usual one of those that some kind of probe does not surely reject.
 
-    `gain` is what `gains` returns, `shares` what each case counts.
+    Each kind is what `gains` returns. A kind rejects a weight that its best one is surely better than. Where
+    one wants less than the usual weight and another more, it stands.
 
-    >>> best_weight(np.array([[0.9, 0.9, 0.9, 0.8, 0.8, 0.7, 0.6, 0.5, 0.4]] * 3), np.ones(3))
+    >>> echoes = np.array([[0.9, 0.9, 0.9, 0.8, 0.8, 0.7, 0.6, 0.5, 0.4]] * 3)
+    >>> gaps = np.array([[0.6, 0.6, 0.5, 0.5, 0.5, 0.4, 0.3, 0.2, 0.1]] * 3)
+    >>> best_weight([echoes, gaps])
     0.3
     """
-    best = _best_column(gain, shares)
-    good = [w for w, column in zip(WEIGHTS, gain.T, strict=True) if not surely_better(best, column, shares)]
-    return min(good, key=lambda weight: (abs(weight - USUAL), weight))
+    standing = [
+        weight
+        for gain in kinds
+        for weight, column in zip(WEIGHTS, gain.T, strict=True)
+        if not surely_better(_best(gain), column)
+    ]
+    if min(standing) < USUAL < max(standing):
+        return USUAL
+    return min(standing, key=lambda weight: (abs(weight - USUAL), weight))
 
 
-def surely_better(one: Gains, other: Gains, shares: Gains) -> bool:
+def surely_better(one: Gains, other: Gains) -> bool:
     """Return whether the mean of `one` is above that of `other` by more than chance: SURE standard errors.
 
     Both are of the same cases, so each case is compared with itself: [.9, .7] is surely better than
     [.8, .6], by .1 with no error at all, and not than [.8, .7], by .05 with an error of .035.
     """
-    share, difference = shares / shares.sum(), one - other
-    mean = float(share @ difference)
-    error = float(np.sqrt(share**2 @ (difference - mean) ** 2))
-    return mean > SURE * error
+    difference = one - other
+    return float(difference.mean()) > SURE * float(difference.std()) / math.sqrt(len(difference))
 
 
 def gains(cases: Sequence[Case], normaliser: str) -> Gains:
@@ -151,8 +163,9 @@ def gains(cases: Sequence[Case], normaliser: str) -> Gains:
     return np.stack([raw[:, max(0, i - 1) : i + 2].mean(axis=1) for i in range(len(WEIGHTS))], axis=1)
 
 
-def _best_column(gain: Gains, shares: Gains) -> Gains:
-    best: Gains = gain[:, int((shares @ gain).argmax())]
+def _best(gain: Gains) -> Gains:
+    """Return the column of the weight that gains most."""
+    best: Gains = gain[:, int(gain.mean(axis=0).argmax())]
     return best
 
 
@@ -191,8 +204,8 @@ class _Pool:
         gapped = whole.copy()
         gapped[probe.position] = self._embedder.embed_documents([probe.rest])[0]
         return [
-            Case(wanted, self._whole.search(probe.echo, POOL), self._nearest(probe.echo, whole), ECHOES),
-            Case(wanted, self._gapped.search(probe.gap, POOL), self._nearest(probe.gap, gapped), 1),
+            Case("echo", wanted, self._whole.search(probe.echo, POOL), self._nearest(probe.echo, whole)),
+            Case("gap", wanted, self._gapped.search(probe.gap, POOL), self._nearest(probe.gap, gapped)),
         ]
 
     def _nearest(self, question: str, vectors: Floats) -> Ranking:

@@ -8,7 +8,7 @@ from langchain_core.embeddings import Embeddings
 from rag.embeddings import Embedder
 from rag.errors import Cancelled
 from rag.retrievers.mixture import NORMALISERS, USUAL, Mixture
-from rag.retrievers.tuning import FEWEST, POOLED, WEIGHTS, Case, best_mixture, gains, sample, tune
+from rag.retrievers.tuning import FEWEST, POOLED, WEIGHTS, Case, Kind, best_mixture, gains, sample, tune
 
 PEOPLE = ["Ada", "Bela", "Chiara", "Dmitri", "Emeka", "Farah", "Goran", "Hana", "Imre", "Jaya"]
 TOWNS = ["Oslo", "Quito", "Lagos", "Turin"]
@@ -105,16 +105,24 @@ def test_the_same_passages_give_the_same_mixture():
     assert found(english(), embedder) == found(english(), embedder)
 
 
-def case(words: str, meaning: str, share: int = 1) -> Case:
+def case(words: str, meaning: str, kind: Kind = "echo") -> Case:
     """Return a case that wants "a"; each half found these ids, best first, with scores 3, 2, 1."""
     one, other = ([(id_, 3.0 - place) for place, id_ in enumerate(half)] for half in (words, meaning))
-    return Case("a", one, other, share)
+    return Case(kind, "a", one, other)
+
+
+def weight(echo: tuple[str, str], gap: tuple[str, str], *rest: Case) -> float:
+    cases = [*[case(*echo)] * 30, *[case(*gap, kind="gap")] * 30, *rest]
+    return best_mixture({"alphabet": cases}, 60).weights["alphabet"]
+
+
+WORDS_KNOW, MEANING_KNOWS, BOTH_KNOW = ("abc", "ba"), ("ba", "abc"), ("a", "a")
 
 
 def test_a_case_gains_most_where_the_half_that_knows_counts_most():
     assert gains([case("a", "a")], "min-max").tolist() == [[1.0] * len(WEIGHTS)]
-    (by_words,) = gains([case("abc", "ba")], "min-max")
-    (by_meaning,) = gains([case("ba", "abc")], "min-max")
+    (by_words,) = gains([case(*WORDS_KNOW)], "min-max")
+    (by_meaning,) = gains([case(*MEANING_KNOWS)], "min-max")
     assert by_words[0] == by_meaning[-1] == 1.0
     assert by_words[-1] == by_meaning[0] < 0.7
 
@@ -123,18 +131,22 @@ def test_a_passage_that_neither_half_finds_gains_nothing():
     assert not gains([case("bc", "cb")], "z-score").any()
 
 
-def test_the_usual_weight_stands_until_another_is_better_by_more_than_chance():
-    knows_words = [case("abc", "ba")] * 30
-    assert best_mixture({"alphabet": [case("a", "a")] * 30}, 30).weights == {"alphabet": USUAL}
-    assert best_mixture({"alphabet": knows_words}, 30).weights["alphabet"] < USUAL
-    by_chance = best_mixture({"alphabet": [*knows_words[:2], *[case("a", "a")] * 28]}, 30)
-    assert by_chance.weights == {"alphabet": USUAL}
-    assert by_chance.normaliser == Mixture().normaliser
+def test_another_weight_is_taken_where_both_kinds_of_probe_tell_against_the_usual_one():
+    assert weight(WORDS_KNOW, WORDS_KNOW) < USUAL < weight(MEANING_KNOWS, MEANING_KNOWS)
 
 
-def test_what_a_case_counts_decides():
-    cases = [*[case("ab", "bc")] * 20, *[case("bc", "ab", share=9)] * 20]
-    assert best_mixture({"ko": cases}, 40).weights["ko"] > USUAL
+@pytest.mark.parametrize("gap", [BOTH_KNOW, MEANING_KNOWS])
+def test_the_usual_weight_stands_where_the_kinds_do_not_agree(gap: tuple[str, str]):
+    assert weight(WORDS_KNOW, gap) == weight(gap, WORDS_KNOW) == USUAL
+
+
+def test_a_few_cases_are_chance():
+    assert weight(BOTH_KNOW, BOTH_KNOW, case(*WORDS_KNOW), case(*WORDS_KNOW, kind="gap")) == USUAL
+
+
+def test_the_usual_normaliser_stands_where_no_other_is_surely_better():
+    cases = [*[case(*BOTH_KNOW)] * 30, *[case(*BOTH_KNOW, kind="gap")] * 30]
+    assert best_mixture({"ko": cases, "ja": cases}, 60).normaliser == Mixture().normaliser
 
 
 def test_without_cases_the_mixture_is_the_usual_one():
