@@ -1,7 +1,8 @@
 """A question and its history in, events out: condense, retrieve, answer.
 
 The stream of events is all that the page, the store, the command line and the tests look at:
-`Condensed`, `LeftOut` for each search that gave nothing, `Sources`, `Token` ..., `Done`, and then `Timings`.
+`Condensed`, `Rephrasing` where a model fell short of that, `LeftOut` for each search that gave nothing,
+`Sources`, `Token` ..., `Done`, and then `Timings`.
 A `Sent` for each request to the language model comes among them, as soon as it was sent.
 """
 
@@ -16,7 +17,7 @@ from langchain_core.runnables import Runnable
 
 from rag.answer import Condensed, Done, Event, Sources, Token, answer
 from rag.carrying import carried_first
-from rag.condense import condense
+from rag.condense import understand
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.followup import goes_on, last_answer
 from rag.jobs import Cancel
@@ -26,6 +27,7 @@ from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
 from rag.readings import readings, search
 from rag.replies import Shelf, nothing_to_search, reply_to
+from rag.rewriting import SECONDS
 from rag.sending import Noted, Sent
 from rag.small_talk import assents
 
@@ -37,6 +39,13 @@ class Timings:
     """The last event: milliseconds since the start at which each step had ended."""
 
     ms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rephrasing:
+    """Where a language model fell short of making a follow-up stand alone, in sentences for the trace."""
+
+    note: str
 
 
 @dataclass(frozen=True)
@@ -53,9 +62,10 @@ class Asker:
 
     `omissions` is what the retriever tells of a search that it does without, `shelf` whether there is
     anything to search, `unsearched` which files cannot be. What is searched is the question as it stands
-    alone; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in more readings than
-    that one, for `k` passages in all (see rag/readings.py). `standing` gives back those of the passages of an
-    earlier answer that may serve again. `made_with` are settings that matter, by name.
+    alone, which a model may take `rephrase_seconds` to write; with `answer_rephrased` it is answered too.
+    With `k` a follow-up is searched in more readings than that one, for `k` passages in all (see
+    rag/readings.py). `standing` gives back those of the passages of an earlier answer that may serve again.
+    `made_with` are settings that matter, by name.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -64,6 +74,7 @@ class Asker:
     rarity: Callable[[str], float] | None = None
     judge: Judge | None = None
     answer_rephrased: bool = True
+    rephrase_seconds: float = SECONDS
     k: int | None = None
     omissions: Omissions = field(default_factory=Omissions)
     shelf: Callable[[], Shelf] = lambda: "filled"
@@ -78,7 +89,7 @@ class Asker:
         cancelled: Cancel,
         *,
         carried: Sequence[Passage] = (),
-    ) -> Iterator[Event | LeftOut | Sent | Timings]:
+    ) -> Iterator[Event | LeftOut | Rephrasing | Sent | Timings]:
         """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError.
 
         `carried` is what the last answer rests on: "why?" and "tell me more" are answered from it first.
@@ -106,17 +117,25 @@ class Asker:
         cancelled: Cancel,
         watch: "Stopwatch",
         sent: list[Sent],
-    ) -> Iterator[Event | LeftOut]:
+    ) -> Iterator[Event | LeftOut | Rephrasing]:
         accepted = bool(history) and assents(question, last_answer(history))
         if not accepted and (reply := reply_to(question)) is not None:
             yield Condensed(question)
             yield from _said(reply)
             return
-        standalone = condense(
-            question, history, llm=self._noted("rephrase", sent), rarity=self.rarity, cancelled=cancelled
+        understood = understand(
+            question,
+            history,
+            llm=self._noted("rephrase", sent),
+            rarity=self.rarity,
+            seconds=self.rephrase_seconds,
+            cancelled=cancelled,
         )
+        standalone = understood.question
         watch.lap("condense")
         yield Condensed(standalone)
+        if understood.note:
+            yield Rephrasing(understood.note)
         if cancelled():
             raise Cancelled("The answer was stopped.")
         passages = [Passage.from_document(found) for found in self._search(standalone, question, history)]

@@ -104,6 +104,7 @@ def make_asker(
         unsearched=lambda: _unsearched(library),
         standing=lambda passages: _standing(library, passages),
         k=k or settings.k,
+        rephrase_seconds=settings.llm_rephrase_timeout,
         made_with=_made_with(settings, library, llm, retriever or settings.retriever, k or settings.k),
     )
 

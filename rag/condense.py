@@ -5,17 +5,15 @@ a question that leans on it, in brackets: both the search and the reader see the
 MTRAG all turns joined find less than the last one alone.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag.errors import LLMError
-from rag.facts import numbers
-from rag.followup import SAYS_LITTLE, last_answer, leans
+from rag.followup import SAYS_LITTLE, goes_on, last_answer, leans
 from rag.jobs import never
 from rag.language_model import LanguageModel
-from rag.prompts import CONDENSE, CONDENSE_QUESTION, condense_messages, count_tokens
+from rag.nouns import nouns
+from rag.rewriting import SECONDS, rewritten
 from rag.text import language, tokens
 
 History = Sequence[tuple[str, str]]
@@ -38,9 +36,16 @@ HEARD = 1000
 PALE = 0.5
 """What is left of the weight of a word that names no subject."""
 
-_REWRITE_TOKENS = 200
 _ABOUT = {"ko": "{question} ({terms})", "ja": "{question}（{terms}）", "zh": "{question}（{terms}）"}
 _JOINED = {"ja": "、", "zh": "、"}
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A question as it stands alone; `note` says where a model fell short, in sentences for the trace."""
+
+    question: str
+    note: str = ""
 
 
 def condense(
@@ -58,50 +63,28 @@ def condense(
     >>> condense("And where was he born?", [("user", "Who is Albert Einstein?")])
     'And where was he born? (about Albert Einstein)'
     """
+    return understand(question, history, llm=llm, rarity=rarity, cancelled=cancelled).question
+
+
+def understand(
+    question: str,
+    history: History,
+    *,
+    llm: LanguageModel | None = None,
+    rarity: Rarity | None = None,
+    seconds: float = SECONDS,
+    cancelled: Callable[[], bool] = never,
+) -> Understood:
+    """Return what `condense` does, and what is to say of it; `seconds` is what a model may take.
+
+    Raises Cancelled.
+    """
     if not history or not leans(question, last_answer(history)):
-        return question
-    if llm is not None and (written := _rewritten(question, history, llm, cancelled)):
-        return written
-    return _carried(question, history, rarity)
-
-
-def _rewritten(question: str, history: History, llm: LanguageModel, cancelled: Callable[[], bool]) -> str:
-    """Return the model's standalone question, or nothing where it failed or wrote something else."""
-    messages = condense_messages(question, _recent(question, history, llm.settings.context_tokens))
-    try:
-        answer = llm.complete(messages, max_tokens=_REWRITE_TOKENS, cancelled=cancelled)
-    except LLMError:
-        return ""
-    lines = [line.strip() for line in answer.strip().splitlines() if line.strip()]
-    written = (
-        re.sub(r"^(?:standalone|rewritten)? ?question:\s*", "", lines[0], flags=re.IGNORECASE)
-        if lines
-        else ""
-    )
-    written = written.strip("\"“”'`* ")
-    return written if len(lines) == 1 and _sound(written, question, history) else ""
-
-
-def _recent(question: str, history: History, context_tokens: int) -> History:
-    """Return the newest messages that fit into the context beside the rest of the prompt."""
-    left = context_tokens - _REWRITE_TOKENS - count_tokens(CONDENSE + CONDENSE_QUESTION + question)
-    for at in range(len(history) - 1, -1, -1):
-        left -= count_tokens(": ".join(history[at])) + 1
-        if left < 0:
-            return history[at + 1 :]
-    return history
-
-
-def _sound(written: str, question: str, history: History) -> bool:
-    """Return whether a rewrite is a question of about the same size and invents no number or name."""
-    known = "\n".join([question, *(content for _, content in history)])
-    invented = frozenset(numbers(written)) - frozenset(numbers(known))
-    folded = known.casefold()
-    strange = [
-        word for word in _WORD.findall(written)[1:] if word[0].isupper() and word.casefold() not in folded
-    ]
-    asks = written.endswith(("?", "？")) or not question.rstrip().endswith(("?", "？"))
-    return bool(written) and asks and len(written) <= 3 * len(question) + 200 and not invented and not strange
+        return Understood(question)
+    if llm is None:
+        return Understood(_carried(question, history, rarity))
+    rewrite = rewritten(question, history, llm, seconds=seconds, cancelled=cancelled)
+    return Understood(rewrite.text or _carried(question, history, rarity), rewrite.note)
 
 
 @dataclass
@@ -132,8 +115,10 @@ def _terms(history: History, rarity: Rarity | None) -> dict[tuple[str, ...], _Te
     keys: dict[str, tuple[str, ...]] = {}
     for at, weight in _weights(history):
         role, content = history[at]
+        if role == "user" and goes_on(content):
+            continue  # "tell me more" names no subject
         found: dict[tuple[str, ...], tuple[str, int]] = {}
-        for position, word in enumerate(_words(content[:HEARD])):
+        for position, word in enumerate(nouns(content[:HEARD])):
             if word not in keys:
                 keys[word] = tuple(tokens(word))
             found.setdefault(keys[word], (word, position))
@@ -167,35 +152,6 @@ def _worth(word: str, key: Sequence[str], rarity: Rarity | None) -> float:
     if word.casefold() in SAYS_LITTLE or word[0].isdigit():
         worth *= PALE
     return worth
-
-
-_WORD = re.compile(r"[\w’'-]*\w")
-_KOREAN_WORD = re.compile(r"[가-힣]+\Z")
-_KOREAN_PARTICLE = re.compile(
-    r"(?:에서는|에서|에게|한테|부터|까지|으로|처럼|보다|이라는|라는|이란|에는|은|는|이|가|을|를|의|에|와|과|로|도|만|란)\Z"
-)
-_KOREAN_PREDICATE = re.compile(
-    r"(?:나요|가요|까요|니까|인가|는가|는지|한지|어요|아요|해요|세요|니다|[다까냐니지죠야]|하는|되는|있는|없는|하고|되고|했던|된)\Z"
-)
-_JAPANESE_NOUN = re.compile(r"[一-鿿々ァ-ヺーA-Za-z0-9]+")
-_KANA = re.compile(r"[\u3041-\u30ff]")
-
-
-def _words(text: str) -> Iterator[str]:
-    """Yield the words that can be carried: without Korean particles and predicates, Japanese nouns only.
-
-    >>> list(_words("한국의 수도는 어디인가요?")), list(_words("日本の首都はどこですか"))
-    (['한국', '수도'], ['日本', '首都'])
-    """
-    for word in _WORD.findall(text):
-        if _KANA.search(word):
-            yield from (noun for noun in _JAPANESE_NOUN.findall(word) if len(noun) > 1)
-        elif not _KOREAN_WORD.match(word):
-            yield _KOREAN_PARTICLE.sub("", word)
-        elif not _KOREAN_PREDICATE.search(word):
-            stem = _KOREAN_PARTICLE.sub("", word)
-            if len(stem) > 1:
-                yield stem
 
 
 def _phrases(terms: Sequence[_Term]) -> list[str]:

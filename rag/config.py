@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     llm_model: str = Field("", validation_alias=AliasChoices("FOOTNOTE_LLM_MODEL", "OPENAI_MODEL"))
     llm_timeout: float = Field(120.0, gt=0)
     llm_idle_timeout: float = Field(60.0, gt=0)
+    llm_rephrase_timeout: float = Field(5.0, gt=0)
     llm_context_tokens: int = Field(8192, ge=512)
     embedding_model: str = Field("multilingual-e5-small", min_length=1)
     embedding_base_url: str | None = None

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from rag.answer import Condensed, Done, Event, Sources, Token
-from rag.ask import Asker, Timings, checked
+from rag.ask import Asker, Rephrasing, Timings, checked
 from rag.backing import rests_on_nothing
 from rag.citations import Citation
 from rag.errors import Cancelled, FootnoteError
@@ -25,6 +25,7 @@ from storage.records import AnswerState, CitationRecord, Message, PassageRecord,
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
+OLDER = f"The newest {HISTORY_MESSAGES} messages of the conversation were read; older ones were not."
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
 
@@ -52,11 +53,14 @@ class Conversation:
             self._conversations.rename(conversation_id, title_of(question))
         return turn
 
-    def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | LeftOut | Sent | Timings | Failed]:
+    def run(
+        self, turn: Turn, cancelled: Cancel
+    ) -> Iterator[Event | LeftOut | Rephrasing | Sent | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped or failed."""
         draft = _Draft(self._conversations, turn)
         try:
-            question, before = self._context(turn)
+            question, before, older = self._context(turn)
+            draft.notes = {"history": OLDER} if older else {}
             history = [(message.role, message.content) for message in before]
             draft.asker = asker = self._make_asker()
             for event in asker.ask(question, history, cancelled, carried=rested_on(before)):
@@ -77,13 +81,14 @@ class Conversation:
         finally:
             draft.finish("stopped")
 
-    def _context(self, turn: Turn) -> tuple[str, list[Message]]:
-        """Return the turn's question and the messages before it that say something, oldest first."""
+    def _context(self, turn: Turn) -> tuple[str, list[Message], bool]:
+        """Return the turn's question, the messages before it that say something, and if there are older."""
         question = self._conversations.message(turn.question_id)
         before = self._conversations.messages(
-            turn.conversation_id, before=turn.question_id, limit=HISTORY_MESSAGES
+            turn.conversation_id, before=turn.question_id, limit=HISTORY_MESSAGES + 1
         )
-        return question.content, [message for message in before if message.content]
+        read = [message for message in before[-HISTORY_MESSAGES:] if message.content]
+        return question.content, read, len(before) > HISTORY_MESSAGES
 
 
 @dataclass
@@ -96,6 +101,7 @@ class _Draft:
     text: str = ""
     citations: Sequence[Citation] = ()
     left_out: list[records.LeftOut] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
     model: str | None = None
     timings_ms: dict[str, float] = field(default_factory=dict)
     sent: list[traces.Sent] = field(default_factory=list)
@@ -106,8 +112,6 @@ class _Draft:
         match event:
             case Condensed(question):
                 self.conversations.checkpoint(self.turn.answer_id, "", standalone_question=question)
-            case LeftOut(what, reason):
-                self.left_out.append(records.LeftOut(what, reason))
             case Sources(passages):
                 self.conversations.checkpoint(
                     self.turn.answer_id, "", passages=to_records(passages), left_out=self.left_out
@@ -117,6 +121,16 @@ class _Draft:
                 self._checkpoint()
             case Done():
                 self.text, self.citations, self.model = event.text, event.citations, event.model
+            case _:
+                self._note(event)
+
+    def _note(self, event: object) -> None:
+        """Keep what is said beside the answer, for its end."""
+        match event:
+            case Rephrasing(note):
+                self.notes["rephrasing"] = note
+            case LeftOut(what, reason):
+                self.left_out.append(records.LeftOut(what, reason))
             case Sent(purpose, messages):
                 self.sent.append(traces.Sent(purpose, messages))
             case Timings(ms):
@@ -144,7 +158,7 @@ class _Draft:
             return None
         unsearched = self.asker.unsearched() if nothing_found else ()
         return traces.Trace(
-            settings=self.asker.made_with,
+            settings={**self.asker.made_with, **self.notes},
             sent=tuple(self.sent),
             unsearched=tuple(traces.Unsearched(one.name, cast(State, one.state)) for one in unsearched),
             unsearched_count=len(unsearched),

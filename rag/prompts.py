@@ -142,6 +142,26 @@ def condense_messages(question: str, history: Sequence[tuple[str, str]]) -> list
     return [{"role": "system", "content": CONDENSE}, {"role": "user", "content": asked}]
 
 
+def fitting_turns(
+    question: str, history: Sequence[tuple[str, str]], tokens: int
+) -> Sequence[tuple[str, str]]:
+    """Return the newest whole turns whose prompt stays within `tokens`, oldest first; none may fit.
+
+    >>> said = [("user", "Who?"), ("assistant", "Ann. " * 500), ("user", "When?"), ("assistant", "In 1432.")]
+    >>> fitting_turns("Why?", said, 300)
+    [('user', 'When?'), ('assistant', 'In 1432.')]
+    """
+    left = tokens - count_tokens(CONDENSE + CONDENSE_QUESTION + question)
+    kept = len(history)
+    starts = [at for at, (role, _) in enumerate(history) if role == "user"] or [0]
+    for start in [*starts[:0:-1], 0]:
+        left -= sum(count_tokens(": ".join(message)) + 1 for message in history[start:kept])
+        if left < 0:
+            break
+        kept = start
+    return history[kept:]
+
+
 def question_messages(passage: Passage) -> list[dict[str, str]]:
     """Return the messages that ask for a question which a passage answers."""
     asked = MAKE_QUESTION_FROM.format(passage=fenced(1, passage))

@@ -36,6 +36,8 @@ _SETTINGS = {
     "embedding_model": "Embedding model",
     "checker": "Check of each statement",
     "judge": "Judge beside the check",
+    "history": "Conversation",
+    "rephrasing": "Rephrasing of the follow-up",
     "model": "Language model",
     "server": "Its server",
     "context_tokens": "Tokens it can read at once",

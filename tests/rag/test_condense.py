@@ -205,6 +205,11 @@ def test_rare_terms_come_before_common_ones():
     assert "quasar" in said
 
 
+def test_turns_that_only_ask_for_more_name_no_subject():
+    history = [*ENGLISH, ("user", "더 자세히 알려줘"), ("assistant", "Refunds take 14 days [1].")]
+    assert "자세히" not in condense("もっと詳しく", history)
+
+
 def test_neighbouring_words_are_carried_as_one():
     assert (
         condense("And predators?", [("user", "Where do guinea pigs sleep?")])
