@@ -28,7 +28,7 @@ WEIGHTS = {
     "passage": 2.6,
     "title": 3.5,
     "before": 2.4,
-    "after": 1.7,
+    "after": 2.8,
     "rank": 4.0,
     "date": 2.0,
     "number": 1.6,
