@@ -40,15 +40,18 @@ def decide(
 
     `rarity` says how rare a word is in the documents; without it, in the passages. `middle` is the cosine of
     a passage that speaks neither for an answer nor against one; None where cosines are not to be trusted.
-    A question in another language than the passages is left to them.
+    Passages in another language than the question cannot be told by words: where there are no others, or one
+    of them is the nearest in meaning, the question is left to them.
 
     >>> from rag.passages import Passage
     >>> text = "The hall opened in 1932. It has a tower."
     >>> decide("When did the hall open?", [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
     Decision(answered=True, score=1.0)
     """
-    if any(language(passage.text) != language(question) for passage in passages):
+    own = [passage for passage in passages if language(passage.text) == language(question)]
+    if passages and (not own or _nearest(passages) not in own):
         return Decision(True, 1.0)
+    passages = own
     told = [frozenset(tokens(text)) for passage in passages for text in _sentences(passage)]
     weights = _weights(question, rarity or _rarity_among(told))
     total = sum(weights.values()) or 1.0
@@ -77,8 +80,17 @@ def _rarity_among(told: Sequence[frozenset[str]]) -> Rarity:
     return rarity
 
 
+def _nearest(passages: Sequence[Passage]) -> Passage:
+    """Return the passage nearest in meaning; the first where none was searched so."""
+    return max(passages, key=lambda passage: _cosine(passage) or 0.0)
+
+
+def _cosine(passage: Passage) -> float | None:
+    found = passage.found_by.get(SEARCH_BY_MEANING)
+    return None if found is None else found.score
+
+
 def _nearness(passages: Sequence[Passage], middle: float | None) -> float:
     """Return how much nearer to the question the nearest passage is than one that says nothing."""
-    found = [passage.found_by.get(SEARCH_BY_MEANING) for passage in passages]
-    cosines = [finding.score for finding in found if finding is not None]
+    cosines = [cosine for passage in passages if (cosine := _cosine(passage)) is not None]
     return max(cosines) - middle if cosines and middle is not None else 0.0

@@ -55,5 +55,14 @@ def test_across_languages_words_decide_nothing():
     assert decide("성은 언제 지었나요?", [passage(TEXT)]).answered
 
 
+def test_a_passage_in_another_language_excuses_only_when_it_is_the_nearest():
+    question = "Which team won the football cup in Norway last year?"
+    own, other = passage(TEXT, similarity=Found(1, 0.84, 1.0)), passage(KOREAN, similarity=Found(2, 0.8, 0.9))
+    assert not decide(question, [own, other]).answered
+    nearest = passage(KOREAN, similarity=Found(1, 0.9, 1.0))
+    assert decide(question, [own, nearest]).answered
+    assert not decide(question, [passage(TEXT), passage(KOREAN)]).answered  # searched by words alone
+
+
 def test_no_passage_answers_nothing():
     assert not decide("When was it built?", []).answered
