@@ -35,6 +35,8 @@ SAYS_LITTLE = words_of(
 _INTERJECTION = re.compile(
     r"(?:(?:(?:oh |ah |ok |wow )?(?:thanks?(?: you)?(?: (?:so|very) much| a lot)?|ok(?:ay)?|great|cool|wow"
     r"|interesting|awesome|nice|oh|ah|hm+|mm+"
+    r"|(?:that|it)(?: is|['’]s| was| sounds| looks) (?:very |really |so |too )?"
+    r"(?:good|great|nice|interesting|bad|sad|clear)"
     r"|yes|yeah|no|sure|right|i see|good to know|감사합니다|고마워요?|네|예|응|아|오|와|그렇군요|좋아요?"
     r"|ありがとう(?:ございます)?|はい|うん|なるほど|わかりました|へえ|ああ))\s?[,.!、。！…]+\s*)+(?=\S)",
     re.IGNORECASE,
@@ -215,7 +217,9 @@ def leans(question: str, answer: str = "") -> bool:
         return True
     if not text or is_small_talk(text):
         return False
-    return _leans(past(_NEW_SUBJECT, past(_INTERJECTION, text)))
+    said = past(_INTERJECTION, text)
+    anew = past(_NEW_SUBJECT, said)
+    return _leans(said) if anew == said else _points_back(anew)
 
 
 def goes_on(question: str, answer: str = "") -> bool:
@@ -235,22 +239,33 @@ def last_answer(history: Sequence[tuple[str, str]]) -> str:
 
 
 def _leans(text: str) -> bool:
+    code = _code(text)
+    if _LEADS_ON[code].match(text):
+        return True
+    return _leans_in_english(text) if code == "en" else _leans_without_spaces(text, code)
+
+
+def _points_back(text: str) -> bool:
+    """Return whether a word stands for something said before: where the subject changes, only this leans."""
+    code = _code(text)
+    plain = _EMPTY_IT.sub(" ", text)
+    pointer = (_PRONOUN if code == "en" else _DEMONSTRATIVE[code]).search(plain)
+    if not pointer:
+        return False
+    before = plain[: pointer.start()]
+    return not any(pattern.search(before) for pattern in ((_NAME, _CLAUSE) if code == "en" else (_NOUN,)))
+
+
+def _code(text: str) -> str:
+    """Return which of the rules a text is judged by: a few Kanji are Japanese, other letters English."""
     code = language(text)
-    if code == "zh":  # a few Kanji
-        code = "ja"
-    if code not in _DEMONSTRATIVE:
-        return _leans_in_english(text)
-    return bool(_LEADS_ON[code].match(text)) or _leans_without_spaces(text, code)
+    return "ja" if code == "zh" else code if code in _DEMONSTRATIVE else "en"
 
 
 def _leans_in_english(text: str) -> bool:
-    if _LEADS_ON["en"].match(text):
-        return True
     plain = _YEAR.sub(" ", _EMPTY_IT.sub(" ", text))
-    pronoun = _PRONOUN.search(plain)
-    if pronoun:
-        before = plain[: pronoun.start()]
-        return not _NAME.search(before) and not _CLAUSE.search(before)
+    if _PRONOUN.search(plain):
+        return _points_back(plain)
     if _NAME.search(plain):
         return False
     return bool(_ELSEWHERE.search(plain)) or _says_too_little(plain)
@@ -266,8 +281,7 @@ def _says_too_little(text: str) -> bool:
 
 
 def _leans_without_spaces(text: str, code: str) -> bool:
-    pointer = _DEMONSTRATIVE[code].search(text)
-    if (pointer and not _NOUN.search(text[: pointer.start()])) or _NTH[code].match(text):
+    if _points_back(text) or _NTH[code].match(text):
         return True
     if sum(map(str.isalnum, text)) > BRIEF:
         return False

@@ -90,9 +90,22 @@ def test_a_polite_opening_hides_nothing_that_is_missing(question):
 
 
 @pytest.mark.parametrize(
-    "question", ["Android permissions of the app FieldNotes", "Software of Brightwater?"]
+    "question",
+    [
+        "Android permissions of the app FieldNotes",
+        "Software of Brightwater?",
+        "Sometimes the harbour of Ostia freezes",
+    ],
 )
 def test_a_word_that_begins_like_and_leads_nowhere(question):
+    assert not leans(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["By the way, how are the cyclones formed?", "참, 회의실은 어떻게 되나요?", "ところで、食堂の時間は?"],
+)
+def test_where_the_subject_changes_only_a_pronoun_leans(question):
     assert not leans(question)
 
 
