@@ -14,7 +14,7 @@ from rag.jobs import never
 from rag.language_model import LanguageModel
 from rag.nouns import nouns
 from rag.rewriting import SECONDS, rewritten
-from rag.text import language, tokens
+from rag.text import language, tokens, word_language
 
 History = Sequence[tuple[str, str]]
 Rarity = Callable[[str], float]
@@ -98,8 +98,9 @@ class _Term:
 
 def _carried(question: str, history: History, rarity: Rarity | None) -> str:
     """Return the question with the weightiest terms of the conversation that it lacks."""
-    asked = frozenset(tokens(question))
-    terms = [term for key, term in _terms(history, rarity).items() if not set(key) <= asked]
+    stemming = word_language(question)
+    asked = frozenset(tokens(question, stemming))
+    terms = [term for key, term in _terms(history, rarity, stemming).items() if not set(key) <= asked]
     count = 2 if len(asked) <= FEW_WORDS else 1
     best = sorted(terms, key=lambda term: (-term.weight, term.place))[:count]
     if not best:
@@ -109,7 +110,7 @@ def _carried(question: str, history: History, rarity: Rarity | None) -> str:
     return _ABOUT.get(code, "{question} (about {terms})").format(question=question, terms=shown)
 
 
-def _terms(history: History, rarity: Rarity | None) -> dict[tuple[str, ...], _Term]:
+def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple[str, ...], _Term]:
     """Return the conversation's terms by their tokens, weighed by recency, role, rarity and repetition."""
     terms: dict[tuple[str, ...], _Term] = {}
     keys: dict[str, tuple[str, ...]] = {}
@@ -120,7 +121,7 @@ def _terms(history: History, rarity: Rarity | None) -> dict[tuple[str, ...], _Te
         found: dict[tuple[str, ...], tuple[str, int]] = {}
         for position, word in enumerate(nouns(content[:HEARD])):
             if word not in keys:
-                keys[word] = tuple(tokens(word))
+                keys[word] = tuple(tokens(word, stemming))
             found.setdefault(keys[word], (word, position))
         found.pop((), None)
         for key, (word, position) in found.items():
@@ -136,14 +137,11 @@ def _terms(history: History, rarity: Rarity | None) -> dict[tuple[str, ...], _Te
 def _weights(history: History) -> Iterator[tuple[int, float]]:
     """Yield the place and weight of the first question and of the newest messages, oldest first."""
     opening = next((at for at, (role, _) in enumerate(history) if role == "user"), -1)
-    newest = max(0, len(history) - REMEMBERED)
-    questions_since = sum(role == "user" for role, _ in history)
-    for at, (role, _) in enumerate(history):
-        asked = role == "user"
-        questions_since -= asked
-        weight = FADING**questions_since * (1 if asked else FADING * ANSWERED)
-        if at == opening or at >= newest:
-            yield at, max(weight, OPENING) if at == opening else weight
+    newest = range(max(0, len(history) - REMEMBERED), len(history))
+    for at in sorted({opening, *newest} - {-1}):
+        since = sum(role == "user" for role, _ in history[at + 1 : at + 1 + REMEMBERED])
+        weight = FADING**since * (1 if history[at][0] == "user" else FADING * ANSWERED)
+        yield at, max(weight, OPENING) if at == opening else weight
 
 
 def _worth(word: str, key: Sequence[str], rarity: Rarity | None) -> float:

@@ -4,7 +4,7 @@ What a question leaves unsaid was mostly said by the answer before it, or at the
 rewrite such words can mislead; as second and third searches, whose finds count less, they help.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from langchain_core.documents import Document
@@ -40,10 +40,14 @@ def readings(standalone: str, question: str, history: History) -> tuple[Reading,
     >>> [r.text for r in readings("Why?", "Why?", [("user", "Do cats purr?"), ("assistant", "Yes.")])]
     ['Why?', 'Yes. Why?', 'Do cats purr? Why?']
     """
-    answers = [content[:HEARD] for role, content in history if role == "assistant" and content.strip()]
-    asked = [content for role, content in history if role == "user" and content.strip()]
-    before = [*answers[-1:], *asked[:1]]
+    answered = _first_of("assistant", reversed(history))
+    before = [said for said in (answered[:HEARD], _first_of("user", history)) if said]
     return (Reading(standalone, 1.0), *(Reading(f"{said} {question}", ASIDE) for said in before))
+
+
+def _first_of(role: str, messages: Iterable[tuple[str, str]]) -> str:
+    """Return the first thing that was said in a role; empty where nothing was."""
+    return next((content for who, content in messages if who == role and content.strip()), "")
 
 
 def search(
