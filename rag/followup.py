@@ -92,7 +92,9 @@ _PRONOUN = re.compile(
     r"(?! (?:article|document|file|page|text|report|paper|pdf|year|month|week|century)\b)"
     r"|(?:^|\b(?:about|of|for|to|with|like|is|was|do|does|did|than|after|before|by|from|in|on|at|mean) )"
     r"that\b"
-    r"(?! (?:is|are|was|were|can|has|have|had|the|a|an|i|you|we)\b)",
+    r"(?! (?:is|are|was|were|can|has|have|had|the|a|an|i|you|we)\b)"
+    r"|^(?:(?:why|how|when|where|what|who) )?(?:is|was|does|did|will|would|can|could|should|has) that\b"
+    r"|\bthat(?= (?:down|up|out|further|again)\b|\W*$)",
     re.IGNORECASE,
 )
 _EMPTY_IT = re.compile(
@@ -122,8 +124,8 @@ _DEMONSTRATIVE = {
 }
 _UNSAID = {
     "ko": re.compile(
-        r"다른|또 |더 |나머지|이외|외에|번째|마지막|다음|같은|비교|차이|(?:은|는)\s?어(?:때|떤가"
-        r"|떻게\s?[되돼됐])"
+        r"다른|또 |더 |나머지|이외|외에|번째|마지막|다음|같은|비교|차이"
+        r"|^\S+(?:은|는)\s?어(?:때|떤가|떻게\s?[되돼됐])"
         r"|(?:으?로|에게|에)(?:는|도)\s?(?:얼마|언제|어디|누[구가]|왜|뭐|무엇|어[때떻])"
     ),
     "ja": re.compile(
@@ -181,14 +183,15 @@ _RELATION = {
         r"(?:그 )?(?:예외|이유|원인|조건|방법|비용|가격|금액|기간|기한|시기|장점|단점|장단점|차이점?|결과"
         r"|특징|종류|예시|목적|대상"
         r"|위치|이름|나이|순서|절차|자격|역할|의미|효과|영향|문제점?|해결책|대안|근거|출처|규모|한도|벌칙"
-        r"|혜택)"
+        r"|혜택|담당자|책임자|작성자|저자|대표자|소유자"
+        r"|(?:더 )?(?:자세한|상세한|구체적인) (?:내용|정보|사항))"
         r"(?:은|는|이|가|을|를|도|에는|만)?(?:요|\s|\W*$)"
     ),
     "ja": re.compile(
         r"(?:例外|理由|原因|条件|方法|費用|価格|金額|期間|期限|時期|利点|欠点|長所|短所|違い|結果|特徴|種類"
         r"|例|目的|対象|場所"
         r"|名前|年齢|順番|順序|手順|手続き|資格|役割|意味|効果|影響|問題点?|解決策|代案|根拠|出典|規模|上限"
-        r"|罰則|特典)"
+        r"|罰則|特典|担当者|責任者|作成者|著者|代表者|所有者)"
         r"(?:は|が|を|も|に|$)"
     ),
 }

@@ -12,7 +12,8 @@ _SMALL_TALK = re.compile(
     r"(?:hi|hello|hey|good (?:morning|evening|afternoon|night|day)|thanks?|thank you|thx|cheers|welcome"
     r"|ok(?:ay)?|great|nice|cool|perfect|wow|interesting|awesome|good to know|bye|goodbye|see you|got it"
     r"|i see"
-    r"|i understand|understood|(?:that )?makes sense|that(?: s| is) (?:all|enough|clear|it|fine|good|great)"
+    r"|i understand|understood|noted|(?:that )?makes sense|that(?: s| is| was) (?:all|enough|clear|it|fine"
+    r"|good|great|helpful|useful|interesting)"
     r"|never ?mind|no need|have a (?:nice|good|great)|sure|yes|yeah|yep|no"
     r"|안녕히 [가계]|안녕|고마워|고맙|감사|수고|반가|반갑|좋은 (?:아침|저녁|밤|하루)|오케이|네|예|응|그래"
     r"|알겠|좋아"
@@ -21,7 +22,7 @@ _SMALL_TALK = re.compile(
     r"|(?:다음에 |나중에 )?또 (?:올게|봐|봬|뵙|만나)"
     r"|こんにちは|こんばんは|おはよう|おやすみ|はじめまして|初めまして|ありがと|どうも|はい|いいえ|うん|ええ"
     r"|了解|承知"
-    r"|わかりました|分かりました|理解し|なるほど|オーケー|オッケー|さようなら|お疲れ|失礼|助か|すごい"
+    r"|わかりました|分かりました|理解し|なるほど|オーケー|オッケー|さようなら|やあ|お疲れ|失礼|助か|すごい"
     r"|そうですか?か"
     r"|(?:それで|これで)?(?:十分|大丈夫|結構)|また(?:来|明日|今度|後で|お願い))",
     re.IGNORECASE,
@@ -35,7 +36,7 @@ _POLITE = re.compile(
     r"|해요|네요|할게요|어|해|요|세요|정말|너무|도움|답변"
     r"|うございます|うございました|ございます|ございました|りました|ります|しました|します|いたしました"
     r"|いたします|ました"
-    r"|さまでした|様でした|さま|様|ますね|ます|う|です|ね|よ|本当に)+",
+    r"|なさい|さまでした|様でした|さま|様|ますね|ます|う|です|ね|よ|本当に)+",
     re.IGNORECASE,
 )
 # What asks for an offer: a request does so always, consent only where something was offered.
@@ -62,7 +63,8 @@ def is_small_talk(text: str) -> bool:
     >>> is_small_talk("Thank you very much!"), is_small_talk("Thanks, what is OAuth?")
     (True, False)
     """
-    start = rest = past(_BEFORE_SMALL_TALK, bare(text))
+    said = bare(text)
+    start = rest = said if _SMALL_TALK.match(said) else past(_BEFORE_SMALL_TALK, said)
     while rest:
         ways = (_SMALL_TALK, _BEFORE_SMALL_TALK, _POLITE) if rest != start else (_SMALL_TALK,)
         left = next((shorter for way in ways if (shorter := past(way, rest)) != rest), rest)

@@ -109,6 +109,21 @@ def test_where_the_subject_changes_only_a_pronoun_leans(question):
     assert not leans(question)
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["Could you break that down?", "Why is that a problem?", "담당자는 누구야?", "担当者は誰ですか?"],
+)
+def test_what_stands_for_something_or_belongs_to_something_unsaid_leans(question):
+    assert leans(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["도서관 운영 시간은 어떻게 되나요?", "Is it true that bees sleep at night?"]
+)
+def test_a_subject_with_what_has_it_stands_alone(question):
+    assert not leans(question)
+
+
 def test_the_last_answer_is_the_newest_one():
     history = [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d"), ("user", "e")]
     assert last_answer(history) == "d"
