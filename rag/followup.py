@@ -271,7 +271,7 @@ def _leans_in_english(text: str) -> bool:
         return _points_back(plain)
     if _NAME.search(plain):
         return False
-    return bool(_ELSEWHERE.search(plain)) or _says_too_little(plain)
+    return bool(_ELSEWHERE.search(plain)) or _says_too_little(_YEAR.sub(" ", text))
 
 
 def _says_too_little(text: str) -> bool:
