@@ -181,8 +181,8 @@ def title_of(question: str) -> str:
 
 
 def rested_on(messages: Sequence[Message]) -> list[Passage]:
-    """Return the passages that the last answer rests on, in the order of its markers."""
-    answers = [message for message in messages if message.role == "assistant"]
+    """Return the passages that the last answer rests on, in the order of its markers; small talk has none."""
+    answers = [message for message in messages if message.role == "assistant" and message.passages]
     if not answers:
         return []
     markers = {c.marker for c in answers[-1].citations if c.status != "unsupported" and c.feedback is None}

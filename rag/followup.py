@@ -55,6 +55,8 @@ _NEW_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 
+JUDGED = 600
+"""Characters of a turn that are judged: one that leans says so early, and a long one says enough."""
 LONGEST_MORE = 80
 """Characters of a turn that asks for more of the same, at most: a longer one asks for something."""
 # More of the same: nothing new is asked for.
@@ -215,7 +217,7 @@ def leans(question: str, answer: str = "") -> bool:
     >>> leans("And in 2023?"), leans("그건 언제야?"), leans("いくらですか?"), leans("Thanks a lot!")
     (True, True, True, False)
     """
-    text = question.strip()
+    text = question.strip()[:JUDGED]
     if goes_on(text, answer):
         return True
     if not text or is_small_talk(text):

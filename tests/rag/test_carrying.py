@@ -101,6 +101,12 @@ def test_more_of_the_same_is_answered_from_what_the_last_answer_rests_on(chat: C
     assert stored.found_by[NAME]["rank"] == 1
 
 
+def test_thanks_in_between_are_passed_over(chat: Chat):
+    chat.ask("When was the castle of Aldenburg built?")
+    assert chat.ask("Thanks!") == ()
+    assert chat.ask("Tell me more")[0].found_by[NAME].rank == 1
+
+
 def test_a_turn_that_asks_for_something_is_searched_only(chat: Chat):
     chat.ask("When was the castle of Aldenburg built?")
     assert not any(NAME in one.found_by for one in chat.ask("And more of the mill?"))
