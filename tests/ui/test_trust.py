@@ -73,6 +73,16 @@ def test_a_document_that_was_removed_and_added_again_is_here(page: Page, here: W
     assert any(f"containers in 2024. :yellow-background[{QUOTE}]" in m.value for m in at.markdown)
 
 
+def test_a_source_that_was_carried_over_says_so(page: Page, here: Workspace):
+    found = {"rank": 1, "score": 1.0, "normalised": 1.0}
+    carried = replace(passage(), found_by={"previous question": found})
+    turn = tell(here, "Why?", ANSWER, passages=[carried, replace(passage(), number=2)], citations=[TRUE])
+    at = page(chat=turn.conversation_id)
+    assert words(at).count("from your previous question") == 1
+    at = page(chat=turn.conversation_id, how=turn.answer_id)
+    assert "From your previous question" in at.table[0].value.columns
+
+
 def test_a_citation_is_marked_as_a_wrong_source_and_the_mark_taken_back(page: Page, here: Workspace):
     turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE, FALSE])
 
