@@ -42,7 +42,8 @@ _INTERJECTION = re.compile(
     re.IGNORECASE,
 )
 _NEW_SUBJECT = re.compile(
-    r"(?:by the way|btw|(?:now )?(?:for |to )?something (?:else|different)|(?:a |an |on a |on an |on )?"
+    r"(?:by the way|btw|(?:now )?(?:speaking of |for |to |on to )?something (?:else|different)|(?:a |an "
+    r"|on a |on an |on )?"
     r"(?:different|another|new|next|unrelated) (?:question|topic|subject|note|thing|matter)|one (?:more|last"
     r"|other) (?:thing|question)"
     r"|(?:let(?:'|’)?s |let us |to |)chang(?:e|ing) the (?:subject|topic)"
@@ -92,7 +93,8 @@ _PRONOUN = re.compile(
     r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|former|latter)\b"
     r"|\b(?:this|these|those)\b"
     r"(?! (?:article|document|file|page|text|report|paper|pdf|year|month|week|century)\b)"
-    r"|(?:^|\b(?:about|of|for|to|with|like|is|was|do|does|did|than|after|before|by|from|in|on|at|mean) )"
+    r"|(?:^|\b(?:about|of|for|to|with|like|is|was|do|does|did|than|after|before|by|from|in|on|at|mean"
+    r"|explain|describe|compare|list|show|summari[sz]e|define|translate|repeat|find) )"
     r"that\b"
     r"(?! (?:is|are|was|were|can|has|have|had|the|a|an|i|you|we)\b)"
     r"|^(?:(?:why|how|when|where|what|who) )?(?:is|was|does|did|will|would|can|could|should|has) that\b"

@@ -4,8 +4,9 @@ import pytest
 
 from rag.condense import condense
 from rag.errors import Cancelled
-from rag.followup import is_small_talk, leans
+from rag.followup import leans
 from rag.llm import LLM, LLMSettings
+from rag.small_talk import is_small_talk
 
 ENGLISH = [("user", "What is the refund policy of Acme Cloud?"), ("assistant", "Refunds take 14 days [1].")]
 KOREAN = [

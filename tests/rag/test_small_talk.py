@@ -8,7 +8,19 @@ POLITE = [turn.text for code in OFFER for turn in turns(code) if turn.kind in ("
 
 
 @pytest.mark.parametrize(
-    "text", [*POLITE, "that's helpful, thanks", "ok, noted", "잘 자", "やあ", "おやすみなさい"]
+    "text",
+    [
+        *POLITE,
+        "that's helpful, thanks",
+        "ok, noted",
+        "Howdy",
+        "Much appreciated!",
+        "All right, thanks",
+        "잘 자",
+        "やあ",
+        "おやすみなさい",
+        "わかった、ありがとう",
+    ],
 )
 def test_greetings_thanks_and_acknowledgements_ask_nothing(text):
     assert is_small_talk(text)
