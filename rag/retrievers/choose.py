@@ -94,11 +94,11 @@ class _Halves:
     document_ids: Collection[str] | None
 
     def both(self) -> dict[str, BaseRetriever]:
-        """Return both halves, their candidates labelled only."""
+        """Return both halves, their candidates labelled only, the slower one first, to begin first."""
         labelled = replace(self, hydrate=self.label)
         return {
-            "bm25": labelled.by_words(POOL),
             "similarity": labelled.by_meaning("similarity", k=POOL),
+            "bm25": labelled.by_words(POOL),
         }
 
     def by_words(self, k: int) -> BM25Retriever:
