@@ -19,6 +19,8 @@ from peer_steps.child import resident_mb, serve, timed
 from rag.chunks import to_entry
 from rag.config import default_model_cache
 from rag.embeddings import Embedder, Floats, Role, open_embedder
+from rag.ingest import LANES, Ingest
+from rag.jobs import Jobs
 from rag.library import Library
 from rag.stores.lexical import Entry, TantivyIndex
 from storage.database import Database
@@ -131,7 +133,7 @@ class Ours:
         return resident_mb()
 
     def ingest(self, model: str, folder: str, documents: int, chunks: str) -> dict[str, float]:
-        """Read, index and embed Markdown files with the real model; tell the chunks to the other side."""
+        """Read, index and embed Markdown files as the server does, with the real model; tell the chunks."""
         embedder = open_embedder(model, cache=default_model_cache())
         embedder.embed_query("warm")
         library = Library(Database.open(Path(folder)), "bench", lambda: embedder)
@@ -140,11 +142,15 @@ class Ours:
         records = [
             library.add(f"{n}.md", "\n\n".join(texts[n::documents]).encode())[0] for n in range(documents)
         ]
+        jobs = Jobs(LANES)
+        ingest = Ingest(library, jobs)
         began = time.perf_counter()
         for record in records:
-            for _ in library.index(record.id):
-                pass
+            ingest.start(record.id)
+        while library.documents.unfinished():
+            time.sleep(0.01)
         seconds = time.perf_counter() - began
+        jobs.close()
         made_of = [chunk.text for record in records for chunk in library.documents.chunks(record.id)]
         Path(chunks).write_text("\n".join(map(json.dumps, made_of)), encoding="utf-8")
         return {"chunks": len(made_of), "seconds": seconds}
