@@ -82,21 +82,34 @@ _SYNTAX = re.compile(
 )
 
 
+_ROWS = re.compile(r"^[ \t]*\|[^\n]*(?:\n[ \t]*\|[^\n]*)*", re.MULTILINE)
+
+
 def inert(text: str) -> str:
     r"""Return a document's words on one line, without what would be read as our marker, a link or an image.
 
-    What is Markdown's and not the reader's goes too: it means nothing in the middle of a line.
+    What is Markdown's and not the reader's goes too: it means nothing in the middle of a line. Of a table the
+    cells stay, with dots between them.
 
     >>> inert("See ![x](http://a)\n and [7].")
     'See ! [x] (http://a) and.'
     >>> inert("## Setup { #setup }\nCall `run`.")
     'Setup Call `run`.'
+    >>> inert("| price | 40 |\n|---|---|\n| tax | 8 |")
+    'price · 40; tax · 8'
     """
-    words = _SYNTAX.sub("", text)
+    words = _SYNTAX.sub("", _ROWS.sub(_cells, text))
     if words.count("`") % 2:
         words = words.replace("`", "")
     markers = MarkerFilter(0)
     return markers.feed(" ".join(words.split())) + markers.flush()
+
+
+def _cells(rows: re.Match[str]) -> str:
+    """Return the rows of a table as their cells; a row of dashes has none."""
+    split = ([cell.strip() for cell in row.split("|")] for row in rows[0].splitlines())
+    told = (" · ".join(cell for cell in row if cell.strip("-: ")) for row in split)
+    return "; ".join(filter(None, told))
 
 
 def _listed(numbers: str) -> list[int]:
