@@ -72,8 +72,8 @@ class Visitor:
         self.page.locator('[data-testid="stFileUploader"] input[type=file]').set_input_files(list(files))
 
     def row(self, name: str) -> Locator:
-        """A document's row on the documents page."""
-        return self.page.locator('[class*="st-key-document-"]').filter(has_text=name)
+        """A document's row on the documents page; while the page is drawn anew an old one may stand below."""
+        return self.page.locator('[class*="st-key-document-"]').filter(has_text=name).first
 
     def answers(self) -> Locator:
         return self.page.get_by_role("group", name="Chat message from assistant")

@@ -153,7 +153,7 @@ def test_retrievers_are_run_side_by_side_and_what_they_found_is_kept(lab, librar
     for line in run.results:
         assert line.metrics["recall@10"] == 1.0, line.retriever
         assert 0 < line.p50_ms <= line.p95_ms
-    assert (run.embedding, run.mixture) == ("multilingual-e5-small", "min-max scores, meaning 0.4")
+    assert (run.embedding, run.mixture) == ("multilingual-e5-small", "z-score scores, meaning 0.4")
     assert (run.searched.every, run.searched.count) == (True, 3)
     assert run.searched.chunks == len(library.documents.chunk_ids())
 
