@@ -145,6 +145,7 @@ def _words_not_said(written: str, known: str) -> Iterator[str]:
     stems = frozenset(tokens(known, "en")) | _LITTLE
     new = [word for word in _strangers(written, said) if not frozenset(tokens(word, "en")) <= stems]
     names = [word for word in new if any(c.isupper() or c.isdigit() for c in word)]
+    names += [] if code in _ASKING else _in_other_letters(written, known)
     yield f"it names {names[0]}, of whom or which nothing was said" if names else ""
     if code in _ASKING:
         folded = known.casefold()
@@ -153,6 +154,12 @@ def _words_not_said(written: str, known: str) -> Iterator[str]:
         ]
         yield f"it speaks of {nouns_new[0]}, of which nothing was said" if nouns_new else ""
     yield f"it speaks of {new[0]} and more, of which nothing was said" if len(new) > NEW_WORDS else ""
+
+
+def _in_other_letters(written: str, known: str) -> list[str]:
+    """Return the Korean, Japanese and Chinese words of a rewrite in letters that were not said."""
+    words = [word for word in WORD.findall(written) if language(word) in ("ko", "ja", "zh")]
+    return [word for word in words if word.casefold() not in known.casefold()]
 
 
 def _strangers(written: str, said: frozenset[str]) -> Iterator[str]:

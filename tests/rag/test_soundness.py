@@ -117,6 +117,11 @@ def test_the_reason_names_what_is_wrong():
     assert objection("환불은 얼마나 걸리나요?", *ENGLISH) == "it is in another language"
 
 
+@pytest.mark.parametrize("written", ["엘지 How long does it take?", "How long does ホンダ take?"])
+def test_a_name_in_other_letters_is_a_name(written: str):
+    assert "names" in objection(written, *ENGLISH)
+
+
 NAMES = st.sampled_from(["Globex", "Marie Curie", "ACME2", "O'Neill", "Zürich", "Ωmega", "엘지", "ホンダ"])
 PIECES = st.sampled_from(
     [*["How", "long", "does", "a", "refund", "from", "Acme", "Cloud", "take"], "?", ".", "\n", "[1]", "<b>"]
