@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable
 
 from rag.answer import Condensed, Done, Event, Sources, Token, answer
 from rag.carrying import carried_first
-from rag.condense import understand
+from rag.condense import Understood, understand
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.followup import goes_on, last_answer
 from rag.jobs import Cancel
@@ -123,7 +123,26 @@ class Asker:
             yield Condensed(question)
             yield from _said(reply)
             return
-        understood = understand(
+        understood = self._understand(question, history, cancelled, sent)
+        watch.lap("condense")
+        yield Condensed(understood.question)
+        if understood.note:
+            yield Rephrasing(understood.note)
+        if cancelled():
+            raise Cancelled("The answer was stopped.")
+        passages = self._find(understood.question, question, history, carried)
+        watch.lap("retrieve")
+        yield from self.omissions.take()
+        if not passages and (reason := nothing_to_search(question, self.shelf())) is not None:
+            yield from _said(reason)
+            return
+        asked = understood.question if self.answer_rephrased else question
+        yield from self._write(asked, passages, cancelled, sent)
+
+    def _understand(
+        self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel, sent: list[Sent]
+    ) -> Understood:
+        return understand(
             question,
             history,
             llm=self._noted("rephrase", sent),
@@ -131,27 +150,27 @@ class Asker:
             seconds=self.rephrase_seconds,
             cancelled=cancelled,
         )
-        standalone = understood.question
-        watch.lap("condense")
-        yield Condensed(standalone)
-        if understood.note:
-            yield Rephrasing(understood.note)
-        if cancelled():
-            raise Cancelled("The answer was stopped.")
+
+    def _find(
+        self,
+        standalone: str,
+        question: str,
+        history: Sequence[tuple[str, str]],
+        carried: Sequence[Passage],
+    ) -> list[Passage]:
+        """Return what the search brings, after what is carried over where the question goes on."""
         passages = [Passage.from_document(found) for found in self._search(standalone, question, history)]
         if carried and goes_on(question, last_answer(history)):
-            passages = carried_first(self.standing(carried), passages, self.k)
-        watch.lap("retrieve")
-        yield from self.omissions.take()
-        if not passages and (reason := nothing_to_search(question, self.shelf())) is not None:
-            yield from _said(reason)
-            return
-        asked = standalone if self.answer_rephrased else question
-        llm = self._noted("answer", sent)
-        yield from answer(
+            return carried_first(self.standing(carried), passages, self.k)
+        return passages
+
+    def _write(
+        self, asked: str, passages: Sequence[Passage], cancelled: Cancel, sent: list[Sent]
+    ) -> Iterator[Event]:
+        return answer(
             asked,
             passages,
-            llm=llm,
+            llm=self._noted("answer", sent),
             embedder=self.embedder,
             rarity=self.rarity,
             judge=self._judge(sent),

@@ -1,6 +1,7 @@
 """The parts put together from settings, for the server and for the command line alike."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from rag.ask import Asker, Unsearched
@@ -74,13 +75,19 @@ def make_judge(settings: Settings, llm: LanguageModel | None) -> Judge | None:
     Raises SettingsError where it should be the language model, and none is connected.
     """
     if settings.citation_judge != LLM_JUDGE:
-        return CrossEncoderJudge(settings.citation_judge) if settings.citation_judge else None
+        return _cross_encoder(settings.citation_judge) if settings.citation_judge else None
     if llm is None:
         raise SettingsError(
             "FOOTNOTE_CITATION_JUDGE is 'llm', but no language model is connected. "
             "Set FOOTNOTE_LLM_MODEL, or leave the judge empty."
         )
     return LanguageModelJudge(llm)
+
+
+@lru_cache(maxsize=1)
+def _cross_encoder(spec: str) -> CrossEncoderJudge:
+    """Return one judge for all turns: its model takes seconds to load."""
+    return CrossEncoderJudge(spec)
 
 
 def make_asker(

@@ -107,3 +107,9 @@ def test_the_settings_name_the_judge(server: FakeLLM):
     assert make_judge(Settings(citation_judge="folder"), None) == CrossEncoderJudge("folder")
     with pytest.raises(SettingsError, match="no language model is connected"):
         make_judge(Settings(citation_judge="llm"), None)
+
+
+def test_every_turn_is_judged_by_one_loaded_model():
+    settings = Settings(citation_judge="folder")
+    assert make_judge(settings, None) is make_judge(settings, None)
+    assert make_judge(Settings(citation_judge="other"), None) == CrossEncoderJudge("other")
