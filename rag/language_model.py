@@ -9,6 +9,7 @@ from langchain_core.runnables import Runnable
 from rag.errors import Cancelled, FootnoteError, LLMError, LLMGarbled
 from rag.jobs import never
 from rag.llm import Chat, LLMSettings
+from rag.odds import Odds
 
 
 class LanguageModel(Protocol):
@@ -24,6 +25,13 @@ class LanguageModel(Protocol):
     def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
         """Return the whole answer; errors as of `stream`."""
 
+    @property
+    def tells_odds(self) -> bool:
+        """Whether `odds` may be worth asking for: not where it is known to give none."""
+
+    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:
+        """Return how likely the answer's first token is each of several, or None; errors as of `stream`."""
+
 
 class ChatModel:
     """A LangChain chat model, or a runnable around one, such as `model.with_fallbacks([...])`.
@@ -31,6 +39,8 @@ class ChatModel:
     Its own settings decide how long an answer may become. `context_tokens` is what it can read at once:
     LangChain does not tell, and passages beyond it are left out of the prompt.
     """
+
+    tells_odds = False  # each provider of LangChain's tells them in its own way, or does not
 
     def __init__(self, model: Runnable[Any, Any], *, context_tokens: int = 8192):
         self._model = model
@@ -63,6 +73,10 @@ class ChatModel:
     def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
         """Return the whole answer; errors as of `stream`."""
         return "".join(self.stream(messages, max_tokens=max_tokens, cancelled=cancelled))
+
+    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:  # noqa: ARG002
+        """Return None: LangChain has no one way to tell odds."""
+        return None
 
 
 def _text(piece: Any) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rag.jobs import never
 from rag.language_model import LanguageModel
 from rag.llm import Chat
+from rag.odds import Odds
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,18 @@ class Noted:
         """Note the request, then return the model's answer; errors are the model's own."""
         self._note(messages)
         return self._llm.complete(messages, max_tokens=max_tokens, cancelled=cancelled)
+
+    @property
+    def tells_odds(self) -> bool:
+        """Whether the model may tell odds."""
+        return self._llm.tells_odds
+
+    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:
+        """Note the request, if there will be one, then return the odds; errors are the model's own."""
+        if not self.tells_odds:
+            return None
+        self._note(messages)
+        return self._llm.odds(messages, cancelled=cancelled)
 
     def _note(self, messages: Chat) -> None:
         told = tuple((str(message["role"]), str(message["content"])) for message in messages)

@@ -13,6 +13,7 @@ passages in the prompt, as an obedient model would. `python tests/rag/fake_llm.p
 
 import argparse
 import json
+import math
 import re
 import select
 import socket
@@ -58,6 +59,7 @@ class Reply:
     drop_after: int | None = None  # close the socket without a goodbye
     trickle: float = 0.0  # send byte by byte with this pause
     repeat: bool = False  # the pieces again and again, without end
+    odds: Callable[[Request], dict[str, float]] | None = None  # probabilities of the first token, if asked
 
 
 def from_passages(request: Request) -> str:
@@ -193,10 +195,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._finish(reply)
         elif not request.body.get("stream"):
             text = reply.text(request) if callable(reply.text) else reply.text
-            whole = {
-                "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]
+            choice: dict[str, Any] = {
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": "stop",
             }
-            self._whole(200, json.dumps(whole).encode(), "application/json")
+            if reply.odds is not None and request.body.get("logprobs"):
+                choice["logprobs"] = _logprobs(reply.odds(request))
+            self._whole(200, json.dumps({"choices": [choice]}).encode(), "application/json")
         else:
             self._start(reply)
             self._stream(request, reply)
@@ -275,6 +280,13 @@ def _pieces(request: Request, reply: Reply) -> Iterator[str]:
     yield from pieces
     while reply.repeat:
         yield from pieces
+
+
+def _logprobs(odds: dict[str, float]) -> dict[str, Any]:
+    listed = [
+        {"token": token, "logprob": math.log(odds[token])} for token in sorted(odds, key=odds.get)[::-1]
+    ]
+    return {"content": [{**listed[0], "top_logprobs": listed}] if listed else []}
 
 
 def _event(choice: dict[str, Any]) -> bytes:
