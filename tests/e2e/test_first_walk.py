@@ -20,11 +20,11 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
         expect(page.get_by_role("heading", name="Ask your own documents")).to_be_visible()
         visitor.add(report)
         expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
-        page.get_by_role("link", name="Documents").click()
+        visitor.go("Documents")
         expect(visitor.row(report.name)).to_contain_text("Ready")
         expect(page.get_by_text("2 pages · 2 passages", exact=False)).to_be_visible()
 
-        page.get_by_role("link", name="Chat", exact=True).click()
+        visitor.go("Chat")
         visitor.ask("How many containers were handled in 2024?")
         visitor.finished(1)
         expect(visitor.answers().first).to_contain_text("4.1 million containers")
@@ -74,7 +74,7 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
 
 def _delete_the_document(visitor: Visitor) -> None:
     page = visitor.page
-    page.get_by_role("link", name="Documents").click()
+    visitor.go("Documents")
     page.get_by_role("button", name="More").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()

@@ -39,7 +39,7 @@ def test_a_hostile_document_and_an_obedient_model(
     page = visitor.page
     visitor.add(tmp_path / name)
     expect(visitor.row("onerror=window.ran=1")).to_contain_text("Ready")
-    page.get_by_role("link", name="Chat", exact=True).click()
+    visitor.go("Chat")
     visitor.ask("When are receipts due? " + HOSTILE)
     visitor.finished(1)
     text = page.locator(".stMain [data-testid=stMarkdownContainer]")

@@ -38,7 +38,7 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
     expect(visitor.row("travel.md")).to_contain_text("Ready")
     expect(visitor.row("휴가.md")).to_contain_text("Ready")
 
-    page.get_by_role("link", name="Lab").click()
+    visitor.go("Lab")
     expect(page).to_have_title("Lab · Footnote")
     page.get_by_role("spinbutton", name="How many").fill("2")
     page.get_by_role("button", name="Make questions").click()
@@ -61,6 +61,6 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
     expect(page.get_by_role("button", name="It is the default")).to_be_disabled()
     page.reload()
     expect(page.get_by_role("table").first).to_contain_text("Meaning, varied")
-    page.get_by_role("link", name="Settings").click()
+    visitor.go("Settings")
     expect(page.get_by_role("combobox", name="Search by")).to_have_value("Words")
     assert visitor.strangers() == [] and visitor.errors == []

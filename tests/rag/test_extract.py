@@ -1,4 +1,3 @@
-import time
 
 import pytest
 from langchain_core.embeddings import Embeddings
@@ -85,10 +84,9 @@ def test_a_sentence_too_long_to_read_is_clipped_around_the_answer(long):
     assert found[0] in long
 
 
+@pytest.mark.timeout(60)
 def test_two_megabytes_without_a_space_do_not_hang():
-    started = time.perf_counter()
     assert all(len(quote) <= WIDEST for quote in quotes("abc abc", "abc" * 20_000))
-    assert time.perf_counter() - started < 5
 
 
 class Counting(Embeddings):

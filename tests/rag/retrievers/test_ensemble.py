@@ -112,8 +112,8 @@ def test_normalisers_may_be_chosen():
 
 def test_retrievers_run_in_parallel():
     begun = time.monotonic()
-    EnsembleRetriever(retrievers=[fixed(("a", 1.0), delay=0.3) for _ in range(4)]).invoke("q")
-    assert time.monotonic() - begun < 0.9
+    EnsembleRetriever(retrievers=[fixed(("a", 1.0), delay=2) for _ in range(4)]).invoke("q")
+    assert time.monotonic() - begun < 6
 
 
 @pytest.mark.parametrize(
