@@ -12,10 +12,12 @@ FootnoteError
 ├── LLMError
 │   ├── LLMUnreachable            refused, no such host, TLS, timeout
 │   ├── LLMRejected               the server answered with an error status
-│   └── LLMGarbled                the server's answer makes no sense
+│   ├── LLMGarbled                the server's answer makes no sense
+│   └── OwnModelUnusable          a model to serve here is missing or broken, or could not be served
 ├── RetrievalError                no retriever could answer
 │   ├── IndexUnusable             an index on disk cannot be read or written
 │   └── StoreFailed               a vector store of another's making failed; says how
+├── RerankError                   passages could not be put into a better order
 └── Cancelled                     the user stopped it
 """
 
@@ -66,6 +68,10 @@ class LLMGarbled(LLMError):
     """The model's server sent something that is not an answer."""
 
 
+class OwnModelUnusable(LLMError):
+    """A model of one's own is missing or broken, or could not be served."""
+
+
 class JudgeUnavailable(FootnoteError):
     """The model that should judge citations cannot be had."""
 
@@ -80,6 +86,10 @@ class IndexUnusable(RetrievalError):
 
 class StoreFailed(RetrievalError):
     """A vector store that the settings name could not be opened, searched or changed."""
+
+
+class RerankError(FootnoteError):
+    """Passages could not be put into a better order."""
 
 
 class Cancelled(FootnoteError):

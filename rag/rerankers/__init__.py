@@ -1,0 +1,1 @@
+"""Rerankers: the best of a search in a better order."""
