@@ -1,14 +1,13 @@
 """The conversations of one owner: questions kept before they are answered, answers with their evidence."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, exists, or_, select
 from sqlalchemy.orm import Session
 
-from storage import messages, tables, traces
+from storage import branches, messages, tables, traces, turns
 from storage.database import Database
-from storage.errors import AnswerPending, NotFound
+from storage.errors import NotFound
 from storage.records import (
     AnswerState,
     CitationRecord,
@@ -52,7 +51,7 @@ class Conversations:
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
             row = tables.Conversation(
-                id=_new_id(),
+                id=turns.new_id(),
                 owner=self._owner,
                 title=title,
                 folded=messages.fold(title),
@@ -85,31 +84,54 @@ class Conversations:
             return messages.read(session, [self._message(session, message_id)])[0]
 
     def messages(self, conversation_id: str, *, before: str | None = None, limit: int = 50) -> list[Message]:
-        """Read the newest ``limit`` messages, oldest first; with ``before``, of those before that message."""
+        """Read the last ``limit`` messages shown, oldest first; with ``before``, those this one follows."""
         with self._database.reading() as session:
-            row = self._row(session, conversation_id)
-            page = select(tables.Message).where(tables.Message.conversation_id == row.id)
+            last = self._row(session, conversation_id).tip_id
             if before is not None:
-                page = page.where(tables.Message.position < self._message(session, before).position)
-            newest = session.scalars(page.order_by(tables.Message.position.desc()).limit(limit)).all()
-            return messages.read(session, newest[::-1])
+                last = self._message(session, before).parent_id
+            return messages.read(session, branches.path_to(session, last, limit))
+
+    def opening(self, message_id: str) -> Message:
+        """Read the question that the conversation begins with, on the way to this message."""
+        with self._database.reading() as session:
+            first = branches.opening_of(session, self._message(session, message_id))
+            return messages.read(session, [first])[0]
+
+    def pending(self, conversation_id: str) -> str | None:
+        """Return the id of the answer that is on its way, if one is."""
+        with self._database.reading() as session:
+            return turns.pending(session, self._row(session, conversation_id).id)
 
     def begin_turn(self, conversation_id: str, question: str) -> Turn:
-        """Keep a question and its empty pending answer in one commit.
+        """Keep a question and its empty pending answer in one commit, after what is shown.
 
         Raises AnswerPending while another answer of the conversation is on its way.
         """
-        turn = Turn(conversation_id, question_id=_new_id(), answer_id=_new_id())
         with self._database.writing() as session:
             row = self._row(session, conversation_id)
-            _refuse_pending(session, row.id)
-            last = select(func.max(tables.Message.position)).where(tables.Message.conversation_id == row.id)
-            position = session.scalar(last) or 0
-            session.add(messages.asked(turn, position + 1, question))
-            session.flush()
-            session.add(messages.unanswered(turn, position + 2))
-            row.updated = messages.now()
-        return turn
+            return turns.begin(session, row, question, follows=row.tip_id)
+
+    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
+        """Keep a question that stands beside an earlier one, and is shown in its place from now on.
+
+        What followed the earlier one stays with it. ``searched`` is what shall be searched, word for word.
+        Raises AnswerPending as ``begin_turn`` does.
+        """
+        with self._database.writing() as session:
+            beside = messages.owned(session, self._owner, question_id, "user")
+            row = self._row(session, beside.conversation_id)
+            return turns.begin(session, row, question, follows=beside.parent_id, searched=searched)
+
+    def show_version(self, question_id: str) -> None:
+        """Show a question in place of its other versions, with the newest of what followed it.
+
+        Raises AnswerPending while an answer of the conversation is on its way.
+        """
+        with self._database.writing() as session:
+            question = messages.owned(session, self._owner, question_id, "user")
+            turns.refuse_pending(session, question.conversation_id)
+            row = self._row(session, question.conversation_id)
+            row.tip_id, row.updated = branches.newest_after(session, question), messages.now()
 
     def begin_retry(self, answer_id: str) -> Turn:
         """Empty an answer and make it pending again, in one commit.
@@ -118,13 +140,16 @@ class Conversations:
         """
         with self._database.writing() as session:
             answer = self._answer(session, answer_id)
-            _refuse_pending(session, answer.conversation_id)
-            messages.forget_evidence(session, answer.id)
-            answer.state, answer.content, answer.folded, answer.timings_ms = "pending", "", "", {}
-            answer.standalone_question = answer.model = answer.error = answer.rating = None
-            answer.left_out = []
-            self._row(session, answer.conversation_id).updated = messages.now()
-            return Turn(answer.conversation_id, answer.question_id or "", answer.id)
+            return turns.begin_again(session, self._row(session, answer.conversation_id), answer)
+
+    def begin_continuation(self, answer_id: str) -> Turn:
+        """Make an answer that ended early pending again, with its text and passages, in one commit.
+
+        Raises NotUnfinished for one that is whole or empty, AnswerPending as ``begin_turn`` does.
+        """
+        with self._database.writing() as session:
+            answer = self._answer(session, answer_id)
+            return turns.go_on(session, self._row(session, answer.conversation_id), answer)
 
     def checkpoint(
         self,
@@ -233,10 +258,6 @@ def interrupt_pending(database: Database) -> int:
         return len(pending)
 
 
-def _new_id() -> str:
-    return secrets.token_hex(8)
-
-
 def _has_word(word: str) -> ColumnElement[bool]:
     """Whether a conversation's title or one of its messages contains a folded word, taken literally."""
     said = exists().where(
@@ -244,16 +265,6 @@ def _has_word(word: str) -> ColumnElement[bool]:
         tables.Message.folded.contains(word, autoescape=True),
     )
     return or_(tables.Conversation.folded.contains(word, autoescape=True), said)
-
-
-def _refuse_pending(session: Session, conversation_id: str) -> None:
-    pending = select(tables.Message.id).where(
-        tables.Message.conversation_id == conversation_id, tables.Message.state == "pending"
-    )
-    if session.scalar(pending) is not None:
-        raise AnswerPending(
-            "An answer in this conversation is still on its way. Wait for it, or stop it first."
-        )
 
 
 def _conversation(row: tables.Conversation) -> Conversation:

@@ -47,5 +47,9 @@ class AnswerPending(StorageError):
     """An answer of this conversation is still on its way."""
 
 
+class NotUnfinished(StorageError):
+    """An answer that is whole, or has no words yet, cannot be gone on with."""
+
+
 class NotFound(StorageError):
     """Nothing with this id exists for this owner."""

@@ -10,6 +10,7 @@ from typing import cast
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
+from storage import branches
 from storage.errors import NotFound
 from storage.records import (
     AnswerState,
@@ -31,7 +32,7 @@ MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on
 
 
 def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
-    """Make records of rows, in their order, with two queries for the evidence of all."""
+    """Make records of rows, in their order, with a query for each kind of evidence and one for versions."""
     ids = [row.id for row in rows]
     passages = session.scalars(
         select(MessagePassage)
@@ -47,7 +48,11 @@ def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
     quotes = {
         id_: tuple(map(_citation, part)) for id_, part in groupby(citations, lambda row: row.message_id)
     }
-    return [_message(row, evidence.get(row.id, ()), quotes.get(row.id, ())) for row in rows]
+    beside = branches.versions(session, rows)
+    return [
+        _message(row, evidence.get(row.id, ()), quotes.get(row.id, ()), beside.get(row.id, ()))
+        for row in rows
+    ]
 
 
 def owned(session: Session, owner: str, message_id: str, role: Role | None = None) -> MessageRow:
@@ -63,15 +68,20 @@ def owned(session: Session, owner: str, message_id: str, role: Role | None = Non
     return row
 
 
-def forget_evidence(session: Session, message_id: str) -> None:
-    """Drop what an answer was made from and how, before it is made anew."""
-    for table in (MessagePassage, Citation, TraceRow):
+def forget_outcome(session: Session, message_id: str) -> None:
+    """Drop what an answer's sentences rest on and how it was made, before it is written on or anew."""
+    for table in (Citation, TraceRow):
         session.execute(delete(table).where(table.message_id == message_id))
+
+
+def forget_passages(session: Session, message_id: str) -> None:
+    """Drop the passages an answer was given."""
+    session.execute(delete(MessagePassage).where(MessagePassage.message_id == message_id))
 
 
 def keep_passages(session: Session, message_id: str, passages: Sequence[PassageRecord]) -> None:
     """Freeze the passages an answer was given, in place of any it had."""
-    session.execute(delete(MessagePassage).where(MessagePassage.message_id == message_id))
+    forget_passages(session, message_id)
     if passages:
         values = [{"message_id": message_id, **asdict(passage)} for passage in passages]
         session.execute(insert(MessagePassage), values)
@@ -97,7 +107,10 @@ def keep_left_out(answer: MessageRow, left_out: Sequence[LeftOut]) -> None:
 
 
 def _message(
-    row: MessageRow, passages: tuple[PassageRecord, ...], citations: tuple[CitationRecord, ...]
+    row: MessageRow,
+    passages: tuple[PassageRecord, ...],
+    citations: tuple[CitationRecord, ...],
+    versions: tuple[str, ...],
 ) -> Message:
     return Message(
         id=row.id,
@@ -114,6 +127,7 @@ def _message(
         citations=citations,
         rating=cast(Rating | None, row.rating),
         left_out=tuple(LeftOut(**part) for part in row.left_out),
+        versions=versions,
     )
 
 
@@ -147,7 +161,9 @@ def _citation(row: Citation) -> CitationRecord:
     )
 
 
-def asked(turn: Turn, position: int, question: str) -> MessageRow:
+def asked(
+    turn: Turn, position: int, question: str, *, follows: str | None, searched: str | None
+) -> MessageRow:
     """Make the row of a question that was just asked."""
     return MessageRow(
         id=turn.question_id,
@@ -157,6 +173,8 @@ def asked(turn: Turn, position: int, question: str) -> MessageRow:
         content=question,
         folded=fold(question),
         state="complete",
+        standalone_question=searched,
+        parent_id=follows,
         timings_ms={},
         created=now(),
     )
@@ -173,6 +191,7 @@ def unanswered(turn: Turn, position: int) -> MessageRow:
         folded="",
         state="pending",
         question_id=turn.question_id,
+        parent_id=turn.question_id,
         timings_ms={},
         created=now(),
     )

@@ -124,7 +124,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Message:
-    """A question, or an answer with its evidence; ``question_id`` of an answer is what it answers."""
+    """A question, or an answer with its evidence; ``question_id`` of an answer is what it answers.
+
+    ``standalone_question`` is what was searched for an answer; of a question, what its asker wants to be
+    searched, if they said. ``versions`` are the questions that follow the same answer, by their ids in the
+    order they were asked, this one included; empty where it is alone.
+    """
 
     id: str
     role: Role
@@ -140,6 +145,7 @@ class Message:
     citations: tuple[CitationRecord, ...] = ()
     rating: Rating | None = None
     left_out: tuple[LeftOut, ...] = ()
+    versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

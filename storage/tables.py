@@ -88,7 +88,7 @@ def ensure_user(session: Session, owner: str) -> None:
 
 
 class Conversation(Base):
-    """A chat. ``folded`` is the title as search compares it."""
+    """A chat. ``folded`` is the title as search compares it, ``tip_id`` the message that it shows last."""
 
     __tablename__ = "conversations"
     __table_args__ = (Index(None, "owner", "updated"),)
@@ -98,10 +98,15 @@ class Conversation(Base):
     folded: Mapped[str]
     created: Mapped[datetime]
     updated: Mapped[datetime]
+    tip_id: Mapped[str | None]
 
 
 class Message(Base):
-    """A question or its answer. Indexes see to it: one answer a question, one pending a conversation."""
+    """A question or its answer. Indexes see to it: one answer a question, one pending a conversation.
+
+    ``parent_id`` is what it follows: an answer its question, a question the answer before it. Several may
+    follow one answer. A question's ``standalone_question`` is what its asker wants to be searched.
+    """
 
     __tablename__ = "messages"
     __table_args__ = (
@@ -122,6 +127,8 @@ class Message(Base):
     folded: Mapped[str]
     state: Mapped[str]
     question_id: Mapped[str | None] = mapped_column(part_of("messages.id"), unique=True)
+    # No foreign key: it would be followed from message to message, a thousand deep, when a chat is deleted.
+    parent_id: Mapped[str | None] = mapped_column(index=True)
     standalone_question: Mapped[str | None]
     model: Mapped[str | None]
     error: Mapped[str | None]

@@ -153,3 +153,33 @@ def test_a_ledger_of_a_later_version_is_refused_and_left_alone(directory):
 def test_migrating_prints_nothing(directory, capfd):
     Database.open(directory).close()
     assert capfd.readouterr() == ("", "")
+
+
+def test_conversations_from_before_branches_are_one_path(directory):
+    directory.mkdir(mode=0o700)
+    at("0003", directory / "footnote.db")
+    message = (
+        "INSERT INTO messages (id, conversation_id, position, role, content, folded, state, timings_ms,"
+        " created, question_id)"
+        " VALUES ('{0}', '{1}', {2}, '{3}', '{0}', '{0}', 'complete', '{{}}', '2026-01-01', {4})"
+    )
+    run(
+        directory / "footnote.db",
+        "INSERT INTO users VALUES ('ann', '2026-01-01')",
+        "INSERT INTO conversations VALUES ('c', 'ann', 't', 't', '2026-01-01', '2026-01-01')",
+        "INSERT INTO conversations VALUES ('d', 'ann', 't', 't', '2026-01-01', '2026-01-01')",
+        message.format("q1", "c", 1, "user", "NULL"),
+        message.format("a1", "c", 2, "assistant", "'q1'"),
+        message.format("x", "d", 1, "user", "NULL"),
+        message.format("q2", "c", 5, "user", "NULL"),
+        message.format("a2", "c", 6, "assistant", "'q2'"),
+    )
+    database = Database.open(directory)
+    chats = Conversations(database, "ann")
+    assert [message.id for message in chats.messages("c")] == ["q1", "a1", "q2", "a2"]
+    assert [message.id for message in chats.messages("d")] == ["x"]
+    assert all(message.versions == () for message in chats.messages("c"))
+    assert chats.opening("a2").id == "q1"
+    turn = chats.begin_version("q2", "and otherwise?")
+    assert [message.id for message in chats.messages("c")] == ["q1", "a1", turn.question_id, turn.answer_id]
+    database.close()

@@ -51,7 +51,12 @@ CONVERSATIONS = {
     "rename": lambda my, ids: my.rename(ids["conversation"], "mine now"),
     "delete": lambda my, ids: my.delete(ids["conversation"]),
     "begin_turn": lambda my, ids: my.begin_turn(ids["conversation"], "mine?"),
+    "opening": lambda my, ids: my.opening(ids["answer"]),
+    "pending": lambda my, ids: my.pending(ids["conversation"]),
+    "begin_version": lambda my, ids: my.begin_version(ids["question"], "mine?"),
+    "show_version": lambda my, ids: my.show_version(ids["question"]),
     "begin_retry": lambda my, ids: my.begin_retry(ids["answer"]),
+    "begin_continuation": lambda my, ids: my.begin_continuation(ids["stopped"]),
     "checkpoint": lambda my, ids: my.checkpoint(ids["pending"], "mine"),
     "finish": lambda my, ids: my.finish(ids["pending"], "complete", "mine"),
     "rate": lambda my, ids: my.rate(ids["answer"], "down"),
@@ -127,12 +132,14 @@ def belongings(database, owner):
     documents.set_state(document.id, "ready")
     documents.set_index_state("vectors", {"model": owner})
     replacement, _ = documents.add("report.pdf", "a" * 64, 1)
-    conversation, waiting = chats.create("title"), chats.create("waiting")
+    conversation, waiting, cut = chats.create("title"), chats.create("waiting"), chats.create("cut")
     turn = chats.begin_turn(conversation.id, "why?")
     citation = CitationRecord(1, 0, 7, "verified", 0, 5, "words")
     trace = Trace({"k": 6}, (Sent("answer", (("user", f"why, {owner}?"),)),))
     chats.finish(turn.answer_id, "complete", "because", citations=[citation], trace=trace)
     chats.rate(turn.answer_id, "up")
+    stopped = chats.begin_turn(cut.id, "why?")
+    chats.finish(stopped.answer_id, "stopped", "bec")
     sets, runs = QuestionSets(database, owner), Runs(database, owner)
     question_set = sets.create("title", "typed")
     return {
@@ -145,6 +152,7 @@ def belongings(database, owner):
         "conversation": conversation.id,
         "question": turn.question_id,
         "answer": turn.answer_id,
+        "stopped": stopped.answer_id,
         "pending": chats.begin_turn(waiting.id, "how?").answer_id,
     }
 
@@ -195,7 +203,7 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
     shown += Feedback(database, "bob").answers()
-    assert len(shown) == 10
+    assert len(shown) == 11
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
