@@ -9,7 +9,8 @@ from functools import cached_property
 from math import exp
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rag.errors import JudgeUnavailable, LLMError
+from rag.cross_encoders import open_cross_encoder
+from rag.errors import JudgeUnavailable, LLMError, ModelUnavailable
 from rag.language_model import LanguageModel
 from rag.prompts import judge_messages
 
@@ -51,18 +52,9 @@ class CrossEncoderJudge:
 
     @cached_property
     def _model(self) -> "CrossEncoder":
-        from sentence_transformers import CrossEncoder
-        from torch.nn import Identity
-
         try:
-            model: CrossEncoder = CrossEncoder(
-                self.spec,
-                trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
-                activation_fn=Identity(),
-            )
-            return model
-        except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
+            return open_cross_encoder(self.spec)
+        except ModelUnavailable as error:
             raise JudgeUnavailable(
                 f"The model {self.spec!r} that should judge citations cannot be loaded. Give the folder or "
                 "hub id of a cross-encoder with safetensors in FOOTNOTE_CITATION_JUDGE, or leave it empty."

@@ -30,7 +30,7 @@ def read_odds(body: str) -> Odds | None:
             return {}
         listed = told["content"][0].get("top_logprobs") or []
         return _summed([(one["token"], float(one["logprob"])) for one in listed]) or None
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise LLMGarbled(
             "The model's server sent something that is not an answer. Check its address."
         ) from error

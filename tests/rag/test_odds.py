@@ -86,7 +86,10 @@ def test_a_model_of_langchain_tells_none():
     assert not model.tells_odds and model.odds(CHAT) is None
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "<html>", '{"choices": []}', body(7), "[" * 100_000])
+HUGE = body({"content": [{"top_logprobs": [{"token": "Yes", "logprob": -(10**400)}]}]})
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "<html>", '{"choices": []}', body(7), HUGE, "[" * 100_000])
 def test_what_is_no_completion_is_one_sentence(text):
     with pytest.raises(LLMGarbled, match="not an answer"):
         read_odds(text)

@@ -1,0 +1,116 @@
+"""A language model asked about each passage by itself: is it relevant, or how much, 0 to 100."""
+
+import re
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Literal
+
+from langchain_core.documents import Document
+from pydantic import SkipValidation
+
+from rag.errors import LLMError, LLMGarbled, RerankError
+from rag.jobs import Cancel
+from rag.language_model import LanguageModel
+from rag.odds import yes_against_no
+from rag.passages import Passage
+from rag.prompts import count_tokens
+from rag.rerankers.each import WIDTH, each
+from rag.rerankers.ordering import Score
+from rag.rerankers.prompts import (
+    RATE,
+    RATE_PASSAGE,
+    RELEVANT,
+    RELEVANT_PASSAGE,
+    rating_messages,
+    relevance_messages,
+    shortened,
+)
+from rag.rerankers.reranker import Reranker, Scored
+
+LONGEST = 600
+"""Tokens of a passage that are read: more than a chunk has, and a judgement of one page says enough."""
+NO_ODDS = "The model's server does not tell probabilities, so each passage was rated from 0 to 100."
+_RATING_TOKENS = 8
+_RATING = re.compile(r"\s*\**(\d{1,3})(?:\s?/\s?100)?\**\s*\.?\s*")
+
+
+class RatingReranker(Reranker):
+    """Has each passage rated from 0 to 100; with `times` 2 twice, the passage once after and once before.
+
+    What is no rating counts as none; of two the readable ones are averaged. Any language model will do.
+    """
+
+    llm: SkipValidation[LanguageModel]
+    times: Literal[1, 2] = 1
+    width: int = WIDTH
+
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+        """Return ratings, 0 to 100; raises LLMError and Cancelled."""
+        passages = _cut(self.llm, RATE + RATE_PASSAGE + query, documents)
+
+        def rated(passage: Passage) -> Score:
+            return _mean([self._rating(query, passage, again, cancelled) for again in range(self.times)])
+
+        return Scored(each(passages, rated, width=self.width))
+
+    def _rating(self, query: str, passage: Passage, again: int, cancelled: Cancel) -> Score:
+        messages = rating_messages(query, passage, again=bool(again))
+        try:
+            return rating(self.llm.complete(messages, max_tokens=_RATING_TOKENS, cancelled=cancelled))
+        except LLMGarbled:
+            return None  # an empty answer is no rating; the server itself works
+
+
+class LogprobReranker(Reranker):
+    """Asks of each passage whether it helps; the score is p(Yes) against p(No) as the answer's first token.
+
+    Where the server tells no probabilities, which is found out once for each LLM, passages are rated.
+    """
+
+    llm: SkipValidation[LanguageModel]
+    width: int = WIDTH
+
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+        """Return probabilities, or else ratings; raises LLMError, RerankError and Cancelled."""
+        passages = _cut(self.llm, RELEVANT + RELEVANT_PASSAGE + query, documents)
+
+        def probability(passage: Passage) -> Score:
+            odds = self.llm.odds(relevance_messages(query, passage), cancelled=cancelled)
+            if odds is None:
+                raise _NoOdds
+            return yes_against_no(odds)
+
+        try:
+            return Scored(each(passages, probability, width=self.width))
+        except _NoOdds:
+            rated = RatingReranker(llm=self.llm, width=self.width).score(query, documents, cancelled)
+            return Scored(rated.scores, " ".join(part for part in (NO_ODDS, rated.note) if part))
+
+
+class _NoOdds(LLMError):
+    """The model's server tells no probabilities."""
+
+
+def rating(reply: str) -> Score:
+    """Return the rating a reply is, and nothing else but marks around it; None for any other reply.
+
+    >>> rating("85"), rating(" **7/100**."), rating("101"), rating("I would say 85")
+    (85.0, 7.0, None, None)
+    """
+    found = _RATING.fullmatch(reply)
+    return float(found[1]) if found and int(found[1]) <= 100 else None
+
+
+def _mean(ratings: Sequence[Score]) -> Score:
+    known = [value for value in ratings if value is not None]
+    return fmean(known) if known else None
+
+
+def _cut(llm: LanguageModel, prompt: str, documents: Sequence[Document]) -> list[Passage]:
+    """Return the documents as passages that fit into the model's context beside the prompt."""
+    room = llm.settings.context_tokens - count_tokens(prompt) - _RATING_TOKENS
+    if room <= 0:
+        raise RerankError(
+            "The question is too long for the model that should order the passages. Shorten it."
+        )
+    return [shortened(Passage.from_document(one), min(LONGEST, room)) for one in documents]
