@@ -39,6 +39,8 @@ $(VENV)/.installed: $(VENV)/bin/python constraints.txt pyproject.toml
 $(VENV)/.installed-tests: $(VENV)/.installed
 	@echo "Installing the tests' packages (once)"
 	$(PIP) --editable '.[test]'
+	@echo "Fetching the tests' language model (491 MB, once)"
+	$(BIN)/footnote model fetch qwen2.5-coder-0.5b
 	touch $@
 
 # The browser tests drive Debian's Chromium; elsewhere install any Chromium as `chromium`.

@@ -16,6 +16,8 @@ from rag.library import Library
 from rag.llm import LLM, LLMSettings
 from rag.morphemes import find
 from rag.omissions import Omissions
+from rag.own_model.model import OwnModel
+from rag.own_model.shelf import Choice
 from rag.passages import Passage
 from rag.replies import Shelf
 from rag.stores.spec import StoreSpec
@@ -53,10 +55,10 @@ def make_library(settings: Settings, database: Database, owner: str) -> Library:
     )
 
 
-def make_llm(settings: Settings) -> LLM | None:
-    """Return the language model that the settings name, or None where none is connected."""
+def make_llm(settings: Settings) -> LLM | OwnModel | None:
+    """Return the language model that the settings name: on a server, else one's own, or None."""
     if not settings.connected:
-        return None
+        return make_own_model(settings) if settings.own_model else None
     return LLM(
         LLMSettings(
             base_url=settings.llm_base_url,
@@ -67,6 +69,12 @@ def make_llm(settings: Settings) -> LLM | None:
             context_tokens=settings.llm_context_tokens,
         )
     )
+
+
+def make_own_model(settings: Settings) -> OwnModel:
+    """Return the model to serve here. It is started when first asked, and what is wrong with it said then."""
+    choice = Choice.of(settings.own_model, settings.model_cache)
+    return OwnModel(choice.path, name=choice.name, context_tokens=settings.llm_context_tokens)
 
 
 def make_judge(settings: Settings, llm: LanguageModel | None) -> Judge | None:
@@ -93,7 +101,7 @@ def _cross_encoder(spec: str) -> CrossEncoderJudge:
 def make_asker(
     settings: Settings,
     library: Library,
-    llm: LLM | None,
+    llm: LanguageModel | None,
     *,
     retriever: RetrieverName | None = None,
     k: int | None = None,
@@ -117,7 +125,7 @@ def make_asker(
 
 
 def _made_with(
-    settings: Settings, library: Library, llm: LLM | None, retriever: RetrieverName, k: int
+    settings: Settings, library: Library, llm: LanguageModel | None, retriever: RetrieverName, k: int
 ) -> dict[str, Any]:
     """Return the settings that decide what an answer says, as they are frozen with it: no key among them."""
     made_with: dict[str, Any] = {

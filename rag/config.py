@@ -24,7 +24,16 @@ SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
 # What the settings page may change; the rest belongs to whoever starts the server.
 EDITABLE = frozenset(
-    {"llm_base_url", "llm_api_key", "llm_model", "llm_context_tokens", "embedding_model", "retriever", "k"}
+    {
+        "llm_base_url",
+        "llm_api_key",
+        "llm_model",
+        "llm_context_tokens",
+        "own_model",
+        "embedding_model",
+        "retriever",
+        "k",
+    }
 )
 
 
@@ -36,7 +45,8 @@ def default_model_cache() -> Path:
 class Settings(BaseSettings):
     """Everything that can be set. In the environment each name is upper case after `FOOTNOTE_`.
 
-    A language model is connected when `llm_model` is set. `OPENAI_BASE_URL` and `OPENAI_API_KEY`
+    A language model is connected when `llm_model` is set; else `own_model` is used, the name or the path of a
+    model that is served here. `OPENAI_BASE_URL` and `OPENAI_API_KEY`
     are read too, but alone they connect nothing: documents are sent nowhere unasked. `citation_judge` is
     "llm" for the connected model, or a cross-encoder's folder or hub id; empty for none.
     """
@@ -59,6 +69,7 @@ class Settings(BaseSettings):
     llm_idle_timeout: float = Field(60.0, gt=0)
     llm_rephrase_timeout: float = Field(5.0, gt=0)
     llm_context_tokens: int = Field(8192, ge=512)
+    own_model: str = ""
     embedding_model: str = Field("multilingual-e5-small", min_length=1)
     embedding_base_url: str | None = None
     embedding_api_key: SecretStr = SecretStr("")
@@ -104,7 +115,7 @@ class Settings(BaseSettings):
 
     @property
     def connected(self) -> bool:
-        """Whether a language model is set."""
+        """Whether a language model on a server is set."""
         return bool(self.llm_model)
 
 

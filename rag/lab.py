@@ -11,8 +11,8 @@ from rag.ask import checked
 from rag.comparison import mixture_text, searched
 from rag.errors import QuestionRefused, SettingsError
 from rag.jobs import Cancel, Job, Jobs
+from rag.language_model import LanguageModel
 from rag.library import Library
-from rag.llm import LLM
 from rag.making import Maker, MakingProgress, marked
 from rag.passages import Passage
 from rag.retrievers.choose import NAMES
@@ -61,7 +61,7 @@ class Lab:
         database: Database,
         library: Library,
         jobs: Jobs,
-        llm: Callable[[], LLM | None],
+        llm: Callable[[], LanguageModel | None],
     ):
         self.sets = QuestionSets(database, library.owner)
         self.runs = Runs(database, library.owner)

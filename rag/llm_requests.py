@@ -33,7 +33,10 @@ LONGEST_WAIT = 10.0
 
 @dataclass(frozen=True)
 class LLMSettings:
-    """Where the model is and how long to wait, in seconds: for a whole answer, and for its next piece."""
+    """Where the model is and how long to wait, in seconds: for a whole answer, and for its next piece.
+
+    `brief` is for a small model on a small machine: it is shown few short passages, in few words.
+    """
 
     base_url: str
     model: str
@@ -41,6 +44,7 @@ class LLMSettings:
     timeout: float = 300.0
     idle_timeout: float = 60.0
     context_tokens: int = 4096
+    brief: bool = False
 
     @property
     def host(self) -> str:

@@ -9,8 +9,8 @@ from rag.chunks import to_document
 from rag.clip import width
 from rag.errors import Cancelled, LLMError, QuestionRefused
 from rag.jobs import Cancel
+from rag.language_model import LanguageModel
 from rag.library import Library
-from rag.llm import LLM
 from rag.passages import Passage
 from rag.questions import draw, from_model, from_passage
 from storage.question_sets import QuestionSets
@@ -51,7 +51,7 @@ class Maker:
     records: Sequence[DocumentRecord]
     name: str
     count: int
-    llm: LLM | None = None
+    llm: LanguageModel | None = None
     seed: str = ""
     _set_id: str | None = None
     _skipped: int = 0
@@ -96,7 +96,7 @@ class Maker:
         start, end, question = found
         return question, marked(chunk, start, end)
 
-    def _from_model(self, chunk: ChunkRecord, llm: LLM, cancelled: Cancel) -> Made | None:
+    def _from_model(self, chunk: ChunkRecord, llm: LanguageModel, cancelled: Cancel) -> Made | None:
         try:
             question = from_model(Passage.from_document(to_document(chunk)), llm, cancelled)
         except LLMError:

@@ -13,7 +13,7 @@ from rag.clip import width
 from rag.errors import LLMGarbled
 from rag.jobs import Cancel, never
 from rag.language import STOP_WORDS
-from rag.llm import LLM
+from rag.language_model import LanguageModel
 from rag.passages import Passage
 from rag.prompts import question_messages
 from rag.text import language, sentences
@@ -139,7 +139,7 @@ def informative(sentence: str) -> bool:
     )
 
 
-def from_model(passage: Passage, llm: LLM, cancelled: Cancel = never) -> str:
+def from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) -> str:
     """Return a question that `passage` answers, or nothing where the model wrote something else.
 
     Raises LLMError where the model cannot be asked, and Cancelled.

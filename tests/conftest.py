@@ -1,4 +1,4 @@
-"""What every room's tests share: a clean environment, a data directory, the real embedding model."""
+"""What every room's tests share: a clean environment, a data directory, the real models."""
 
 import os
 from collections.abc import Iterator
@@ -8,6 +8,9 @@ import pytest
 
 from rag.config import default_model_cache
 from rag.embeddings import Embedder, open_embedder
+from rag.own_model.catalog import QWEN_0_5B
+from rag.own_model.fetching import fetch
+from rag.own_model.model import OwnModel
 from storage.database import Database
 
 SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")
@@ -33,3 +36,16 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def embedder() -> Embedder:
     """The default embedding model, as `make run` has prepared it."""
     return open_embedder("multilingual-e5-small", cache=default_model_cache())
+
+
+@pytest.fixture(scope="session")
+def own_model() -> Iterator[OwnModel]:
+    """The smallest real language model, as `make test` has fetched it, served to the whole run once needed.
+
+    It takes 0.7 GB of memory. Ask for few tokens: two busy cores write a handful of them a second.
+    """
+    cache = default_model_cache()
+    for _ in fetch(QWEN_0_5B, cache):
+        pass
+    with OwnModel(QWEN_0_5B.path(cache), name=QWEN_0_5B.name, context_tokens=4096) as model:
+        yield model

@@ -22,6 +22,7 @@ ONLY_IN = {
     "chromadb": ("rag/stores/chroma.py", "rag/stores/collections.py"),
     "sqlalchemy": ("storage/",),
     "alembic": ("storage/",),
+    "xllamacpp": ("rag/own_model/child.py",),
     "openai": ("rag/llm", "rag/embedders/remote"),
 }
 MAY_IMPORT_STORAGE = {

@@ -8,6 +8,7 @@ from rag import config, ingest, lab
 from rag.assembly import LOCAL_OWNER, make_llm, make_store
 from rag.jobs import Jobs
 from rag.llm import LLM
+from rag.own_model.model import OwnModel
 from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.documents import owners
@@ -25,7 +26,7 @@ class Services:
         interrupt_pending(self.database)
         stop_running(self.database)
         self.jobs = Jobs({**ingest.LANES, **lab.LANES})
-        self.llm: LLM | None = make_llm(settings)
+        self.llm: LLM | OwnModel | None = make_llm(settings)
         self._workspaces: dict[str, Workspace] = {}
         self._lock = threading.Lock()
 

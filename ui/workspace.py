@@ -14,8 +14,8 @@ from rag.exports.forms import FORMS, FormName
 from rag.ingest import Ingest
 from rag.jobs import Cancel, Job, Jobs
 from rag.lab import Lab
+from rag.language_model import LanguageModel
 from rag.library import Library
-from rag.llm import LLM
 from rag.morphemes import find
 from storage.conversations import Conversations
 from storage.database import Database
@@ -40,7 +40,7 @@ class Workspace:
         database: Database,
         owner: str,
         jobs: Jobs,
-        current: Callable[[], tuple[Settings, LLM | None]],
+        current: Callable[[], tuple[Settings, LanguageModel | None]],
     ):
         self.owner = owner
         self.conversations = Conversations(database, owner)

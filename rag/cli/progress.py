@@ -8,8 +8,9 @@ from tqdm import tqdm
 class Progress:
     """Told of one thing after the other; `slow` names those that are worth a line where no bar is seen."""
 
-    def __init__(self, slow: dict[str, str]):
+    def __init__(self, slow: dict[str, str], *, unit: str = "it"):
         self._slow = slow
+        self._unit = unit
         self._shown = sys.stderr.isatty()
         self._what = ""
         self._bar: tqdm[None] | None = None
@@ -34,4 +35,7 @@ class Progress:
         self._what = what
         if not self._shown and what in self._slow:
             print(f"footnote: {self._slow[what].format(total=total)}", file=sys.stderr, flush=True)
-        self._bar = tqdm(desc=what, total=total, leave=False, disable=not self._shown)
+        scale = self._unit == "B"
+        self._bar = tqdm(
+            desc=what, total=total, leave=False, disable=not self._shown, unit=self._unit, unit_scale=scale
+        )

