@@ -4,7 +4,7 @@
 passages occur; then `Done` with the whole text and the evidence of every sentence.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from langchain_core.embeddings import Embeddings
@@ -19,11 +19,15 @@ from rag.language_model import LanguageModel
 from rag.markers import MarkerFilter, inert
 from rag.meaning import scale_of
 from rag.passages import Passage
-from rag.prompts import answer_messages, fitting
+from rag.prompts import answer_messages, count_tokens, fitting, going_on
 from rag.text import language
+from rag.unfinished import joined, whole_sentences
 
 ANSWER_TOKENS = 1024
 """Room for an answer; a context too small for it gives a quarter of itself."""
+
+LEAST_LEFT = 64
+"""Tokens for the rest of an answer that was cut off, however long it is already."""
 
 NOT_FOUND = {
     "en": "Your documents do not seem to answer this.",
@@ -81,9 +85,13 @@ def answer(
     embedder: Embeddings | None = None,
     rarity: Rarity | None = None,
     judge: Judge | None = None,
+    so_far: str = "",
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good.
+
+    With `so_far`, what a model wrote from these passages before it was stopped, its whole sentences are the
+    first token, and the model goes on after them. Without a model the answer is made anew.
 
     `rarity` says how rare a word is in the documents: an answer without a model says by it whether they
     seem to answer at all. `judge` checks what a model has written.
@@ -91,7 +99,7 @@ def answer(
     if llm is None or not passages:
         yield from _extracted(question, passages, embedder, rarity, cancelled)
     else:
-        yield from _generated(question, passages, llm, embedder, judge, cancelled)
+        yield from _generated(question, passages, llm, embedder, judge, whole_sentences(so_far), cancelled)
 
 
 def _extracted(
@@ -137,21 +145,28 @@ def _generated(
     llm: LanguageModel,
     embedder: Embeddings | None,
     judge: Judge | None,
+    kept: str,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
     room = llm.settings.context_tokens
     longest = min(ANSWER_TOKENS, room // 4)
-    given = fitting(question, passages, room - longest)
+    given = tuple(passages) if kept else fitting(question, passages, room - longest)
     yield Sources(given)
-    markers = MarkerFilter(len(given))
-    said: list[str] = []
-    pieces = llm.stream(answer_messages(question, given), max_tokens=longest, cancelled=cancelled)
-    for piece in map(markers.feed, pieces):
-        if piece:
-            said.append(piece)
-            yield Token(piece)
-    if rest := markers.flush():
-        said.append(rest)
-        yield Token(rest)
+    asked = [*answer_messages(question, given), *(going_on(kept) if kept else ())]
+    left = max(LEAST_LEFT, longest - count_tokens(kept))
+    pieces = _filtered(llm.stream(asked, max_tokens=left, cancelled=cancelled), MarkerFilter(len(given)))
+    said = []
+    for piece in joined(kept, pieces):
+        said.append(piece)
+        yield Token(piece)
     text, citations = cite("".join(said), given, embedder=embedder, judge=judge)
     yield Done(text, citations, llm.settings.model)
+
+
+def _filtered(pieces: Iterable[str], markers: MarkerFilter) -> Iterator[str]:
+    """Yield a stream with only the markers there are, without empty pieces."""
+    for piece in map(markers.feed, pieces):
+        if piece:
+            yield piece
+    if rest := markers.flush():
+        yield rest

@@ -9,7 +9,7 @@ A `Sent` for each request to the language model comes among them, as soon as it 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -31,6 +31,7 @@ from rag.rewriting import SECONDS
 from rag.sending import Noted, Sent
 from rag.small_talk import assents
 
+E = TypeVar("E")
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
 
 
@@ -89,25 +90,31 @@ class Asker:
         cancelled: Cancel,
         *,
         carried: Sequence[Passage] = (),
+        searched: str | None = None,
     ) -> Iterator[Event | LeftOut | Rephrasing | Sent | Timings]:
         """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError.
 
         `carried` is what the last answer rests on: "why?" and "tell me more" are answered from it first.
+        `searched` is what the asker wants to be searched, in place of what the question is understood as:
+        it is searched word for word, in no other reading.
         """
-        watch = Stopwatch()
-        sent: list[Sent] = []
-        try:
-            for event in self._answer(question, history, carried, cancelled, watch, sent):
-                if isinstance(event, Token):
-                    watch.lap("first_token")
-                if isinstance(event, Done):
-                    watch.lap("total")
-                yield from _taken(sent)
-                yield event
-        except FootnoteError:
-            yield from _taken(sent)
-            raise
-        yield Timings(watch.laps)
+        watch, sent = Stopwatch(), list[Sent]()
+        if searched is not None:
+            events = self._answer_to(Understood(searched), searched, (), (), cancelled, watch, sent)
+        else:
+            events = self._answer(question, history, carried, cancelled, watch, sent)
+        yield from _timed(events, watch, sent)
+
+    def go_on(
+        self, understood: str, question: str, passages: Sequence[Passage], so_far: str, cancelled: Cancel
+    ) -> Iterator[Event | Sent | Timings]:
+        """Yield the events of an answer that ended early, from its passages: what there is, then the rest.
+
+        Raises Cancelled and LLMError.
+        """
+        watch, sent = Stopwatch(), list[Sent]()
+        asked = understood if self.answer_rephrased else question
+        yield from _timed(self._write(asked, passages, cancelled, sent, so_far), watch, sent)
 
     def _answer(
         self,
@@ -124,6 +131,18 @@ class Asker:
             yield from _said(reply)
             return
         understood = self._understand(question, history, cancelled, sent)
+        yield from self._answer_to(understood, question, history, carried, cancelled, watch, sent)
+
+    def _answer_to(
+        self,
+        understood: Understood,
+        question: str,
+        history: Sequence[tuple[str, str]],
+        carried: Sequence[Passage],
+        cancelled: Cancel,
+        watch: "Stopwatch",
+        sent: list[Sent],
+    ) -> Iterator[Event | LeftOut | Rephrasing]:
         watch.lap("condense")
         yield Condensed(understood.question)
         if understood.note:
@@ -165,7 +184,12 @@ class Asker:
         return passages
 
     def _write(
-        self, asked: str, passages: Sequence[Passage], cancelled: Cancel, sent: list[Sent]
+        self,
+        asked: str,
+        passages: Sequence[Passage],
+        cancelled: Cancel,
+        sent: list[Sent],
+        so_far: str = "",
     ) -> Iterator[Event]:
         return answer(
             asked,
@@ -174,6 +198,7 @@ class Asker:
             embedder=self.embedder,
             rarity=self.rarity,
             judge=self._judge(sent),
+            so_far=so_far,
             cancelled=cancelled,
         )
 
@@ -192,6 +217,22 @@ class Asker:
         if isinstance(self.judge, LanguageModelJudge):
             return LanguageModelJudge(Noted(self.judge.llm, "check", sent))
         return self.judge
+
+
+def _timed(events: Iterator[E], watch: "Stopwatch", sent: list[Sent]) -> Iterator[E | Sent | Timings]:
+    """Yield events, each after what was sent for it, and at their end how long they took."""
+    try:
+        for event in events:
+            if isinstance(event, Token):
+                watch.lap("first_token")
+            if isinstance(event, Done):
+                watch.lap("total")
+            yield from _taken(sent)
+            yield event
+    except FootnoteError:
+        yield from _taken(sent)
+        raise
+    yield Timings(watch.laps)
 
 
 def _taken(sent: list[Sent]) -> Iterator[Sent]:

@@ -25,7 +25,12 @@ from storage.records import AnswerState, CitationRecord, Message, PassageRecord,
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
-OLDER = f"The newest {HISTORY_MESSAGES} messages of the conversation were read; older ones were not."
+OLDER = (
+    f"The newest {HISTORY_MESSAGES} messages of the conversation and its first question were read; "
+    "those between were not."
+)
+CORRECTED = "Searched word for word, as you asked."
+CONTINUED = "It had ended early, and was gone on with after its last whole sentence."
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
 
@@ -53,17 +58,19 @@ class Conversation:
             self._conversations.rename(conversation_id, title_of(question))
         return turn
 
+    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
+        """Commit a question beside an earlier one, with an empty answer; `searched` is what to search for."""
+        wanted = None if searched is None else checked(searched)
+        return self._conversations.begin_version(question_id, checked(question), searched=wanted)
+
     def run(
         self, turn: Turn, cancelled: Cancel
     ) -> Iterator[Event | LeftOut | Rephrasing | Sent | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped or failed."""
         draft = _Draft(self._conversations, turn)
         try:
-            question, before, older = self._context(turn)
-            draft.notes = {"history": OLDER} if older else {}
-            history = [(message.role, message.content) for message in before]
-            draft.asker = asker = self._make_asker()
-            for event in asker.ask(question, history, cancelled, carried=rested_on(before)):
+            draft.asker = self._make_asker()
+            for event in self._events(turn, draft, draft.asker, cancelled):
                 draft.take(event)
                 yield event
             draft.finish("complete")
@@ -81,14 +88,38 @@ class Conversation:
         finally:
             draft.finish("stopped")
 
-    def _context(self, turn: Turn) -> tuple[str, list[Message], bool]:
-        """Return the turn's question, the messages before it that say something, and if there are older."""
+    def _events(
+        self, turn: Turn, draft: "_Draft", asker: Asker, cancelled: Cancel
+    ) -> Iterator[Event | LeftOut | Rephrasing | Sent | Timings]:
+        """Return what answers a turn, or goes on with the answer that it has."""
         question = self._conversations.message(turn.question_id)
-        before = self._conversations.messages(
-            turn.conversation_id, before=turn.question_id, limit=HISTORY_MESSAGES + 1
+        answer = self._conversations.message(turn.answer_id)
+        draft.kept = answer.content
+        if answer.content and answer.passages:
+            draft.notes = {"continued": CONTINUED}
+            passages = [_passage(record) for record in answer.passages]
+            understood = answer.standalone_question or question.content
+            return asker.go_on(understood, question.content, passages, answer.content, cancelled)
+        before, older = self._before(question, turn.conversation_id)
+        draft.notes = {"history": OLDER} if older else {}
+        if question.standalone_question:
+            draft.notes["understood"] = CORRECTED
+        history = [(message.role, message.content) for message in before]
+        return asker.ask(
+            question.content,
+            history,
+            cancelled,
+            carried=rested_on(before),
+            searched=question.standalone_question,
         )
-        read = [message for message in before[-HISTORY_MESSAGES:] if message.content]
-        return question.content, read, len(before) > HISTORY_MESSAGES
+
+    def _before(self, question: Message, conversation_id: str) -> tuple[list[Message], bool]:
+        """Return the first question and the newest messages that say something, and if there are others."""
+        before = self._conversations.messages(conversation_id, before=question.id, limit=HISTORY_MESSAGES + 1)
+        newest = [message for message in before[-HISTORY_MESSAGES:] if message.content]
+        if len(before) <= HISTORY_MESSAGES:
+            return newest, False
+        return [self._conversations.opening(question.id), *newest], True
 
 
 @dataclass
@@ -99,6 +130,7 @@ class _Draft:
     turn: Turn
     asker: Asker | None = None
     text: str = ""
+    kept: str = ""  # of an answer that is gone on with, until its first token has passed
     citations: Sequence[Citation] = ()
     left_out: list[records.LeftOut] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
@@ -111,10 +143,10 @@ class _Draft:
     def take(self, event: object) -> None:
         match event:
             case Condensed(question):
-                self.conversations.checkpoint(self.turn.answer_id, "", standalone_question=question)
+                self.conversations.checkpoint(self.turn.answer_id, self.kept, standalone_question=question)
             case Sources(passages):
                 self.conversations.checkpoint(
-                    self.turn.answer_id, "", passages=to_records(passages), left_out=self.left_out
+                    self.turn.answer_id, self.kept, passages=to_records(passages), left_out=self.left_out
                 )
             case Token(text):
                 self.text += text
@@ -143,7 +175,7 @@ class _Draft:
         self.conversations.finish(
             self.turn.answer_id,
             state,
-            self.text,
+            self.text or self.kept,
             citations=citations,
             model=self.model,
             error=error,

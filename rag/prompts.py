@@ -1,10 +1,14 @@
-"""Every prompt, one constant each, and how passages are fenced: documents are data, never orders."""
+"""Every prompt, one constant each, and how passages are fenced: documents are data, never orders.
+
+What rerankers ask is in their room.
+"""
 
 import re
 from collections.abc import Sequence
 from math import ceil
 
 from rag.passages import Passage
+from rag.rerankers.reorder import best_outside
 from rag.sse import clean
 
 ANSWER = """\
@@ -26,6 +30,11 @@ Passages:
 {passages}
 
 Question: {question}
+"""
+
+GO_ON = """\
+Your answer was cut off after the words above. Write only what follows them, in the same language and form, \
+with markers as before. Repeat nothing. If nothing is left to say, write nothing.
 """
 
 CONDENSE = """\
@@ -113,11 +122,23 @@ def count_tokens(text: str) -> int:
     return ceil(latin / 3.5) + len(text) - latin
 
 
-def answer_messages(question: str, passages: Sequence[Passage]) -> list[dict[str, str]]:
-    """Return the messages that ask for a cited answer."""
-    fences = "\n\n".join(fenced(number, passage) for number, passage in enumerate(passages, 1))
-    asked = ANSWER_QUESTION.format(passages=fences, question=question)
+def answer_messages(
+    question: str, passages: Sequence[Passage], *, outside: bool = False
+) -> list[dict[str, str]]:
+    """Return the messages that ask for a cited answer; `outside` has the best passages first and last.
+
+    Their numbers are those of their order as it is given, wherever they stand.
+    """
+    fences = [fenced(number, passage) for number, passage in enumerate(passages, 1)]
+    asked = ANSWER_QUESTION.format(
+        passages="\n\n".join(best_outside(fences) if outside else fences), question=question
+    )
     return [{"role": "system", "content": ANSWER}, {"role": "user", "content": asked}]
+
+
+def going_on(kept: str) -> list[dict[str, str]]:
+    """Return the messages that, after those for an answer, ask for the rest of what was cut off."""
+    return [{"role": "assistant", "content": kept}, {"role": "user", "content": GO_ON}]
 
 
 def fitting(question: str, passages: Sequence[Passage], tokens: int) -> tuple[Passage, ...]:

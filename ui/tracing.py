@@ -38,6 +38,8 @@ _SETTINGS = {
     "judge": "Judge beside the check",
     "history": "Conversation",
     "rephrasing": "Rephrasing of the follow-up",
+    "understood": "The question as understood",
+    "continued": "The answer",
     "model": "Language model",
     "server": "Its server",
     "context_tokens": "Tokens it can read at once",

@@ -16,6 +16,7 @@ from storage.errors import DatabaseTooNew, StorageError
 from storage.feedback import Feedback
 from storage.lab_tables import LabSet
 from storage.traces import Traces
+from storage.tree_tables import TreeNode
 
 NEWEST = migrations.revisions()[-1]
 
@@ -37,6 +38,7 @@ def before_the_first(directory):
 def test_an_empty_directory_gets_exactly_the_tables_declared(database):
     with database.reading() as session:
         context = MigrationContext.configure(session.connection())
+        assert LabSet.metadata is TreeNode.metadata
         assert compare_metadata(context, LabSet.metadata) == []
 
 

@@ -19,6 +19,7 @@ from storage.runs import Runs
 from storage.standing import Standings
 from storage.tables import Base
 from storage.traces import Sent, Trace, Traces
+from storage.trees import NodeRecord, Trees
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
 DOCUMENTS = {
@@ -89,6 +90,19 @@ RUNS = {
     "findings": lambda my, ids: my.findings(ids["run"]),
     "delete": lambda my, ids: my.delete(ids["run"]),
 }
+TREES = {
+    "list": None,
+    "branch": None,
+    "drop": None,
+    "drop_stale": None,
+    "node_ids": None,
+    "nodes_by_id": None,
+    "parents": None,
+    "begin": lambda my, ids: my.begin(ids["document"], {"model": "mine"}, "contents"),
+    "keep": lambda my, ids: my.keep(ids["branch"], [NodeRecord("mine", 0, "words", end=5)]),
+    "finish": lambda my, ids: my.finish(ids["branch"], ["mine"]),
+    "nodes": lambda my, ids: my.nodes(ids["branch"]),
+}
 FILES = {
     "save": None,
     "sweep": None,
@@ -104,6 +118,7 @@ FLOOR = {
     Traces: TRACES,
     Feedback: FEEDBACK,
     Standings: STANDINGS,
+    Trees: TREES,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -143,6 +158,7 @@ def belongings(database, owner):
     sets, runs = QuestionSets(database, owner), Runs(database, owner)
     question_set = sets.create("title", "typed")
     return {
+        "branch": with_tree(database, owner, document.id),
         "set": question_set.id,
         "set question": sets.add(question_set.id, "why?", [MARKED]).id,
         "run": begin(runs, question_set.id).id,
@@ -155,6 +171,17 @@ def belongings(database, owner):
         "stopped": stopped.answer_id,
         "pending": chats.begin_turn(waiting.id, "how?").answer_id,
     }
+
+
+def with_tree(database, owner, document_id):
+    """Build a branch of two leaves and a root over a document."""
+    trees = Trees(database, owner)
+    branch = trees.begin(document_id, {"model": owner}, "contents")
+    leaves = [NodeRecord(f"{document_id}-leaf{n}", 0, "word", start=n, end=n + 4) for n in range(2)]
+    root = NodeRecord(f"{document_id}-root", 1, "words", tuple(leaf.id for leaf in leaves))
+    trees.keep(branch.id, [*leaves, root])
+    trees.finish(branch.id, [root.id, *root.children])
+    return branch.id
 
 
 @pytest.fixture

@@ -1,0 +1,35 @@
+"""An answer that ended early: what of it is kept, and how the rest is joined to it."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rag.sentences import sentences
+
+_ENDED = re.compile(r"""[.!?。！？…]["'”’」』)）]*(?:\s?\[\d+\])*\s*\Z""")
+_RUNS_ON = re.compile(r"[.!?…\]\"'”’)]\Z")
+
+
+def whole_sentences(text: str) -> str:
+    r"""Return the text up to its last sentence that ended, with the white space after it.
+
+    >>> [whole_sentences(text) for text in ("It rained [1].\n\nThen the ri", "비가 왔다. 그리", "It")]
+    ['It rained [1].\n\n', '비가 왔다. ', '']
+    """
+    *_, (start, end) = sentences(text) or [(0, 0)]
+    ended = _ENDED.search(text[:end]) or "\n" in text[end:]
+    kept = text if ended else text[:start]
+    return kept if kept.strip() else ""
+
+
+def joined(kept: str, pieces: Iterable[str]) -> Iterator[str]:
+    """Yield what is kept, then the pieces of the rest, with a space between where there is none.
+
+    >>> list(joined("It rained.", ["Then it", " stopped."])), list(joined("", ["It rained."]))
+    (['It rained.', ' Then it', ' stopped.'], ['It rained.'])
+    """
+    if kept:
+        yield kept
+    apart = _RUNS_ON.search(kept) is not None
+    for piece in pieces:
+        yield f" {piece}" if apart and not piece[0].isspace() else piece
+        apart = False
