@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from langchain_core.embeddings import Embeddings
 
+from rag import brief
 from rag.answerable import Rarity, decide
 from rag.citations import Citation, cite
 from rag.errors import Cancelled
@@ -149,10 +150,13 @@ def _generated(
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
     room = llm.settings.context_tokens
-    longest = min(ANSWER_TOKENS, room // 4)
-    given = tuple(passages) if kept else fitting(question, passages, room - longest)
+    small = llm.settings.brief
+    longest = min(brief.ANSWER_TOKENS if small else ANSWER_TOKENS, room // 4)
+    fit = brief.fitting_excerpts if small else fitting
+    given = tuple(passages) if kept else fit(question, passages, room - longest)
     yield Sources(given)
-    asked = [*answer_messages(question, given), *(going_on(kept) if kept else ())]
+    messages = brief.brief_messages(question, given) if small else answer_messages(question, given)
+    asked = [*messages, *(going_on(kept) if kept else ())]
     left = max(LEAST_LEFT, longest - count_tokens(kept))
     pieces = _filtered(llm.stream(asked, max_tokens=left, cancelled=cancelled), MarkerFilter(len(given)))
     said = []

@@ -65,6 +65,16 @@ class Pick:
 
 
 @dataclass(frozen=True)
+class Rated:
+    """A sentence, as a span of its passage's text, and how well it seems to answer: more is better."""
+
+    number: int
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True)
 class _Sentence:
     number: int
     start: int
@@ -94,6 +104,15 @@ def extract(question: str, passages: Sequence[Passage], *, embedder: Embeddings 
             score,
         )
         for first, last, score in _best(units, scores)
+    ]
+
+
+def rated(question: str, passages: Sequence[Passage]) -> list[Rated]:
+    """Return the passages' sentences in their order, each with its score."""
+    units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
+    scorer = _Scorer(question, units)
+    return [
+        Rated(unit.number, unit.start, unit.end, scorer.score(at, passages)) for at, unit in enumerate(units)
     ]
 
 
