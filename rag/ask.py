@@ -1,8 +1,8 @@
 """A question and its history in, events out: condense, retrieve, answer.
 
 The stream of events is all that the page, the store, the command line and the tests look at:
-`Condensed`, `Rephrasing` where a model fell short of that, `LeftOut` for each search that gave nothing,
-`Sources`, `Token` ..., `Done`, and then `Timings`.
+`Condensed`, `Rephrasing` where a model fell short of that, `Reranking` and `Reordered` where there is a
+reranker, `LeftOut` for each search that gave nothing, `Sources`, `Token` ..., `Done`, and then `Timings`.
 A `Sent` for each request to the language model comes among them, as soon as it was sent.
 """
 
@@ -27,6 +27,8 @@ from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
 from rag.readings import readings, search
 from rag.replies import Shelf, nothing_to_search, reply_to
+from rag.rerankers.reranker import Reranker
+from rag.rerankers.stage import Reordered, Reranking, reranked
 from rag.rewriting import SECONDS
 from rag.sending import Noted, Sent
 from rag.small_talk import assents
@@ -49,6 +51,10 @@ class Rephrasing:
     note: str
 
 
+Aside = LeftOut | Rephrasing | Reranking | Reordered
+"""Events on how an answer is made, beside those that make it."""
+
+
 @dataclass(frozen=True)
 class Unsearched:
     """A file that could not be searched, or not wholly, and how far it had come: its state in the ledger."""
@@ -66,7 +72,8 @@ class Asker:
     alone, which a model may take `rephrase_seconds` to write; with `answer_rephrased` it is answered too.
     With `k` a follow-up is searched in more readings than that one, for `k` passages in all (see
     rag/readings.py). `standing` gives back those of the passages of an earlier answer that may serve again.
-    `made_with` are settings that matter, by name.
+    With a `reranker` `fetch_k` passages are searched for, and it keeps what it will. `made_with` are settings
+    that matter, by name.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -77,6 +84,8 @@ class Asker:
     answer_rephrased: bool = True
     rephrase_seconds: float = SECONDS
     k: int | None = None
+    reranker: Reranker | None = None
+    fetch_k: int | None = None
     omissions: Omissions = field(default_factory=Omissions)
     shelf: Callable[[], Shelf] = lambda: "filled"
     unsearched: Callable[[], Sequence[Unsearched]] = lambda: ()
@@ -91,7 +100,7 @@ class Asker:
         *,
         carried: Sequence[Passage] = (),
         searched: str | None = None,
-    ) -> Iterator[Event | LeftOut | Rephrasing | Sent | Timings]:
+    ) -> Iterator[Event | Aside | Sent | Timings]:
         """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError.
 
         `carried` is what the last answer rests on: "why?" and "tell me more" are answered from it first.
@@ -124,7 +133,7 @@ class Asker:
         cancelled: Cancel,
         watch: "Stopwatch",
         sent: list[Sent],
-    ) -> Iterator[Event | LeftOut | Rephrasing]:
+    ) -> Iterator[Event | Aside]:
         accepted = bool(history) and assents(question, last_answer(history))
         if not accepted and (reply := reply_to(question)) is not None:
             yield Condensed(question)
@@ -142,16 +151,20 @@ class Asker:
         cancelled: Cancel,
         watch: "Stopwatch",
         sent: list[Sent],
-    ) -> Iterator[Event | LeftOut | Rephrasing]:
+    ) -> Iterator[Event | Aside]:
         watch.lap("condense")
         yield Condensed(understood.question)
         if understood.note:
             yield Rephrasing(understood.note)
         if cancelled():
             raise Cancelled("The answer was stopped.")
-        passages = self._find(understood.question, question, history, carried)
+        found = self._search(understood.question, question, history)
         watch.lap("retrieve")
+        if self.reranker is not None and found:
+            found = yield from reranked(self.reranker, understood.question, found, cancelled, sent)
+            watch.lap("rerank")
         yield from self.omissions.take()
+        passages = self._with_carried(found, question, history, carried)
         if not passages and (reason := nothing_to_search(question, self.shelf())) is not None:
             yield from _said(reason)
             return
@@ -170,15 +183,15 @@ class Asker:
             cancelled=cancelled,
         )
 
-    def _find(
+    def _with_carried(
         self,
-        standalone: str,
+        found: Sequence[Document],
         question: str,
         history: Sequence[tuple[str, str]],
         carried: Sequence[Passage],
     ) -> list[Passage]:
-        """Return what the search brings, after what is carried over where the question goes on."""
-        passages = [Passage.from_document(found) for found in self._search(standalone, question, history)]
+        """Return what was found, after what is carried over where the question goes on."""
+        passages = [Passage.from_document(document) for document in found]
         if carried and goes_on(question, last_answer(history)):
             return carried_first(self.standing(carried), passages, self.k)
         return passages
@@ -207,7 +220,7 @@ class Asker:
     ) -> Sequence[Document]:
         if self.k is None:
             return self.retriever.invoke(standalone)
-        return search(self.retriever, readings(standalone, question, history), self.k)
+        return search(self.retriever, readings(standalone, question, history), self.fetch_k or self.k)
 
     def _noted(self, purpose: str, sent: list[Sent]) -> Noted | None:
         return None if self.llm is None else Noted(self.llm, purpose, sent)

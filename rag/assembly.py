@@ -20,6 +20,11 @@ from rag.own_model.model import OwnModel
 from rag.own_model.shelf import Choice
 from rag.passages import Passage
 from rag.replies import Shelf
+from rag.rerankers.choose import NONE as NO_RERANKER
+from rag.rerankers.choose import Parts, choose_reranker
+from rag.rerankers.cross_encoder import CrossEncoderModel
+from rag.rerankers.reranker import NAME as RERANKER
+from rag.rerankers.reranker import Reranker
 from rag.stores.spec import StoreSpec
 from storage.database import Database
 
@@ -98,6 +103,39 @@ def _cross_encoder(spec: str) -> CrossEncoderJudge:
     return CrossEncoderJudge(spec)
 
 
+def make_reranker(settings: Settings, llm: LanguageModel | None, **options: Any) -> Reranker | None:
+    """Return the reranker that the settings name, None where they name none; `options` are a Reranker's.
+
+    Raises SettingsError where a part that it needs is not there.
+    """
+    parts = Parts(
+        llm=llm,
+        model=settings.rerank_model,
+        base_url=settings.rerank_base_url,
+        api_key=settings.rerank_api_key,
+        opened=_reranking_model,
+    )
+    options = {"seconds": settings.rerank_seconds, "threshold": settings.rerank_threshold, **options}
+    return choose_reranker(settings.reranker, parts, **options)
+
+
+@lru_cache(maxsize=1)
+def _reranking_model(spec: str) -> CrossEncoderModel:
+    """Return one model for all turns: it takes seconds to load."""
+    return CrossEncoderModel(spec)
+
+
+def _reranker_if_there(
+    settings: Settings, llm: LanguageModel | None, k: int, omissions: Omissions
+) -> Reranker | None:
+    """Return the reranker; without what it needs, the search's order stays, and it is said."""
+    try:
+        return make_reranker(settings, llm, k=k, on_failure=omissions)
+    except SettingsError as error:
+        omissions(RERANKER, error)
+        return None
+
+
 def make_asker(
     settings: Settings,
     library: Library,
@@ -108,8 +146,12 @@ def make_asker(
 ) -> Asker:
     """Return what answers questions over a library; `retriever` and `k` override the settings."""
     omissions = Omissions()
+    reranker = _reranker_if_there(settings, llm, k or settings.k, omissions)
+    fetch_k = max(k or settings.k, settings.fetch_k if reranker else 0)
     return Asker(
-        retriever=library.retriever(retriever or settings.retriever, k or settings.k, on_failure=omissions),
+        retriever=library.retriever(retriever or settings.retriever, fetch_k, on_failure=omissions),
+        reranker=reranker,
+        fetch_k=fetch_k,
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         rarity=library.rarity,
@@ -120,7 +162,10 @@ def make_asker(
         standing=lambda passages: _standing(library, passages),
         k=k or settings.k,
         rephrase_seconds=settings.llm_rephrase_timeout,
-        made_with=_made_with(settings, library, llm, retriever or settings.retriever, k or settings.k),
+        made_with={
+            **_made_with(settings, library, llm, retriever or settings.retriever, k or settings.k),
+            **_reranked_with(settings),
+        },
     )
 
 
@@ -145,6 +190,14 @@ def _made_with(
             "context_tokens": model.context_tokens,
         }
     return made_with
+
+
+def _reranked_with(settings: Settings) -> dict[str, Any]:
+    """Return the settings of the reranker, as `_made_with`; none where there is none."""
+    if settings.reranker == NO_RERANKER:
+        return {}
+    named = " ".join(part for part in (settings.reranker, settings.rerank_model) if part)
+    return {"reranker": named, "fetch_k": settings.fetch_k}
 
 
 def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) -> Embedder | None:

@@ -19,11 +19,14 @@ from rag.morphemes import Use
 
 RetrieverName = Literal["ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25"]
 
+RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-score", "listwise", "remote"]
+
 STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
 # What the settings page may change; the rest belongs to whoever starts the server.
-EDITABLE = frozenset(
+_RERANKING = frozenset({"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "best_outside"})
+EDITABLE = _RERANKING | frozenset(
     {
         "llm_base_url",
         "llm_api_key",
@@ -48,7 +51,9 @@ class Settings(BaseSettings):
     A language model is connected when `llm_model` is set; else `own_model` is used, the name or the path of a
     model that is served here. `OPENAI_BASE_URL` and `OPENAI_API_KEY`
     are read too, but alone they connect nothing: documents are sent nowhere unasked. `citation_judge` is
-    "llm" for the connected model, or a cross-encoder's folder or hub id; empty for none.
+    "llm" for the connected model, or a cross-encoder's folder or hub id; empty for none. With a `reranker`
+    `fetch_k` passages are found and `k` kept, those below `rerank_threshold` dropped; `rerank_model` is a
+    cross-encoder's folder or hub id, or what the server at `rerank_base_url` calls its model.
     """
 
     model_config = SettingsConfigDict(
@@ -77,11 +82,19 @@ class Settings(BaseSettings):
     vector_store_arguments: Annotated[dict[str, Any], NoDecode] = Field({}, repr=False)
     retriever: RetrieverName = "ensemble-cc"
     k: int = Field(6, ge=1, le=50)
+    reranker: RerankerName = "none"
+    rerank_model: str = ""
+    rerank_base_url: str | None = None
+    rerank_api_key: SecretStr = SecretStr("")
+    rerank_seconds: float = Field(10.0, gt=0)
+    rerank_threshold: float | None = None
+    fetch_k: int = Field(20, ge=2, le=50)
+    best_outside: bool = False
     max_upload_mb: int = Field(50, ge=1)
     morphemes: Use = "auto"
     citation_judge: str = ""
 
-    @field_validator("llm_base_url", "embedding_base_url")
+    @field_validator("llm_base_url", "embedding_base_url", "rerank_base_url")
     @classmethod
     def _is_http(cls, url: str | None) -> str | None:
         if url is not None and not url.startswith(("http://", "https://")):

@@ -10,13 +10,15 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from rag.answer import Condensed, Done, Event, Sources, Token
-from rag.ask import Asker, Rephrasing, Timings, checked
+from rag.ask import Aside, Asker, Rephrasing, Timings, checked
 from rag.backing import rests_on_nothing
 from rag.citations import Citation
 from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel
 from rag.omissions import LeftOut
 from rag.passages import Passage
+from rag.rerankers.llm_reranker import PURPOSE as RERANK
+from rag.rerankers.stage import Reordered
 from rag.sending import Sent
 from storage import records, traces
 from storage.conversations import Conversations
@@ -63,9 +65,7 @@ class Conversation:
         wanted = None if searched is None else checked(searched)
         return self._conversations.begin_version(question_id, checked(question), searched=wanted)
 
-    def run(
-        self, turn: Turn, cancelled: Cancel
-    ) -> Iterator[Event | LeftOut | Rephrasing | Sent | Timings | Failed]:
+    def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped or failed."""
         draft = _Draft(self._conversations, turn)
         try:
@@ -90,7 +90,7 @@ class Conversation:
 
     def _events(
         self, turn: Turn, draft: "_Draft", asker: Asker, cancelled: Cancel
-    ) -> Iterator[Event | LeftOut | Rephrasing | Sent | Timings]:
+    ) -> Iterator[Event | Aside | Sent | Timings]:
         """Return what answers a turn, or goes on with the answer that it has."""
         question = self._conversations.message(turn.question_id)
         answer = self._conversations.message(turn.answer_id)
@@ -161,6 +161,8 @@ class _Draft:
         match event:
             case Rephrasing(note):
                 self.notes["rephrasing"] = note
+            case Reordered(note) if note:
+                self.notes["reranking"] = note
             case LeftOut(what, reason):
                 self.left_out.append(records.LeftOut(what, reason))
             case Sent(purpose, messages):
@@ -191,7 +193,7 @@ class _Draft:
         unsearched = self.asker.unsearched() if nothing_found else ()
         return traces.Trace(
             settings={**self.asker.made_with, **self.notes},
-            sent=tuple(self.sent),
+            sent=tuple(sorted(self.sent, key=lambda one: one.purpose == RERANK)),  # what is cut is at the end
             unsearched=tuple(traces.Unsearched(one.name, cast(State, one.state)) for one in unsearched),
             unsearched_count=len(unsearched),
         )

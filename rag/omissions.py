@@ -9,6 +9,7 @@ log = logging.getLogger(__name__)
 _WITHOUT = {
     "similarity": "Searched by words only",
     "bm25": "Searched by meaning only",
+    "reranker": "The passages are in the order of the search",
     "embedding model": "The sentences were chosen by their words only",
 }
 

@@ -8,6 +8,7 @@ import streamlit as st
 from rag.answer import Condensed, Sources, Token
 from rag.jobs import Job
 from rag.omissions import LeftOut
+from rag.rerankers.stage import Reranking
 from storage.records import Message
 from ui.answer_text import safe_answer
 from ui.messages import ANSWER_AVATAR, show_left_out, show_understood
@@ -50,6 +51,8 @@ class _Growing:
             case LeftOut():
                 with self.missing:
                     show_left_out((event,))
+            case Reranking(count):
+                self.text.caption(f"Putting {count} passages in order…")
             case Sources(passages):
                 self.text.caption(f"Reading {len(passages)} passage{'s' * (len(passages) != 1)}…")
             case Token(piece):

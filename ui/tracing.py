@@ -21,6 +21,7 @@ NONE = "–"
 _STEPS = {
     "condense": "to understand the question",
     "retrieve": "to search",
+    "rerank": "to put passages in order",
     "first_token": "to the first word",
     "total": "to the end",
 }
@@ -28,6 +29,7 @@ _PURPOSES = {
     "answer": "The request for the answer",
     "rephrase": "The request to rephrase the follow-up",
     "check": "A request to check a statement",
+    "rerank": "A request to put passages in order",
 }
 _SETTINGS = {
     "retriever": "Search",
@@ -40,6 +42,9 @@ _SETTINGS = {
     "rephrasing": "Rephrasing of the follow-up",
     "understood": "The question as understood",
     "continued": "The answer",
+    "reranker": "Reranker",
+    "fetch_k": "Passages given to it",
+    "reranking": "Reranking",
     "model": "Language model",
     "server": "Its server",
     "context_tokens": "Tokens it can read at once",
@@ -47,6 +52,7 @@ _SETTINGS = {
 _NOT_RETRIEVERS = {
     "name": "Name of the file",
     "conversation": "With the conversation",
+    "reranker": "Reranker",
     "previous question": "From your previous question",
 }
 _NOT_KEPT = (

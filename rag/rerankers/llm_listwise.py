@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 from langchain_core.documents import Document
-from pydantic import Field, SkipValidation
+from pydantic import Field
 
 from rag.errors import Cancelled, RerankError
 from rag.jobs import Cancel
-from rag.language_model import LanguageModel
 from rag.passages import Passage
-from rag.prompts import count_tokens
+from rag.rerankers.llm_reranker import LLMReranker
 from rag.rerankers.permutation import completed, named, windows
-from rag.rerankers.prompts import RANK, RANK_PASSAGES, ranking_messages, shortened
-from rag.rerankers.reranker import Reranker, Scored
+from rag.rerankers.prompts import RANK, RANK_PASSAGES, ranking_messages
+from rag.rerankers.reranker import Scored
 
 LONGEST = 300
 """Tokens of a passage that are read: ten of them are what a model can hold against each other."""
@@ -20,20 +19,21 @@ _TOKENS_EACH = 8
 """Room in the reply for one passage: "[10] > " is five tokens with most models."""
 
 
-class ListwiseReranker(Reranker):
+class ListwiseReranker(LLMReranker):
     """Has the model write an order such as [3] > [1] > [2], of `size` passages at a time, moving by `step`.
 
     Scores are 1 / rank. What a reply does not name comes after what it does, as it came; a reply that names
     nothing leaves its window as it is.
     """
 
-    llm: SkipValidation[LanguageModel]
     size: int = Field(10, ge=2)
     step: int = Field(5, ge=1)
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return 1 / rank of each; raises LLMError, RerankError and Cancelled."""
-        passages = self._cut(query, documents)
+        together = min(self.size, len(documents))
+        prompt, reply = RANK + RANK_PASSAGES + 2 * query, _TOKENS_EACH * together
+        passages = self.cut(documents, prompt=prompt, reply=reply, together=together, longest=LONGEST)
         order = list(range(len(passages)))
         asked = windows(len(passages), self.size, min(self.step, self.size))
         silent = 0
@@ -52,17 +52,6 @@ class ListwiseReranker(Reranker):
         tokens = _TOKENS_EACH * len(passages)
         reply = self.llm.complete(ranking_messages(query, passages), max_tokens=tokens, cancelled=cancelled)
         return named(reply, len(passages))
-
-    def _cut(self, query: str, documents: Sequence[Document]) -> list[Passage]:
-        """Return the documents as passages, so short that a window of them fits into the context."""
-        together = min(self.size, len(documents))
-        prompt = count_tokens(RANK + RANK_PASSAGES + 2 * query) + _TOKENS_EACH * together
-        room = (self.llm.settings.context_tokens - prompt) // together
-        if room <= 0:
-            raise RerankError(
-                "The question is too long for the model that should order the passages. Shorten it."
-            )
-        return [shortened(Passage.from_document(one), min(LONGEST, room)) for one in documents]
 
 
 def _by_rank(order: Sequence[int]) -> list[float]:

@@ -6,15 +6,13 @@ from statistics import fmean
 from typing import Literal
 
 from langchain_core.documents import Document
-from pydantic import SkipValidation
 
-from rag.errors import LLMError, LLMGarbled, RerankError
+from rag.errors import LLMError, LLMGarbled
 from rag.jobs import Cancel
-from rag.language_model import LanguageModel
 from rag.odds import yes_against_no
 from rag.passages import Passage
-from rag.prompts import count_tokens
 from rag.rerankers.each import WIDTH, each
+from rag.rerankers.llm_reranker import LLMReranker
 from rag.rerankers.ordering import Score
 from rag.rerankers.prompts import (
     RATE,
@@ -23,9 +21,8 @@ from rag.rerankers.prompts import (
     RELEVANT_PASSAGE,
     rating_messages,
     relevance_messages,
-    shortened,
 )
-from rag.rerankers.reranker import Reranker, Scored
+from rag.rerankers.reranker import Scored
 
 LONGEST = 600
 """Tokens of a passage that are read: more than a chunk has, and a judgement of one page says enough."""
@@ -34,19 +31,26 @@ _RATING_TOKENS = 8
 _RATING = re.compile(r"\s*\**(\d{1,3})(?:\s?/\s?100)?\**\s*\.?\s*")
 
 
-class RatingReranker(Reranker):
+class _PointwiseReranker(LLMReranker):
+    """Asks about one passage at a time, and `width` of them at once."""
+
+    width: int = WIDTH
+
+    def _alone(self, documents: Sequence[Document], prompt: str) -> list[Passage]:
+        return self.cut(documents, prompt=prompt, reply=_RATING_TOKENS, together=1, longest=LONGEST)
+
+
+class RatingReranker(_PointwiseReranker):
     """Has each passage rated from 0 to 100; with `times` 2 twice, the passage once after and once before.
 
     What is no rating counts as none; of two the readable ones are averaged. Any language model will do.
     """
 
-    llm: SkipValidation[LanguageModel]
     times: Literal[1, 2] = 1
-    width: int = WIDTH
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return ratings, 0 to 100; raises LLMError and Cancelled."""
-        passages = _cut(self.llm, RATE + RATE_PASSAGE + query, documents)
+        passages = self._alone(documents, RATE + RATE_PASSAGE + query)
 
         def rated(passage: Passage) -> Score:
             return _mean([self._rating(query, passage, again, cancelled) for again in range(self.times)])
@@ -61,18 +65,15 @@ class RatingReranker(Reranker):
             return None  # an empty answer is no rating; the server itself works
 
 
-class LogprobReranker(Reranker):
+class LogprobReranker(_PointwiseReranker):
     """Asks of each passage whether it helps; the score is p(Yes) against p(No) as the answer's first token.
 
     Where the server tells no probabilities, which is found out once for each LLM, passages are rated.
     """
 
-    llm: SkipValidation[LanguageModel]
-    width: int = WIDTH
-
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return probabilities, or else ratings; raises LLMError, RerankError and Cancelled."""
-        passages = _cut(self.llm, RELEVANT + RELEVANT_PASSAGE + query, documents)
+        passages = self._alone(documents, RELEVANT + RELEVANT_PASSAGE + query)
 
         def probability(passage: Passage) -> Score:
             odds = self.llm.odds(relevance_messages(query, passage), cancelled=cancelled)
@@ -104,13 +105,3 @@ def rating(reply: str) -> Score:
 def _mean(ratings: Sequence[Score]) -> Score:
     known = [value for value in ratings if value is not None]
     return fmean(known) if known else None
-
-
-def _cut(llm: LanguageModel, prompt: str, documents: Sequence[Document]) -> list[Passage]:
-    """Return the documents as passages that fit into the model's context beside the prompt."""
-    room = llm.settings.context_tokens - count_tokens(prompt) - _RATING_TOKENS
-    if room <= 0:
-        raise RerankError(
-            "The question is too long for the model that should order the passages. Shorten it."
-        )
-    return [shortened(Passage.from_document(one), min(LONGEST, room)) for one in documents]

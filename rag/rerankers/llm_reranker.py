@@ -1,0 +1,41 @@
+"""What rerankers that ask a language model have in common: the model, and passages as long as it can read."""
+
+from collections.abc import Sequence
+
+from langchain_core.documents import Document
+from pydantic import SkipValidation
+
+from rag.errors import RerankError
+from rag.language_model import LanguageModel
+from rag.passages import Passage
+from rag.prompts import count_tokens
+from rag.rerankers.prompts import shortened
+from rag.rerankers.reranker import Reranker
+from rag.sending import Noted, Sent
+
+PURPOSE = "rerank"
+"""What a request is for, as it is noted."""
+
+
+class LLMReranker(Reranker):
+    """A reranker that asks `llm`, anyone's."""
+
+    llm: SkipValidation[LanguageModel]
+
+    def noting(self, sent: list[Sent]) -> "LLMReranker":
+        """Return the same reranker, which notes its requests in `sent`."""
+        return self.model_copy(update={"llm": Noted(self.llm, PURPOSE, sent)})
+
+    def cut(
+        self, documents: Sequence[Document], *, prompt: str, reply: int, together: int, longest: int
+    ) -> list[Passage]:
+        """Return the documents as passages, of which `together` fit into the context beside prompt and reply.
+
+        None has more than `longest` tokens. Raises RerankError where there is no room for any.
+        """
+        room = (self.llm.settings.context_tokens - count_tokens(prompt) - reply) // together
+        if room <= 0:
+            raise RerankError(
+                "The question is too long for the model that should order the passages. Shorten it."
+            )
+        return [shortened(Passage.from_document(one), min(longest, room)) for one in documents]
