@@ -13,6 +13,7 @@ from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.documents import owners
 from storage.runs import stop_running
+from ui.installs import Installs
 from ui.workspace import Workspace
 
 
@@ -27,6 +28,7 @@ class Services:
         stop_running(self.database)
         self.jobs = Jobs({**ingest.LANES, **lab.LANES})
         self.llm: LLM | OwnModel | None = make_llm(settings)
+        self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
         self._workspaces: dict[str, Workspace] = {}
         self._lock = threading.Lock()
 
@@ -55,6 +57,11 @@ class Services:
         if self.settings.embedding_model != before.embedding_model:
             for workspace in list(self._workspaces.values()):
                 workspace.embed_anew()
+
+    def _use_own(self, name: str) -> None:
+        """Have a model that was just installed write the answers, where no server is connected."""
+        if not self.settings.connected and "own_model" not in config.fixed_fields():
+            self.change({"own_model": name})
 
     def _reconnect(self) -> None:
         """Use the model of the settings; the one in use goes on where it is the same."""

@@ -10,6 +10,7 @@ from rag.llm import LLM, LLMSettings
 from storage.errors import FootnoteError
 from ui import notices
 from ui.markdown import label, verbatim
+from ui.own_model import show_own_model, used
 from ui.search_names import good_for_all, name_of
 from ui.services import Services, services, workspace
 from ui.weighing import show_weighing
@@ -35,12 +36,9 @@ def show() -> None:
 def _model(held: Services, fixed: frozenset[str]) -> None:
     settings = held.settings
     st.header("Language model")
-    st.markdown(
-        f"Answers are written by **{label(settings.llm_model)}**."
-        if settings.connected
-        else "None is connected: answers are your documents' own sentences. Any server that speaks the "
-        "OpenAI protocol will do, such as OpenAI, Ollama, LM Studio, vLLM or llama.cpp."
-    )
+    st.markdown(used(settings))
+    show_own_model(held, fixed)
+    st.subheader("A model on a server")
     with st.form("model", border=True):
         changes = {
             "llm_base_url": _text("Base URL", "llm_base_url", settings.llm_base_url, fixed),

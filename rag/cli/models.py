@@ -4,14 +4,15 @@ import sys
 from pathlib import Path
 
 from rag import config
-from rag.assembly import make_embedder, make_own_model
+from rag.assembly import make_embedder
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.embedders.catalog import fetch
 from rag.own_model import shelf
 from rag.own_model.catalog import OFFERS, QWEN_1_5B, Offer, named, size
-from rag.own_model.installing import install
+from rag.own_model.installing import install, try_out
+from rag.own_model.shelf import Choice
 
 
 def add_commands(commands: Commands) -> None:
@@ -35,8 +36,8 @@ def fetch_command(settings: Settings, options: Options) -> int:
     """Get an embedding model's files and try them; of a language model get the file and change no setting."""
     name = options.name or settings.embedding_model
     if (offer := named(name)) is not None:
-        _fetch(offer, settings.model_cache)
-        print(f"{offer.name} is here.")
+        _install(offer, settings.model_cache)
+        print(f"{offer.name} is ready.")
         return 0
     fetch(name, settings.model_cache, progress=lambda message: print(message, file=sys.stderr))
     embedder = make_embedder(settings.model_copy(update={"embedding_model": name}))
@@ -47,23 +48,25 @@ def fetch_command(settings: Settings, options: Options) -> int:
 def install_command(settings: Settings, options: Options) -> int:
     """Get a language model, try it, and use it from now on where no server is connected."""
     spec = shelf.checked(options.name)
+    choice = Choice.of(spec, settings.model_cache)
     if (offer := named(spec)) is not None:
-        _fetch(offer, settings.model_cache)
-    with make_own_model(settings.model_copy(update={"own_model": spec})) as model:
-        model.complete([{"role": "user", "content": "Say yes."}], max_tokens=1)
-        print(f"{model.settings.model} is ready.")
+        _install(offer, settings.model_cache)
+    else:
+        try_out(choice)
+    print(f"{choice.name} is ready.")
     _use(settings, spec)
     return 0
 
 
-def _fetch(offer: Offer, cache: Path) -> None:
+def _install(offer: Offer, cache: Path) -> None:
     if not shelf.here(offer, cache):
         missing = offer.bytes - shelf.begun(offer, cache)
         print(f"footnote: {offer.title}: {size(missing)} to download", file=sys.stderr, flush=True)
     progress = Progress({}, unit="B")
     try:
         for step in install(offer, cache):
-            progress(step.what, step.done, step.total)
+            if step.total:
+                progress(step.what, step.done, step.total)
     finally:
         progress.close()
 
@@ -96,9 +99,7 @@ def remove_command(settings: Settings, options: Options) -> int:
     """Remove a model's file, or what has come of it."""
     offer = shelf.offered(options.name)
     freed = shelf.remove(offer, settings.model_cache)
-    print(
-        f"{offer.name} is removed: {size(freed)} are free again." if freed else f"{offer.name} was not here."
-    )
+    print(f"{offer.name} is removed: {size(freed)} freed." if freed else f"{offer.name} was not here.")
     if settings.own_model == offer.name:
         config.save(settings.data, {"own_model": ""})
     return 0

@@ -1,4 +1,4 @@
-"""A model made ready in one go: llama.cpp where it is missing, then the model's file."""
+"""A model made ready in one go: llama.cpp where it is missing, the model's file, a first word as a trial."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,11 +8,15 @@ from rag.jobs import never
 from rag.own_model import runtime
 from rag.own_model.catalog import Offer
 from rag.own_model.fetching import fetch
+from rag.own_model.model import OwnModel
+from rag.own_model.shelf import Choice
+
+TRIAL_TOKENS = 512
 
 
 @dataclass(frozen=True)
 class Installing:
-    """How far it is: what is being fetched, and bytes of it."""
+    """How far it is: what is being fetched, and bytes of it; nothing of 0 while it is tried."""
 
     what: str
     done: int
@@ -20,7 +24,7 @@ class Installing:
 
 
 def install(offer: Offer, cache: Path, cancelled: Callable[[], bool] = never) -> Iterator[Installing]:
-    """Yield how far it is until the model can be served; raises ModelUnavailable and Cancelled.
+    """Yield how far it is until the model has answered; raises ModelUnavailable, LLMError and Cancelled.
 
     What was begun is kept and goes on at the next time.
     """
@@ -29,3 +33,11 @@ def install(offer: Offer, cache: Path, cancelled: Callable[[], bool] = never) ->
         yield Installing("llama.cpp", min(done, total), total)
     for step in fetch(offer, cache, cancelled):
         yield Installing(offer.title, step.done, step.total)
+    yield Installing("", 0, 0)
+    try_out(Choice.of(offer.name, cache), cancelled)
+
+
+def try_out(choice: Choice, cancelled: Callable[[], bool] = never) -> None:
+    """Have a model say one word; raises LLMError, with the reason why it cannot."""
+    with OwnModel(choice.path, name=choice.name, context_tokens=TRIAL_TOKENS) as model:
+        model.complete([{"role": "user", "content": "Say yes."}], max_tokens=1, cancelled=cancelled)
