@@ -1,5 +1,6 @@
 """The chat page: a conversation, its stream, and the way to ask the next question."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -7,7 +8,7 @@ import streamlit as st
 from rag.ask import checked
 from storage.errors import FootnoteError, NotFound
 from storage.records import Conversation, Message
-from ui import conversations, evidence, markers, pages, tracing
+from ui import conversations, evidence, markers, pages, paging, tracing
 from ui.ingesting import show_ingest
 from ui.live import follow
 from ui.markdown import label
@@ -17,7 +18,6 @@ from ui.shell import name_tab
 from ui.uploads import show_report, take, uploader
 from ui.workspace import Workspace
 
-PAGE = 30  # messages shown at first, and more at each "Show earlier"
 LOOK = 3.0  # seconds between looks for what another tab has done in this conversation
 
 
@@ -81,6 +81,7 @@ def _submit(asked: Any, conversation: Conversation | None, here: Workspace) -> C
         st.error(label(str(error), 500), icon=":material/error:")
         return conversation
     st.query_params[conversations.PARAMETER] = opened.id
+    paging.show_newest()
     return here.conversations.open(opened.id)
 
 
@@ -116,35 +117,47 @@ def _note_no_model() -> None:
 
 def _show_conversation(conversation: Conversation, here: Workspace) -> None:
     conversations.show_header(here, conversation)
-    shown = st.session_state.setdefault(f"shown-{conversation.id}", PAGE)
-    messages = here.conversations.messages(conversation.id, limit=shown + 1)
-    if len(messages) > shown:
-        st.button("Show earlier", icon=":material/history:", on_click=_show_more, args=(conversation.id,))
+    shown = paging.page_of(
+        conversation.id,
+        lambda before, limit: here.conversations.messages(conversation.id, before=before, limit=limit),
+    )
     if services().llm is None:
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.caption(
-                "No language model is connected: answers are your documents' own sentences.", width="content"
-            )
-            st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
-    questions = {message.id: message.content for message in messages if message.role == "user"}
+        _note_own_sentences()
+    pending = _show_messages(shown, here, settled=here.conversations.pending(conversation.id) is None)
+    _watch(conversation, here)
+    if not paging.show_ways_forward(conversation.id) and pending is not None:
+        _follow(pending, next((m for m in shown if m.id == pending.question_id), None), here)
+
+
+def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: bool) -> Message | None:
+    """Show messages, oldest first; returns the answer among them that is on its way, which is not shown."""
+    questions = {message.id: message for message in messages if message.role == "user"}
     standings = here.standings.of(passage for message in messages for passage in message.passages)
+    model = services().llm is not None
     pending = None
-    for message in messages[-shown:]:
+    for message in messages:
         if message.role == "user":
-            show_question(message)
+            show_question(message, here, settled=settled)
         elif message.state == "pending":
             pending = message
         else:
-            show_answer(message, questions.get(message.question_id or "", ""), here, standings)
-    _watch(conversation, here)
-    if pending is not None:
-        _follow(pending, questions.get(pending.question_id or "", ""), here)
+            question = questions.get(message.question_id or "")
+            show_answer(message, question, here, standings, settled=settled, model=model)
+    return pending
 
 
-def _follow(pending: Message, asked: str, here: Workspace) -> None:
+def _note_own_sentences() -> None:
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption(
+            "No language model is connected: answers are your documents' own sentences.", width="content"
+        )
+        st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+
+
+def _follow(pending: Message, question: Message | None, here: Workspace) -> None:
     job = here.answering(pending.id)
     if job is not None:
-        follow(pending, asked, job, here)
+        follow(pending, question, job, here)
     else:
         here.settle(pending.id)
         st.rerun()
@@ -159,7 +172,3 @@ def _watch(conversation: Conversation, here: Workspace) -> None:
         st.rerun()
     if now.updated != conversation.updated or now.title != conversation.title:
         st.rerun()
-
-
-def _show_more(conversation_id: str) -> None:
-    st.session_state[f"shown-{conversation_id}"] += PAGE

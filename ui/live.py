@@ -11,16 +11,17 @@ from rag.omissions import LeftOut
 from rag.rerankers.stage import Reranking
 from storage.records import Message
 from ui.answer_text import safe_answer
-from ui.messages import ANSWER_AVATAR, show_left_out, show_understood
+from ui.messages import ANSWER_AVATAR, show_left_out
+from ui.turns import understood_as
 from ui.workspace import Workspace
 
 WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
 
 
-def follow(message: Message, asked: str, job: Job[Any], workspace: Workspace) -> None:
+def follow(message: Message, question: Message | None, job: Job[Any], workspace: Workspace) -> None:
     """Show the answer grow until its job ends, then run the page again to show it as it was stored."""
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        growing = _Growing(asked, st.container(), st.empty(), st.container())
+        growing = _Growing(question, st.container(), st.empty(), st.container())
         st.button(
             "Stop",
             key=f"stop-{message.id}",
@@ -36,7 +37,7 @@ def follow(message: Message, asked: str, job: Job[Any], workspace: Workspace) ->
 class _Growing:
     """The answer to a question as far as it has come, in its three places on the page."""
 
-    asked: str
+    question: Message | None
     understood: Any
     text: Any
     missing: Any
@@ -45,9 +46,10 @@ class _Growing:
     def take(self, event: object) -> None:
         """Show what an event tells; pieces of the answer wait for `draw`."""
         match event:
-            case Condensed(question):
-                with self.understood:
-                    show_understood(question, self.asked)
+            case Condensed(standalone):
+                said = understood_as(standalone, self.question) if self.question else ""
+                if said:
+                    self.understood.caption(said)
             case LeftOut():
                 with self.missing:
                     show_left_out((event,))

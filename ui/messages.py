@@ -11,7 +11,7 @@ from rag.quoting import place_name, remarks
 from storage.errors import FootnoteError
 from storage.records import Message, PassageRecord, Rating
 from storage.standing import Standing
-from ui import evidence, pages, tracing
+from ui import evidence, pages, tracing, turns
 from ui.answer_text import safe_answer
 from ui.citing import cited_numbers, links
 from ui.markdown import label, verbatim
@@ -36,37 +36,42 @@ _RATINGS: dict[Rating, tuple[str, str, str]] = {
 }
 
 
-def show_question(message: Message) -> None:
-    """Show a question as it was asked."""
+def show_question(message: Message, workspace: Workspace, *, settled: bool) -> None:
+    """Show a question as it was asked; in a settled conversation, with its versions and a way to edit it."""
     with st.container(key=f"question-{message.id}"), st.chat_message("user", avatar=QUESTION_AVATAR):
         st.markdown(verbatim(message.content))
+        if settled:
+            turns.show_ways_to_ask_otherwise(message, workspace)
 
 
 def show_answer(
-    message: Message, asked: str, workspace: Workspace, standings: Mapping[str, Standing]
+    message: Message,
+    question: Message | None,
+    workspace: Workspace,
+    standings: Mapping[str, Standing],
+    *,
+    settled: bool,
+    model: bool,
 ) -> None:
-    """Show a finished answer: how much of it is backed, the text, its sources, a way to retry.
+    """Show a finished answer: how much of it is backed, the text, its sources, ways to have it otherwise.
 
-    `standings` tell what became of its passages' documents, by the documents' ids.
+    `standings` tell what became of its passages' documents, by the documents' ids; `settled` whether no
+    answer of the conversation is on its way, `model` whether there is one to go on with.
     """
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        show_understood(message.standalone_question, asked)
+        turns.show_understood(message, question, workspace if settled else None)
         _show_backing(backing(message), own_words=message.model is None)
         if message.content:
             st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)
-        _show_note(message, workspace)
+        _show_note(message)
+        if settled and message.state in _NOTES:
+            turns.show_ways_on(message, workspace, model=model)
         show_left_out(LeftOut(part.what, part.reason) for part in message.left_out)
         _show_way_to_add(message, workspace)
         _show_sources(message, standings)
         if found_nothing(message):
             _show_unsearched(message, workspace)
-        _show_rating(message, workspace)
-
-
-def show_understood(standalone: str | None, asked: str) -> None:
-    """Show the question that was searched for, where it is not the one that was typed."""
-    if standalone and " ".join(standalone.split()) != " ".join(asked.split()):
-        st.caption(f"Understood as: **{label(standalone, 400)}**")
+        _show_rating(message, workspace, settled=settled)
 
 
 def show_left_out(parts: Iterable[LeftOut]) -> None:
@@ -103,25 +108,11 @@ def _show_way_to_add(message: Message, workspace: Workspace) -> None:
         st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
 
 
-def _show_note(message: Message, workspace: Workspace) -> None:
+def _show_note(message: Message) -> None:
     if message.state not in _NOTES:
         return
     reason = verbatim(message.error) if message.error else ""
     st.warning(f"{_NOTES[message.state]} {reason}".strip(), icon=":material/info:")
-    st.button(
-        "Retry",
-        key=f"retry-{message.id}",
-        icon=":material/refresh:",
-        on_click=_retry,
-        args=(workspace, message.id),
-    )
-
-
-def _retry(workspace: Workspace, answer_id: str) -> None:
-    try:
-        workspace.retry(answer_id)
-    except FootnoteError as error:
-        st.toast(label(str(error), 300), icon=":material/error:")
 
 
 def _show_sources(message: Message, standings: Mapping[str, Standing]) -> None:
@@ -155,7 +146,7 @@ def _show_others(
             _source(message, passage, standings)
 
 
-def _show_rating(message: Message, workspace: Workspace) -> None:
+def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> None:
     """Show who wrote an answer, and how it served: a second click takes the word back."""
     with st.container(key=f"rating-{message.id}", horizontal=True, gap="small", vertical_alignment="center"):
         if message.model:
@@ -174,6 +165,8 @@ def _show_rating(message: Message, workspace: Workspace) -> None:
                 on_click=_rate,
                 args=(workspace, message.id, None if chosen else rating),
             )
+        if settled:
+            turns.show_again(message, workspace)
 
 
 def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:

@@ -82,15 +82,35 @@ class Workspace:
 
     def ask(self, conversation_id: str, question: str, *, after: Collection[str] = ()) -> Turn:
         """Commit a question and answer it in a job, once the documents `after` have been read."""
-        for message in self.conversations.messages(conversation_id, limit=1):
-            self.settle(message.id)
+        pending = self.conversations.pending(conversation_id)
+        if pending is not None:
+            self.settle(pending)
         turn = self._conversation().begin(conversation_id, question)
         self._answer(turn, after)
         return turn
 
+    def otherwise(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
+        """Ask in place of an earlier question, which is kept; `searched` is what to search, word for word."""
+        turn = self._conversation().begin_version(question_id, question, searched=searched)
+        self._answer(turn, ())
+        return turn
+
+    def answer_again(self, answer_id: str) -> Turn:
+        """Answer a question anew, beside the answer that it has."""
+        asked = self.conversations.message(self.conversations.message(answer_id).question_id or "")
+        return self.otherwise(asked.id, asked.content, searched=asked.standalone_question)
+
     def retry(self, answer_id: str) -> Turn:
-        """Answer a question again."""
+        """Answer a question again: beside what there is of an answer, or in the place of an empty one."""
+        if self.conversations.message(answer_id).content:
+            return self.answer_again(answer_id)
         turn = self.conversations.begin_retry(answer_id)
+        self._answer(turn, ())
+        return turn
+
+    def go_on(self, answer_id: str) -> Turn:
+        """Have an answer finished that ended early."""
+        turn = self.conversations.begin_continuation(answer_id)
         self._answer(turn, ())
         return turn
 
@@ -115,8 +135,9 @@ class Workspace:
 
     def delete_conversation(self, conversation_id: str) -> None:
         """Delete a conversation, stopping what is being written in it."""
-        for message in self.conversations.messages(conversation_id, limit=1):
-            self.stop(message.id)
+        pending = self.conversations.pending(conversation_id)
+        if pending is not None:
+            self.stop(pending)
         self.conversations.delete(conversation_id)
 
     def exported(self, conversation_id: str, form: FormName) -> str:

@@ -43,7 +43,8 @@ def test_stop_ends_the_answer_and_keeps_what_is_there(visitor: Visitor, with_mod
     visitor.page.get_by_role("button", name="Retry").click()
     visitor.finished(1)
     expect(visitor.answers().last).to_contain_text("Nobody objected")
-    assert len([text for _, text in stored(with_model) if "word0" in text]) == 0
+    expect(visitor.page.get_by_text("Version 2 of 2")).to_be_visible()
+    assert len([text for _, text in stored(with_model) if "word0" in text]) == 1
 
 
 def test_a_reload_and_a_second_tab_rejoin_the_stream(

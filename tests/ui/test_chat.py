@@ -93,14 +93,25 @@ def test_what_was_said_is_never_markdown_of_its_own(page: Page, here: Workspace)
         is_inert(text)
 
 
-def test_older_messages_come_when_asked_for(page: Page, here: Workspace):
+def press(at: AppTest, label: str) -> None:
+    next(b for b in at.button if b.label == label).click().run()
+
+
+def test_a_long_chat_is_paged_back_and_forth(page: Page, here: Workspace):
     chat = here.conversations.create("Long").id
-    for number in range(20):
+    for number in range(40):
         tell(here, f"Question {number:02d}", "Yes.", chat=chat)
     at = page(chat=chat)
-    assert "Question 05" in words(at) and "Question 04" not in words(at)
-    next(b for b in at.button if b.label == "Show earlier").click().run()
-    assert "Question 00" in words(at)
+    assert "Question 25" in words(at) and "Question 24" not in words(at)
+    press(at, "Earlier messages")
+    assert "Question 24" in words(at) and "Question 10" in words(at) and "Question 25" not in words(at)
+    press(at, "Earlier messages")
+    assert "Question 00" in words(at) and not any(b.label == "Earlier messages" for b in at.button)
+    press(at, "Later messages")
+    assert "Question 24" in words(at)
+    press(at, "Earlier messages")
+    press(at, "The newest")
+    assert "Question 39" in words(at) and not any(b.label == "Later messages" for b in at.button)
 
 
 def test_a_deep_link_opens_the_evidence_of_a_document_that_is_gone(page: Page, here: Workspace):

@@ -1,0 +1,64 @@
+"""A turn asked otherwise, corrected, answered anew: what was there before stays reachable."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.conftest import passage, tell, words
+from ui.workspace import Workspace
+
+Page = Callable[..., AppTest]
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    return at.button(key=key).click().run()
+
+
+def done(here: Workspace, chat: str) -> list[str]:
+    """Wait until nothing of a chat is on its way; returns what it shows."""
+    while (pending := here.conversations.pending(chat)) is not None:
+        job = here.answering(pending)
+        if job is not None:
+            job.wait(30)
+    return [message.content for message in here.conversations.messages(chat)]
+
+
+@pytest.fixture
+def follow_up(here: Workspace) -> tuple[str, str]:
+    """A chat whose second question was completed, and its answer."""
+    first = tell(here, "Who built the castle?", "Ann did.")
+    chat = first.conversation_id
+    turn = tell(here, "And the moat?", "Bob did.", standalone="And the moat? (about castle)", chat=chat)
+    return chat, turn.answer_id
+
+
+def test_a_question_is_searched_as_it_was_typed(page: Page, here: Workspace, follow_up: tuple[str, str]):
+    chat, answer = follow_up
+    at = page(chat=chat)
+    press(at, f"as-typed-{answer}")
+    *_, asked, _ = done(here, chat)
+    again = here.conversations.messages(chat)[-1]
+    assert (asked, again.standalone_question) == ("And the moat?", "And the moat?")
+    at = page(chat=chat)
+    shown = words(at)
+    assert "Searched as you typed it." in shown and "Version 2 of 2" in shown and "Bob did." not in shown
+    newest = here.conversations.messages(chat)[2]
+    press(at, f"chevron_left-{newest.id}")
+    assert here.conversations.messages(chat)[-1].id == answer
+    assert "Bob did." in words(page(chat=chat)) and "Version 1 of 2" in words(page(chat=chat))
+
+
+def test_an_answer_is_made_again_beside_the_one_there_is(page: Page, here: Workspace):
+    turn = tell(here, "Who built the castle?", "Ann did.", passages=[passage()])
+    at = page(chat=turn.conversation_id)
+    press(at, f"again-{turn.answer_id}")
+    shown = done(here, turn.conversation_id)
+    assert shown[0] == "Who built the castle?" and shown[1] != "Ann did."
+    assert here.conversations.message(turn.answer_id).content == "Ann did."
+
+
+def test_an_answer_that_ended_early_can_go_on_only_with_a_model(page: Page, here: Workspace):
+    turn = tell(here, "Who?", "Ann d", passages=[passage()], state="stopped")
+    labels = [b.label for b in page(chat=turn.conversation_id).button]
+    assert "Retry" in labels and "Continue" not in labels
