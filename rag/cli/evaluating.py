@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import get_args
 
 from rag.assembly import make_llm
-from rag.cli import answers, claims, condensing
+from rag.cli import answers, claims, condensing, reranking
 from rag.cli.collecting import SLOW, collection_of, say
-from rag.cli.options import MAX_K, Commands, Options, count
+from rag.cli.options import MAX_K, Commands, Options, count, positive
 from rag.cli.progress import Progress
 from rag.config import RetrieverName, Settings
 from rag.evaluation.collection import Collection
@@ -66,6 +66,7 @@ def add_commands(commands: Commands) -> None:
     claims.add_command(kinds)
     answers.add_command(kinds)
     condensing.add_command(kinds)
+    reranking.add_command(kinds)
 
 
 def retrievers(text: str) -> tuple[str, ...]:
@@ -76,14 +77,6 @@ def retrievers(text: str) -> tuple[str, ...]:
             known = ",".join(RETRIEVERS)
             raise argparse.ArgumentTypeError(f"there is no retriever {name!r}: choose among {known}")
     return names
-
-
-def positive(text: str) -> int:
-    """Read a number of questions, at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
-    return number
 
 
 def retrieval_command(settings: Settings, options: Options) -> int:

@@ -26,3 +26,11 @@ def count(text: str) -> int:
     if not 1 <= number <= MAX_K:
         raise argparse.ArgumentTypeError(f"must be 1 to {MAX_K}, not {number}")
     return number
+
+
+def positive(text: str) -> int:
+    """Read a number, at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
+    return number

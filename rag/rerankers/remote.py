@@ -39,6 +39,12 @@ class RemoteReranker(Reranker):
     model: str = ""
     api_key: SecretStr = SecretStr("")
     _wants_texts: bool = PrivateAttr(default=False)
+    _requests: int = PrivateAttr(default=0)
+
+    @property
+    def requests(self) -> int:
+        """How many requests it has sent."""
+        return self._requests
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return the server's scores; raises RerankError and Cancelled."""
@@ -95,6 +101,7 @@ class RemoteReranker(Reranker):
         return scores
 
     async def _post(self, client: "httpx2.AsyncClient", body: dict[str, Any]) -> tuple[int, str]:
+        self._requests += 1
         async with client.stream("POST", self._url, json=body) as response:
             received = bytearray()
             async for part in response.aiter_bytes():
