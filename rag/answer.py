@@ -6,6 +6,7 @@ passages occur; then `Done` with the whole text and the evidence of every senten
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
@@ -87,6 +88,7 @@ def answer(
     rarity: Rarity | None = None,
     judge: Judge | None = None,
     so_far: str = "",
+    outside: bool = False,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good.
@@ -95,12 +97,15 @@ def answer(
     first token, and the model goes on after them. Without a model the answer is made anew.
 
     `rarity` says how rare a word is in the documents: an answer without a model says by it whether they
-    seem to answer at all. `judge` checks what a model has written.
+    seem to answer at all. `judge` checks what a model has written. With `outside` a model is shown the best
+    passages first and last; their numbers stay.
     """
     if llm is None or not passages:
         yield from _extracted(question, passages, embedder, rarity, cancelled)
     else:
-        yield from _generated(question, passages, llm, embedder, judge, whole_sentences(so_far), cancelled)
+        ask = partial(answer_messages, outside=outside)
+        kept = whole_sentences(so_far)
+        yield from _generated(question, passages, llm, ask, embedder, judge, kept, cancelled)
 
 
 def _extracted(
@@ -144,6 +149,7 @@ def _generated(
     question: str,
     passages: Sequence[Passage],
     llm: LanguageModel,
+    ask: Callable[[str, Sequence[Passage]], list[dict[str, str]]],
     embedder: Embeddings | None,
     judge: Judge | None,
     kept: str,
@@ -155,7 +161,7 @@ def _generated(
     fit = brief.fitting_excerpts if small else fitting
     given = tuple(passages) if kept else fit(question, passages, room - longest)
     yield Sources(given)
-    messages = brief.brief_messages(question, given) if small else answer_messages(question, given)
+    messages = brief.brief_messages(question, given) if small else ask(question, given)
     asked = [*messages, *(going_on(kept) if kept else ())]
     left = max(LEAST_LEFT, longest - count_tokens(kept))
     pieces = _filtered(llm.stream(asked, max_tokens=left, cancelled=cancelled), MarkerFilter(len(given)))

@@ -72,8 +72,8 @@ class Asker:
     alone, which a model may take `rephrase_seconds` to write; with `answer_rephrased` it is answered too.
     With `k` a follow-up is searched in more readings than that one, for `k` passages in all (see
     rag/readings.py). `standing` gives back those of the passages of an earlier answer that may serve again.
-    With a `reranker` `fetch_k` passages are searched for, and it keeps what it will. `made_with` are settings
-    that matter, by name.
+    With a `reranker` `fetch_k` passages are searched for, and it keeps what it will; with `best_outside` a
+    model is shown the best first and last. `made_with` are settings that matter, by name.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -86,6 +86,7 @@ class Asker:
     k: int | None = None
     reranker: Reranker | None = None
     fetch_k: int | None = None
+    best_outside: bool = False
     omissions: Omissions = field(default_factory=Omissions)
     shelf: Callable[[], Shelf] = lambda: "filled"
     unsearched: Callable[[], Sequence[Unsearched]] = lambda: ()
@@ -212,6 +213,7 @@ class Asker:
             rarity=self.rarity,
             judge=self._judge(sent),
             so_far=so_far,
+            outside=self.best_outside,
             cancelled=cancelled,
         )
 

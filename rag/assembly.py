@@ -152,6 +152,7 @@ def make_asker(
         retriever=library.retriever(retriever or settings.retriever, fetch_k, on_failure=omissions),
         reranker=reranker,
         fetch_k=fetch_k,
+        best_outside=settings.best_outside,
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         rarity=library.rarity,
@@ -193,11 +194,12 @@ def _made_with(
 
 
 def _reranked_with(settings: Settings) -> dict[str, Any]:
-    """Return the settings of the reranker, as `_made_with`; none where there is none."""
+    """Return the settings of the passages' order, as `_made_with`, where they differ from the usual."""
+    shown = {"order": "best first and last"} if settings.best_outside else {}
     if settings.reranker == NO_RERANKER:
-        return {}
+        return shown
     named = " ".join(part for part in (settings.reranker, settings.rerank_model) if part)
-    return {"reranker": named, "fetch_k": settings.fetch_k}
+    return {"reranker": named, "fetch_k": settings.fetch_k, **shown}
 
 
 def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) -> Embedder | None:

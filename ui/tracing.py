@@ -45,6 +45,7 @@ _SETTINGS = {
     "reranker": "Reranker",
     "fetch_k": "Passages given to it",
     "reranking": "Reranking",
+    "order": "Passages as the model was shown them",
     "model": "Language model",
     "server": "Its server",
     "context_tokens": "Tokens it can read at once",

@@ -1,5 +1,6 @@
 """Answers whose passages were put in a better order, from search to trace."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -138,6 +139,16 @@ def test_the_settings_name_the_reranker(llm):
         make_reranker(Settings(reranker="remote"), None)
     with pytest.raises(SettingsError, match="none is connected"):
         make_reranker(Settings(reranker="listwise"), None)
+
+
+def test_a_model_is_shown_the_best_first_and_last_and_their_numbers_stay(library, fake_llm, llm):
+    fake_llm.say("It is the castle of Aldenburg [1].")
+    chosen = Settings(retriever="bm25", k=5, best_outside=True)
+    events = ask(make_asker(chosen, library, llm))
+    (request,) = fake_llm.requests
+    shown = re.findall(r'<passage number="(\d)" document="(\w+\.md)"', request.prompt)
+    assert [number for number, _ in shown] == ["1", "3", "5", "4", "2"]
+    assert [document for _, document in sorted(shown)] == passages(events)
 
 
 def test_every_turn_is_reranked_by_one_loaded_model():
