@@ -11,6 +11,7 @@ from storage.errors import FootnoteError
 from ui import notices
 from ui.markdown import label, verbatim
 from ui.own_model import show_own_model, used
+from ui.reranking import show_reranking
 from ui.search_names import good_for_all, name_of
 from ui.services import Services, services, workspace
 from ui.weighing import show_weighing
@@ -102,6 +103,9 @@ def _finding(held: Services, fixed: frozenset[str]) -> None:
         st.rerun()
     if settings.retriever == "ensemble-cc":
         show_weighing(workspace())
+    ordered = show_reranking(settings, fixed, _FIXED)
+    if ordered is not None and _change(held, ordered, fixed):
+        st.rerun()
 
 
 def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:

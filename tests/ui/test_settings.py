@@ -70,3 +70,29 @@ def test_another_way_to_search_is_used_from_now_on(page: Page, here: Workspace):
     next(button for button in at.button if button.key == "save-finding").click().run()
     settings = services.services().settings
     assert (settings.retriever, settings.k) == ("bm25", 3)
+
+
+def test_a_reranker_is_off_until_it_is_chosen_and_says_what_it_costs(page: Page, here: Workspace):
+    at = page("settings")
+    assert at.selectbox(key="reranker").value == "none"
+    assert "20 short requests" in at.selectbox(key="reranker").help
+    assert "3 long requests" in at.selectbox(key="reranker").help
+    at.selectbox(key="reranker").set_value("remote")
+    at.text_input(key="rerank_base_url").set_value("http://127.0.0.1:9/v1")
+    at.text_input(key="rerank_model").set_value("m")
+    at.text_input(key="rerank_api_key").set_value(KEY)
+    at.checkbox(key="best_outside").check()
+    next(button for button in at.button if button.key == "save-reranking").click().run()
+    settings = services.services().settings
+    assert (settings.reranker, settings.rerank_model, settings.best_outside) == ("remote", "m", True)
+    assert settings.rerank_base_url == "http://127.0.0.1:9/v1"
+    assert settings.rerank_api_key.get_secret_value() == KEY
+    assert page("settings").text_input(key="rerank_api_key").value == ""
+
+
+def test_an_address_of_a_reranker_that_is_none_is_named(page: Page, here: Workspace):
+    at = page("settings")
+    at.text_input(key="rerank_base_url").set_value("ftp://example.org")
+    next(button for button in at.button if button.key == "save-reranking").click().run()
+    assert "RERANK_BASE_URL" in at.error[0].value.replace("\\", "")
+    assert services.services().settings.rerank_base_url is None
