@@ -39,9 +39,12 @@ _RATINGS: dict[Rating, tuple[str, str, str]] = {
 def show_question(message: Message, workspace: Workspace, *, settled: bool) -> None:
     """Show a question as it was asked; in a settled conversation, with its versions and a way to edit it."""
     with st.container(key=f"question-{message.id}"), st.chat_message("user", avatar=QUESTION_AVATAR):
-        st.markdown(verbatim(message.content))
+        with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
+            st.markdown(verbatim(message.content), width="stretch")
+            if settled:
+                turns.show_edit(message, workspace)
         if settled:
-            turns.show_ways_to_ask_otherwise(message, workspace)
+            turns.show_versions(message, workspace)
 
 
 def show_answer(
@@ -132,18 +135,21 @@ def _show_sources(message: Message, standings: Mapping[str, Standing]) -> None:
 def _show_others(
     message: Message, others: Sequence[PassageRecord], standings: Mapping[str, Standing]
 ) -> None:
-    """Show the passages that were read and are not cited; open where they are all there is to look at."""
+    """Show the passages that were read and are not cited; open where they are all there is to look at.
+
+    Closed it is empty, since most stay closed, and a chat has many.
+    """
     passages = (
         f"{len(others)} {'more ' * (len(others) < len(message.passages))}passage{'s' * (len(others) > 1)}"
     )
     nothing = found_nothing(message)
     title = f"Nearest to the question: {passages}" if nothing else f"Also read: {passages}"
-    with (
-        st.expander(title, type="compact", expanded=nothing),
-        st.container(horizontal=True, gap="small", vertical_alignment="center"),
-    ):
-        for passage in others:
-            _source(message, passage, standings)
+    key = f"others-{message.id}"
+    opened = st.expander(title, type="compact", expanded=nothing, on_change="rerun", key=key)
+    if opened.open:
+        with opened, st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            for passage in others:
+                _source(message, passage, standings)
 
 
 def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> None:
@@ -178,17 +184,24 @@ def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
     """Show a way to a passage, beside it whether it was carried over, and what became of its document."""
+    standing = standings.get(passage.document_id, "here")
+    notes = ["from your previous question"] if carrying.NAME in passage.found_by else []
+    notes += [f"{standing} since"] if standing != "here" else []
+    if not notes:
+        _way_to(message, passage)
+        return
     with st.container(horizontal=True, width="content", gap="xxsmall", vertical_alignment="center"):
-        st.button(
-            f"{passage.number} · {label(place_name(passage), 60)}",
-            key=f"source-{message.id}-{passage.number}",
-            help=label(passage.heading, 200) if passage.heading else None,
-            on_click=evidence.choose,
-            args=(f"{message.id}-p{passage.number}",),
-            type="secondary",
-        )
-        if carrying.NAME in passage.found_by:
-            st.badge("from your previous question", color="gray")
-        standing = standings.get(passage.document_id, "here")
-        if standing != "here":
-            st.badge(f"{standing} since", color="gray")
+        _way_to(message, passage)
+        for note in notes:
+            st.badge(note, color="gray")
+
+
+def _way_to(message: Message, passage: PassageRecord) -> None:
+    st.button(
+        f"{passage.number} · {label(place_name(passage), 60)}",
+        key=f"source-{message.id}-{passage.number}",
+        help=label(passage.heading, 200) if passage.heading else None,
+        on_click=evidence.choose,
+        args=(f"{message.id}-p{passage.number}",),
+        type="secondary",
+    )

@@ -18,24 +18,42 @@ def differs(standalone: str | None, asked: str) -> bool:
     return bool(standalone) and (standalone or "").split() != asked.split()
 
 
-def show_ways_to_ask_otherwise(question: Message, workspace: Workspace) -> None:
-    """Show under a question which of its versions this is, and the way to edit it."""
-    with st.container(key=f"turn-{question.id}", horizontal=True, gap="small", vertical_alignment="center"):
-        if question.versions:
-            _show_versions(question, workspace)
-        if st.button("Edit", key=f"edit-{question.id}", icon=":material/edit:", type="tertiary"):
-            _edit(question, workspace)
+def show_edit(question: Message, workspace: Workspace) -> None:
+    """Show the way to ask a question otherwise."""
+    if st.button("Edit", key=f"edit-{question.id}", icon=":material/edit:", type="tertiary"):
+        _edit(question, workspace)
+
+
+def show_versions(question: Message, workspace: Workspace) -> None:
+    """Show which of its versions a question is, where there are several, and the ways to its neighbours."""
+    if not question.versions:
+        return
+    at, count = question.versions.index(question.id), len(question.versions)
+    ways = (("Earlier version", "chevron_left", at - 1), ("Later version", "chevron_right", at + 1))
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption(f"Version {at + 1} of {count}", width="content")
+        for name, icon, to in ways:
+            if 0 <= to < count:
+                st.button(
+                    name,
+                    key=f"{icon}-{question.id}",
+                    icon=f":material/{icon}:",
+                    type="tertiary",
+                    on_click=_act,
+                    args=(partial(workspace.conversations.show_version, question.versions[to]),),
+                )
 
 
 def show_understood(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
     """Show what was searched, where it is not what was typed; with a workspace, the ways to correct it."""
     if question is None or not (said := understood_as(answer.standalone_question, question)):
         return
-    with st.container(key=f"understood-{answer.id}", gap=None):
-        st.caption(said)
+    with st.container(
+        key=f"understood-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
+    ):
+        st.caption(said, width="content")
         if workspace is not None:
-            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-                _show_corrections(answer, question, workspace)
+            _show_corrections(answer, question, workspace)
 
 
 def understood_as(standalone: str | None, question: Message) -> str:
@@ -90,24 +108,6 @@ def show_ways_on(answer: Message, workspace: Workspace, *, model: bool) -> None:
             on_click=_act,
             args=(lambda: workspace.retry(answer.id),),
         )
-
-
-def _show_versions(question: Message, workspace: Workspace) -> None:
-    at, count = question.versions.index(question.id), len(question.versions)
-    st.caption(f"Version {at + 1} of {count}", width="content")
-    for name, icon, to in (
-        ("Earlier version", "chevron_left", at - 1),
-        ("Later version", "chevron_right", at + 1),
-    ):
-        if 0 <= to < count:
-            st.button(
-                name,
-                key=f"{icon}-{question.id}",
-                icon=f":material/{icon}:",
-                type="tertiary",
-                on_click=_act,
-                args=(partial(workspace.conversations.show_version, question.versions[to]),),
-            )
 
 
 @st.dialog("Ask it otherwise", icon=":material/edit:")
