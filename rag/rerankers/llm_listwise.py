@@ -32,8 +32,8 @@ class ListwiseReranker(LLMReranker):
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return 1 / rank of each; raises LLMError, RerankError and Cancelled."""
         together = min(self.size, len(documents))
-        prompt, reply = RANK + RANK_PASSAGES + 2 * query, _TOKENS_EACH * together
-        passages = self.cut(documents, prompt=prompt, reply=reply, together=together, longest=LONGEST)
+        prompt, reply = RANK + RANK_PASSAGES + query, _TOKENS_EACH * together
+        passages = self.cut(query, documents, prompt=prompt, reply=reply, together=together, longest=LONGEST)
         order = list(range(len(passages)))
         asked = windows(len(passages), self.size, min(self.step, self.size))
         silent = 0

@@ -36,8 +36,8 @@ class _PointwiseReranker(LLMReranker):
 
     width: int = WIDTH
 
-    def _alone(self, documents: Sequence[Document], prompt: str) -> list[Passage]:
-        return self.cut(documents, prompt=prompt, reply=_RATING_TOKENS, together=1, longest=LONGEST)
+    def _alone(self, query: str, documents: Sequence[Document], prompt: str) -> list[Passage]:
+        return self.cut(query, documents, prompt=prompt, reply=_RATING_TOKENS, together=1, longest=LONGEST)
 
 
 class RatingReranker(_PointwiseReranker):
@@ -50,7 +50,7 @@ class RatingReranker(_PointwiseReranker):
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return ratings, 0 to 100; raises LLMError and Cancelled."""
-        passages = self._alone(documents, RATE + RATE_PASSAGE + query)
+        passages = self._alone(query, documents, RATE + RATE_PASSAGE)
 
         def rated(passage: Passage) -> Score:
             return _mean([self._rating(query, passage, again, cancelled) for again in range(self.times)])
@@ -73,7 +73,7 @@ class LogprobReranker(_PointwiseReranker):
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return probabilities, or else ratings; raises LLMError, RerankError and Cancelled."""
-        passages = self._alone(documents, RELEVANT + RELEVANT_PASSAGE + query)
+        passages = self._alone(query, documents, RELEVANT + RELEVANT_PASSAGE)
 
         def probability(passage: Passage) -> Score:
             odds = self.llm.odds(relevance_messages(query, passage), cancelled=cancelled)

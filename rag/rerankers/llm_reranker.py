@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from langchain_core.documents import Document
 from pydantic import SkipValidation
 
+from rag.brief import excerpts
 from rag.errors import RerankError
 from rag.language_model import LanguageModel
 from rag.passages import Passage
@@ -27,15 +28,25 @@ class LLMReranker(Reranker):
         return self.model_copy(update={"llm": Noted(self.llm, PURPOSE, sent)})
 
     def cut(
-        self, documents: Sequence[Document], *, prompt: str, reply: int, together: int, longest: int
+        self,
+        query: str,
+        documents: Sequence[Document],
+        *,
+        prompt: str,
+        reply: int,
+        together: int,
+        longest: int,
     ) -> list[Passage]:
         """Return the documents as passages, of which `together` fit into the context beside prompt and reply.
 
-        None has more than `longest` tokens. Raises RerankError where there is no room for any.
+        None has more than `longest` tokens; a small model gets the words of each that answer best. Raises
+        RerankError where there is no room for any.
         """
-        room = (self.llm.settings.context_tokens - count_tokens(prompt) - reply) // together
+        room = (self.llm.settings.context_tokens - count_tokens(prompt + query) - reply) // together
         if room <= 0:
             raise RerankError(
                 "The question is too long for the model that should order the passages. Shorten it."
             )
-        return [shortened(Passage.from_document(one), min(longest, room)) for one in documents]
+        passages = [Passage.from_document(one) for one in documents]
+        read = excerpts(query, passages) if self.llm.settings.brief else passages
+        return [shortened(passage, min(longest, room)) for passage in read]

@@ -6,7 +6,7 @@ from langchain_core.language_models import FakeListChatModel
 
 from rag.errors import LLMRejected
 from rag.language_model import ChatModel
-from rag.llm import LLM
+from rag.llm import LLM, LLMSettings
 from rag.prompts import count_tokens
 from rag.rerankers.llm_pointwise import NO_ODDS, LogprobReranker, RatingReranker, rating
 from tests.rag.fake_llm import FakeLLM, Reply, Request
@@ -118,6 +118,16 @@ def test_a_long_passage_is_cut_to_what_the_model_can_read(fake_llm):
         LogprobReranker(llm=small, seconds=60).rerank(found("z " * 5000, "한국어" * 2000), "Where is z?")
     assert all(count_tokens(request.prompt) <= 512 for request in fake_llm.requests)
     assert all(count_tokens(passage_of(request)) > 100 for request in fake_llm.requests)
+
+
+def test_a_small_model_is_shown_the_words_that_answer(fake_llm):
+    fake_llm.reply(Reply("Yes", odds=likes_z))
+    long = "It rains often. " * 80 + "The lease ends in May. " + "The roof is new. " * 80
+    small = LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30, brief=True)
+    with LLM(small) as llm:
+        LogprobReranker(llm=llm, seconds=60).rerank(found(long), "When does the lease end?")
+    shown = passage_of(fake_llm.requests[0])
+    assert "The lease ends in May." in shown and count_tokens(shown) < 100
 
 
 def test_any_model_of_langchain_rates(fake_llm):
