@@ -76,6 +76,14 @@ class Indexes:
             self.embedder, directory=directory, collection_name="chunks", hydrate=self.hydrate
         )
 
+    @cached_property
+    def tree(self) -> ChromaVectorStore:
+        """The vectors of RAPTOR's nodes, apart from those of the chunks; goes when these are made anew."""
+        directory = self._directory / f"{self._vectors_folder()}-tree"
+        return ChromaVectorStore(
+            self.embedder, directory=directory, collection_name="tree", hydrate=_named_only
+        )
+
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
         return {id_: to_document(chunk) for id_, chunk in self._documents.chunks_by_id(ids).items()}
@@ -104,6 +112,7 @@ class Indexes:
         """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
         self._empty_foreign()
         self._close("vectors")
+        self._close("tree")
         self.__dict__.pop("embedder", None)
         self._documents.set_index_state("vectors", None)
         for folder in self._directory.glob("vectors-*"):
@@ -111,11 +120,12 @@ class Indexes:
         self._demote(self._documents.chunk_ids())
 
     def close(self) -> None:
-        """Give both back, so that they can be opened again."""
+        """Give them back, so that they can be opened again."""
         self._close("words")
         self._close("vectors")
+        self._close("tree")
 
-    def _close(self, name: Literal["words", "vectors"]) -> None:
+    def _close(self, name: Literal["words", "vectors", "tree"]) -> None:
         index = self.__dict__.pop(name, None)
         if index is not None:
             index.close()
@@ -202,6 +212,11 @@ class Indexes:
                 "Name that store again, or embed everything anew: `footnote reindex`."
             )
         return str(made_with["folder"])
+
+
+def _named_only(ids: Sequence[str]) -> dict[str, Document]:
+    """Return documents that are their ids: the ledger tells the rest."""
+    return {id_: Document(id=id_, page_content="") for id_ in ids}
 
 
 def _model(made_with: dict[str, Any]) -> str:

@@ -19,6 +19,8 @@ from rag.indexes import Indexes
 from rag.jobs import Cancel, never
 from rag.loaders import load
 from rag.morphemes import Analyser
+from rag.raptor.forest import Forest
+from rag.raptor.summaries import Summariser
 from rag.retrievers.choose import choose_retriever
 from rag.splitters import split
 from rag.stores.index import VectorIndex
@@ -29,6 +31,7 @@ from storage.documents import Documents
 from storage.errors import NotFound, StorageError
 from storage.files import Files
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
+from storage.trees import Trees
 
 Stage = Literal["reading", "words", "meaning"]
 
@@ -48,7 +51,8 @@ class Library:
     """The documents of `owner`, their originals, and the two indexes over their chunks.
 
     `open_embedder` is called when a vector is first needed, since opening takes a second. `store` is
-    where vectors are searched; `analysers` add morphemes to the word index.
+    where vectors are searched; `analysers` add morphemes to the word index; `summariser` writes the
+    summaries of the tree, out of the documents' own sentences where there is none.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Library:
         open_embedder: Callable[[], Embedder],
         store: StoreSpec = StoreSpec(),  # noqa: B008 - a frozen value
         analysers: Sequence[Analyser] = (),
+        summariser: Summariser | None = None,
     ):
         self.owner = owner
         self.documents = Documents(database, owner)
@@ -67,6 +72,13 @@ class Library:
         directory = database.directory / "indexes" / folder
         self.indexes = Indexes(self.documents, directory, open_embedder, store, analysers)
         self.weighing = Weighing(self.documents, self.indexes)
+        self.forest = Forest(
+            self.documents,
+            Trees(database, owner),
+            lambda: self.indexes.embedder,
+            lambda: self.indexes.tree,
+            summariser,
+        )
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
         """Keep a file and put it in the queue: one commit, after which nothing is lost."""
@@ -119,9 +131,11 @@ class Library:
         """Delete a document, its original and all that was derived from it."""
         record = self.documents.get(document_id)
         ids = [chunk.id for chunk in self.documents.chunks(document_id)]
+        nodes = self.forest.nodes_of(document_id)
         self.documents.delete(document_id)
         self._drop_original(record.sha256)
         self.indexes.forget(ids)
+        self.forest.forget(nodes)
 
     def recover(self) -> list[str]:
         """Bring originals and indexes in step with the ledger; return the ids whose ingest goes on."""
@@ -202,9 +216,11 @@ class Library:
             return
         replaced = self.documents.get(record.replaces)
         leaving = [chunk.id for chunk in self.documents.chunks(replaced.id)]
+        nodes = self.forest.nodes_of(replaced.id)
         self.documents.promote(record.id)
         self._drop_original(replaced.sha256)
         self.indexes.forget(leaving)
+        self.forest.forget(nodes)
 
     def _add_vectors(
         self, vectors: VectorIndex, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel

@@ -37,6 +37,7 @@ class TreeNode(Base):
     end: Mapped[int | None]
     page: Mapped[int | None]
     heading: Mapped[str]
+    weight: Mapped[float]
     text: Mapped[str]
 
 

@@ -36,7 +36,10 @@ class BranchRecord:
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """A node: of a leaf, level 0, ``text == canonical[start:end]``; a summary has children and no place."""
+    """A node: of a leaf, level 0, ``text == canonical[start:end]``; a summary has children and no place.
+
+    ``weight`` is how much a leaf tells of what its document is about, against the document's other leaves.
+    """
 
     id: str
     level: int
@@ -46,6 +49,7 @@ class NodeRecord:
     end: int = 0
     page: int | None = None
     heading: str = ""
+    weight: float = 0.0
     document_id: str | None = None
     document: str = ""
     sha256: str = ""
@@ -253,6 +257,7 @@ def _node(row: Any, children: Sequence[str]) -> NodeRecord:
         end=node.end or 0,
         page=node.page,
         heading=node.heading,
+        weight=node.weight,
         document_id=document_id,
         document=name or "",
         sha256=sha256 or "",
@@ -276,6 +281,7 @@ def _node_values(branch_id: str, position: int, node: NodeRecord) -> dict[str, A
         "end": node.end if leaf else None,
         "page": node.page,
         "heading": node.heading,
+        "weight": node.weight,
         "text": node.text,
     }
 

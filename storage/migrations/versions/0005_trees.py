@@ -1,7 +1,7 @@
 """RAPTOR's tree: branches, nodes with level and place, and which node summarises which."""
 
 from alembic import op
-from sqlalchemy import JSON, Column, DateTime, ForeignKeyConstraint, Integer, PrimaryKeyConstraint, Text
+from sqlalchemy import JSON, Column, DateTime, Double, ForeignKeyConstraint, Integer, PrimaryKeyConstraint, Text
 
 revision = "0005"
 down_revision = "0004"
@@ -47,6 +47,7 @@ def _nodes() -> None:
         Column("end", Integer(), nullable=True),
         Column("page", Integer(), nullable=True),
         Column("heading", Text(), nullable=False),
+        Column("weight", Double(), nullable=False),
         Column("text", Text(), nullable=False),
         ForeignKeyConstraint(
             ["branch_id"], ["tree_branches.id"], name="fk_tree_nodes_branch_id", ondelete="CASCADE"

@@ -1,0 +1,156 @@
+"""A tree grown layer by layer: clusters, their summaries, the summaries' clusters. Kept as it goes."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rag.embeddings import Embedder, Floats
+from rag.errors import Cancelled
+from rag.jobs import Cancel
+from rag.prompts import count_tokens
+from rag.raptor.clustering import Members, Rule, clusters
+from rag.raptor.extracts import rarities
+from rag.raptor.summaries import Summariser
+from rag.stores.index import VectorIndex
+from storage.records import ChunkRecord
+from storage.trees import NodeRecord
+
+DEPTH = 5  # layers of summaries, as in the paper
+EMBED_BATCH = 8  # nodes: a question's own embedding waits behind one batch at most
+
+Keep = Callable[[Sequence[NodeRecord]], None]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """How far a tree is: `done` of `total` nodes of layer `level` are made; leaves are level 0."""
+
+    level: int
+    done: int
+    total: int
+
+
+@dataclass
+class Growth:
+    """What a build has made so far: every node of its branch, and how many summaries could not be had."""
+
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Grows branches with one embedder, one summariser and one rule."""
+
+    embedder: Embedder
+    vectors: VectorIndex
+    summariser: Summariser
+    rule: Rule
+
+    def grow(
+        self, leaves: Sequence[NodeRecord], known: Sequence[NodeRecord], keep: Keep, cancelled: Cancel
+    ) -> Iterator[Grown | Growth]:
+        """Yield how far it is, at the end the growth: the layers above `leaves`, and they themselves.
+
+        `known` are nodes that an earlier build has kept: the same children need no new summary. `keep` is
+        given nodes as they are made. Raises Cancelled.
+        """
+        growth = Growth({leaf.id: leaf for leaf in leaves})
+        there = {node.id: node for node in known}
+        rarity = rarities(leaf.text for leaf in leaves)
+        layer = list(leaves)
+        yield from self._embed(layer, 0, cancelled)
+        for _ in range(DEPTH):
+            above: list[NodeRecord] = []
+            for step in self._layer(layer, there, rarity, growth, keep, cancelled):
+                if isinstance(step, Grown):
+                    yield step
+                else:
+                    above.append(step)
+            fresh = [node for node in above if node.id not in growth.nodes]
+            growth.nodes |= {node.id: node for node in fresh}
+            yield from self._embed(fresh, max((node.level for node in fresh), default=0), cancelled)
+            if not fresh or len(above) >= len(layer) or len(above) == 1:
+                break
+            layer = above
+        yield growth
+
+    def _layer(
+        self,
+        layer: Sequence[NodeRecord],
+        there: dict[str, NodeRecord],
+        rarity: dict[str, float],
+        growth: Growth,
+        keep: Keep,
+        cancelled: Cancel,
+    ) -> Iterator[Grown | NodeRecord]:
+        """Yield the nodes of the layer above: a summary of each cluster, or its only member."""
+        rows = self.vectors.vectors_of([node.id for node in layer])
+        vectors = np.array([rows[node.id] for node in layer], np.float32).reshape(len(layer), -1)
+        found = clusters(vectors, [count_tokens(node.text) for node in layer], self.rule)
+        level = 1 + max((node.level for node in layer), default=0)
+        for done, members in enumerate(found):
+            _stop_if(cancelled)
+            yield Grown(level, done, len(found))
+            if len(members) == 1:
+                yield layer[members[0]]
+                continue
+            node_id = identity([layer[member].id for member in members], self.summariser.name)
+            node = there.get(node_id)
+            if node is None:
+                ordered = [layer[member] for member in nearest_first(vectors, members)]
+                text = self.summariser.summarise([node.text for node in ordered], rarity, cancelled)
+                if text is None:
+                    growth.left_out += 1
+                    continue
+                node = NodeRecord(node_id, level, text, tuple(layer[member].id for member in members))
+                keep([node])
+            yield node
+
+    def _embed(self, nodes: Sequence[NodeRecord], level: int, cancelled: Cancel) -> Iterator[Grown]:
+        """Give nodes their vectors, those that have none."""
+        present = self.vectors.present([node.id for node in nodes])
+        missing = [node for node in nodes if node.id not in present]
+        done = len(nodes) - len(missing)
+        for positions, vectors in self.embedder.embed_batches(
+            [index_text(node) for node in missing], batch=EMBED_BATCH
+        ):
+            _stop_if(cancelled)
+            batch = [missing[position] for position in positions]
+            origins = [{"document_id": node.document_id or "", "level": node.level} for node in batch]
+            self.vectors.add_vectors([node.id for node in batch], vectors, origins)
+            done += len(batch)
+            yield Grown(level, done, len(nodes))
+
+
+def identity(children: Sequence[str], summariser: str) -> str:
+    """Return the id of the summary of these nodes by this summariser: equal for equal ones."""
+    return hashlib.sha256("\n".join([summariser, *sorted(children)]).encode()).hexdigest()[:24]
+
+
+def nearest_first(vectors: Floats, members: Members) -> list[int]:
+    """Return the members of a cluster, the one nearest its centre first.
+
+    >>> nearest_first(np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float32), (0, 1, 2))
+    [1, 0, 2]
+    """
+    rows = vectors[list(members)]
+    near = rows @ rows.mean(axis=0)
+    return [members[at] for at in np.argsort(-near, kind="stable")]
+
+
+def index_text(node: NodeRecord) -> str:
+    """Return what is embedded for a node: its heading path where it has one, then its text."""
+    return "\n".join(part for part in (node.heading, node.text) if part)
+
+
+def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
+    """Return a hash of what a branch stands on: equal for equal contents."""
+    return hashlib.sha256("\n".join(f"{part.id} {part.text}" for part in parts).encode()).hexdigest()
+
+
+def _stop_if(cancelled: Cancel) -> None:
+    if cancelled():
+        raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")

@@ -1,0 +1,76 @@
+"""Leaves of the tree: sentences of a document's text, about 100 tokens together, none of them cut."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol
+
+from rag.loaders.document import LoadedDocument
+from rag.prompts import count_tokens
+from rag.sentences import sentences
+from rag.splitters import split
+
+SIZE = 120  # by `count_tokens`, which counts rather too many: about 100 of a model's own
+LONGEST = 400  # beyond it a sentence is a table or a text without full stops, and no model reads it whole
+_LETTERS = 3.5  # of Latin script in a token, as `count_tokens` has it
+
+
+class Stretch(Protocol):
+    """What a chunk tells of its place: its span of the text, page and heading path."""
+
+    @property
+    def start(self) -> int: ...  # noqa: D102
+    @property
+    def end(self) -> int: ...  # noqa: D102
+    @property
+    def page(self) -> int | None: ...  # noqa: D102
+    @property
+    def heading(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """``text[start:end]`` of a document's canonical text, on one page and under one heading."""
+
+    start: int
+    end: int
+    page: int | None
+    heading: str
+
+
+def leaves(text: str, chunks: Sequence[Stretch], size: int = SIZE) -> list[Leaf]:
+    """Return the leaves of a document, in order: what its chunks cover, cut between sentences.
+
+    A leaf is full once another sentence would take it above `size` tokens; a sentence longer than that is a
+    leaf of its own. What chunks on one page and under one heading cover is cut anew, since chunks overlap.
+    """
+    found = []
+    for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
+        together = list(run)
+        for start, end in _filled(text, together[0].start, together[-1].end, size):
+            found.append(Leaf(start, end, page, heading))
+    return found
+
+
+def _filled(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield spans of whole sentences, each as long as fits."""
+    first: int | None = None
+    last = held = 0
+    for begin, stop in _sentences(text, start, end):
+        length = count_tokens(text[begin:stop])
+        if first is not None and held + length > size:
+            yield first, last
+            first, held = None, 0
+        first, last, held = begin if first is None else first, stop, held + length
+    if first is not None:
+        yield first, last
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for begin, stop in sentences(text[start:end]):
+        whole = text[start + begin : start + stop]
+        if count_tokens(whole) <= LONGEST:
+            yield start + begin, start + stop
+            continue
+        for piece in split(LoadedDocument(whole), size=int(SIZE * _LETTERS), overlap=0):
+            yield start + begin + piece.start, start + begin + piece.end

@@ -1,0 +1,148 @@
+"""What one question sees of a forest: nodes read once, and how near each of them is to it."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from langchain_core.documents import Document
+
+from rag.prompts import count_tokens
+
+if TYPE_CHECKING:
+    from rag.raptor.forest import Forest
+    from storage.trees import NodeRecord
+
+Found = tuple["NodeRecord", float, list["NodeRecord"]]  # a leaf, its similarity, and the summaries above it
+
+
+class View:
+    """A forest as one question sees it, over the chosen documents or over all. For one thread."""
+
+    def __init__(self, forest: "Forest", query: str, document_ids: Collection[str] | None):
+        self._forest = forest
+        self._query = query
+        self._document_ids = document_ids
+        self._nodes: dict[str, NodeRecord] = {}
+        self._near: dict[str, float] = {}
+
+    def roots(self) -> list[str]:
+        """Return the ids of the topmost nodes; raises RetrievalError where there is no tree."""
+        found = self._forest.roots(self._document_ids)
+        self._nodes |= {node.id: node for node in found}
+        return [node.id for node in found]
+
+    def nearest(self, count: int) -> dict[str, float]:
+        """Return the nodes nearest the question with their similarity, -1 to 1, the nearest first.
+
+        Raises RetrievalError where there is no tree.
+        """
+        self._forest.check()
+        hits = self._forest.nearest(self._vector, count, self._document_ids)
+        there = self._read(hits)
+        found = {id_: near for id_, near in hits.items() if id_ in there}
+        self._near |= found
+        return found
+
+    def similarities(self, ids: Sequence[str]) -> dict[str, float]:
+        """Return how near the question these nodes are; one without a vector is not near at all."""
+        missing = [id_ for id_ in ids if id_ not in self._near]
+        vectors = self._forest.vectors.vectors_of(missing) if missing else {}
+        question = np.asarray(self._vector, np.float32)
+        self._near |= {
+            id_: float(np.asarray(vectors[id_]) @ question) if id_ in vectors else -1.0 for id_ in missing
+        }
+        return {id_: self._near[id_] for id_ in ids}
+
+    def children(self, node_id: str) -> list[str]:
+        """Return the ids of a node's children, those that are there."""
+        return list(self._read(self._nodes[node_id].children))
+
+    def is_leaf(self, node_id: str) -> bool:
+        """Whether a node is a passage of a document."""
+        return self._nodes[node_id].level == 0
+
+    def leaves_among(self, ids: Iterable[str]) -> list[str]:
+        """Return those of the nodes that are leaves, in their order."""
+        return [id_ for id_ in ids if self.is_leaf(id_)]
+
+    def weight(self, leaf_id: str) -> float:
+        """Return how much a leaf tells of what its document is about."""
+        return self._nodes[leaf_id].weight
+
+    def size(self, leaf_id: str) -> int:
+        """Return a leaf's length in tokens."""
+        return count_tokens(self._nodes[leaf_id].text)
+
+    def ancestors(self, leaf_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Return the ids of all summaries above each leaf, the lowest first."""
+        parents = self._parents(leaf_ids)
+        return {leaf: _upwards(leaf, parents) for leaf in leaf_ids}
+
+    def described(self, leaf_ids: Sequence[str]) -> list[Found]:
+        """Return leaves with their similarity and one way up from each to the root."""
+        parents = self._parents(leaf_ids)
+        ways = {leaf: _one_way(leaf, parents) for leaf in leaf_ids}
+        self._read({id_ for way in ways.values() for id_ in way})
+        near = self.similarities(leaf_ids)
+        return [
+            (self._nodes[leaf], near[leaf], [self._nodes[id_] for id_ in ways[leaf] if id_ in self._nodes])
+            for leaf in leaf_ids
+        ]
+
+    @cached_property
+    def _vector(self) -> list[float]:
+        return self._forest.embedder.embed_query(self._query)
+
+    def _read(self, ids: Iterable[str]) -> dict[str, "NodeRecord"]:
+        wanted = list(ids)
+        self._nodes |= self._forest.trees.nodes_by_id([id_ for id_ in wanted if id_ not in self._nodes])
+        return {id_: self._nodes[id_] for id_ in wanted if id_ in self._nodes}
+
+    def _parents(self, leaf_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return the parents of the leaves, of their parents, and so on."""
+        found: dict[str, tuple[str, ...]] = {}
+        layer = list(leaf_ids)
+        while layer:
+            above = self._forest.trees.parents(layer)
+            found |= above
+            layer = sorted({id_ for parents in above.values() for id_ in parents} - found.keys())
+        return found
+
+
+def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) -> Document:
+    """Return a leaf as retrievers pass it on; see rag/passages.py."""
+    above: list[dict[str, Any]] = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
+    return Document(
+        id=leaf.id,
+        page_content=leaf.text,
+        metadata={
+            "document_id": leaf.document_id,
+            "document": leaf.document,
+            "sha256": leaf.sha256,
+            "page": leaf.page,
+            "heading": leaf.heading,
+            "start": leaf.start,
+            "end": leaf.end,
+            "score": score,
+            "path": above,
+        },
+    )
+
+
+def _upwards(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    found: dict[str, None] = {}
+    layer = list(parents.get(leaf, ()))
+    while layer:
+        found.update(dict.fromkeys(layer))
+        layer = [id_ for below in layer for id_ in parents.get(below, ()) if id_ not in found]
+    return list(found)
+
+
+def _one_way(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    way: list[str] = []
+    at = leaf
+    while parents.get(at):
+        at = parents[at][0]
+        way.append(at)
+    return way

@@ -1,0 +1,103 @@
+import pytest
+
+from rag.errors import RetrievalError
+from rag.passages import Passage
+from rag.prompts import count_tokens
+from rag.raptor.retrievers import CollapsedTreeRetriever, LeavesRetriever, TreeTraversalRetriever
+from rag.retrievers.ensemble import EnsembleRetriever
+from tests.rag.raptor.conftest import SUBJECTS, add, grow, story
+
+BOTH = [CollapsedTreeRetriever, TreeTraversalRetriever]
+ASKED = "What must be primed before the engine starts?"
+
+
+@pytest.fixture(scope="module")
+def voyage(tmp_path_factory, embedder):
+    """A library with trees over two documents, for tests that only search."""
+    from rag.library import Library
+    from storage.database import Database
+
+    database = Database.open(tmp_path_factory.mktemp("voyage") / "data")
+    library = Library(database, "ann", lambda: embedder)
+    voyage = add(library, "voyage.txt", story(SUBJECTS, lines=24))
+    port = add(library, "port.txt", story(["harbour"], lines=3))
+    grow(library, voyage, port)
+    yield library, voyage, port
+    library.close()
+    database.close()
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_only_leaves_come_out_with_their_exact_words(voyage, kind):
+    library, *_ = voyage
+    found = kind(forest=library.forest).invoke(ASKED)
+    assert "engine" in found[0].page_content
+    for document in found:
+        passage = Passage.from_document(document)
+        text = library.documents.text(passage.document_id)
+        assert text[passage.start : passage.end] == passage.text
+        assert passage.document in ("voyage.txt", "port.txt")
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_way_from_leaf_to_root_is_told(voyage, kind):
+    library, *_ = voyage
+    (root,) = library.forest.roots()
+    path = kind(forest=library.forest).invoke(ASKED)[0].metadata["path"]
+    assert [step["level"] for step in path] == sorted(step["level"] for step in path)
+    assert path[-1] == {"id": root.id, "level": root.level, "text": root.text}
+
+
+@pytest.mark.parametrize("kind", [*BOTH, LeavesRetriever])
+@pytest.mark.parametrize("question", [ASKED, "What is this about?"])
+def test_a_budget_of_tokens_is_kept(voyage, kind, question):
+    library, *_ = voyage
+    found = kind(forest=library.forest, tokens=300).invoke(question)
+    assert 150 < sum(count_tokens(document.page_content) for document in found) <= 300
+    assert len({document.id for document in found}) == len(found)
+    assert len(kind(forest=library.forest, k=2).invoke(question)) == 2
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_chosen_documents_alone_are_searched(voyage, kind):
+    library, _, port = voyage
+    for question in (ASKED, "Summarise the document."):
+        found = kind(forest=library.forest, document_ids={port}).invoke(question)
+        assert {document.metadata["document_id"] for document in found} == {port}
+    assert kind(forest=library.forest, document_ids=()).invoke(ASKED) == []
+
+
+def test_a_question_about_the_whole_is_answered_from_every_part_of_it(voyage):
+    library, *_ = voyage
+    found = CollapsedTreeRetriever(forest=library.forest, tokens=1200).invoke("Summarise the documents.")
+    said = " ".join(document.page_content for document in found)
+    assert all(word in said for word in ("engine", "Harbour", "grain", "waves"))
+    assert {document.metadata["document"] for document in found} == {"voyage.txt", "port.txt"}
+
+
+def test_traversal_goes_on_from_the_nearest_only(voyage):
+    library, ship, _ = voyage
+    narrow = TreeTraversalRetriever(forest=library.forest, document_ids={ship}, top_k=1).invoke(ASKED)
+    assert all("engine" in document.page_content for document in narrow)
+    wide = TreeTraversalRetriever(forest=library.forest, document_ids={ship}, top_k=9, tokens=9000).invoke(
+        ASKED
+    )
+    assert len(wide) > len(narrow)
+    high = TreeTraversalRetriever(forest=library.forest, document_ids={ship}, threshold=0.99).invoke(ASKED)
+    assert high == []
+
+
+def test_a_tree_takes_part_in_an_ensemble(voyage):
+    library, *_ = voyage
+    parts = {
+        "tree": CollapsedTreeRetriever(forest=library.forest),
+        "leaves": LeavesRetriever(forest=library.forest),
+    }
+    found = EnsembleRetriever(retrievers=parts, fusion="rrf", k=5).invoke(ASKED)
+    assert set(found[0].metadata["found_by"]) == {"tree", "leaves"}
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_without_a_tree_it_says_so(library, kind):
+    with pytest.raises(RetrievalError, match="no tree"):
+        kind(forest=library.forest).invoke(ASKED)
