@@ -11,6 +11,7 @@ from pydantic import ConfigDict
 
 from rag.errors import Cancelled, FootnoteError, RerankError
 from rag.jobs import Cancel, never
+from rag.omissions import LeftOut
 from rag.rerankers.ordering import Score, finite, ordered
 from rag.rerankers.within import within
 from rag.retrievers.fusion import min_max
@@ -21,7 +22,6 @@ NAME = "reranker"
 """Who ordered a passage, in `found_by`."""
 SECONDS = 10.0
 """How long a reranker may take: the reader waits for it."""
-KEPT = "The passages are in the order of the search:"
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,12 @@ class Reranker(BaseDocumentCompressor):
         return Scored(known, " ".join(part for part in (scored.note, unscored) if part))
 
     def _unchanged(self, documents: Sequence[Document], failure: FootnoteError) -> Reranked:
+        note = LeftOut(NAME, str(failure)).sentence
         if self.on_failure is not None:
             self.on_failure(NAME, failure)
         else:
-            log.warning("%s %s", KEPT, failure)
-        return Reranked(list(documents)[: self.k], f"{KEPT} {failure}", failure)
+            log.warning("%s", note)
+        return Reranked(list(documents)[: self.k], note, failure)
 
     def _arranged(self, documents: Sequence[Document], scored: Scored) -> Reranked:
         kept = [at for at in ordered(scored.scores) if not self._weak(scored.scores[at])]
