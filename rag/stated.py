@@ -7,6 +7,7 @@ from functools import cached_property
 
 from rag.facts import holds_name, latin_words, names, numbers, outline, with_values, without_numbers
 from rag.folding import fold
+from rag.politeness import plain_ends
 from rag.text import tokens
 
 _LIGHT = """
@@ -46,6 +47,11 @@ class Stated:
     end: int
 
     @cached_property
+    def said(self) -> str:
+        """The text without politeness, which states nothing."""
+        return plain_ends(self.text) if self.unspaced else self.text
+
+    @cached_property
     def folded(self) -> str:
         """The text made comparable."""
         return fold(self.text).text
@@ -53,12 +59,12 @@ class Stated:
     @cached_property
     def sequence(self) -> list[str]:
         """Its words in order, numbers apart."""
-        return tokens(without_numbers(self.text))
+        return tokens(without_numbers(self.said))
 
     @cached_property
     def surface(self) -> list[str]:
         """All it says, in order: words as they stand, numbers by value, letters without spaces one by one."""
-        return _PIECE.findall(with_values(self.folded))
+        return _PIECE.findall(with_values(fold(self.said).text))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -88,7 +94,7 @@ class Stated:
     @cached_property
     def outline(self) -> list[str]:
         """What it is about, in order."""
-        return outline(self.text)
+        return outline(self.said)
 
     @cached_property
     def unspaced(self) -> bool:
