@@ -13,7 +13,7 @@ from rag.passages import Passage
 from rag.prompts import ANSWER_QUESTION, count_tokens, fenced, fitting
 
 PASSAGES = 4
-EXCERPT_TOKENS = 90
+EXCERPT_TOKENS = 75
 """Of each passage, by `count_tokens`; what a short one leaves, the next one may have."""
 ANSWER_TOKENS = 300
 """Room for an answer: fifteen seconds of writing, on two cores."""
