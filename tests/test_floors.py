@@ -39,6 +39,7 @@ MAY_IMPORT_STORAGE = {
         "cli/ledger",
         "cli/library",
         "comparison",
+        "evaluation/trees",
         "exports/cases",
         "exports/chat",
         "lab",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from rag.assembly import make_llm
-from rag.cli import answers, claims, condensing, reranking
+from rag.cli import answers, claims, condensing, raptor, reranking
 from rag.cli.collecting import SLOW, collection_of, say
 from rag.cli.options import MAX_K, Commands, Options, count, positive
 from rag.cli.progress import Progress
@@ -67,6 +67,7 @@ def add_commands(commands: Commands) -> None:
     answers.add_command(kinds)
     condensing.add_command(kinds)
     reranking.add_command(kinds)
+    raptor.add_command(kinds)
 
 
 def retrievers(text: str) -> tuple[str, ...]:

@@ -20,12 +20,12 @@ def read(directory: Path) -> Parts:
     """Read the folder's three files; raises QuestionRefused naming file and line."""
     questions = read_questions(directory)
     judgements = _judgements(directory / "qrels.tsv")
-    return list(_lines(directory / "corpus.jsonl")), questions, judgements
+    return list(read_lines(directory / "corpus.jsonl")), questions, judgements
 
 
 def read_questions(directory: Path) -> Lines:
     """Read the folder's questions alone; raises QuestionRefused naming file and line."""
-    return list(_lines(directory / "queries.jsonl"))
+    return list(read_lines(directory / "queries.jsonl"))
 
 
 def read_text(path: Path) -> str:
@@ -40,8 +40,11 @@ def read_text(path: Path) -> str:
         raise QuestionRefused(f"{path} cannot be read as a file of a question set: no UTF-8.") from error
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSON lines file; only line feeds end lines, since texts hold other breaks."""
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSON lines file, each with _id and text; raises QuestionRefused naming the line.
+
+    Only line feeds end lines, since texts hold other breaks.
+    """
     seen: set[str] = set()
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
