@@ -53,6 +53,7 @@ _SETTINGS = {
 _NOT_RETRIEVERS = {
     "name": "Name of the file",
     "conversation": "With the conversation",
+    "as typed": "As you typed it",
     "reranker": "Reranker",
     "previous question": "From your previous question",
 }

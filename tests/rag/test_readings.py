@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.passages import Passage
-from rag.readings import ASIDE, NAME, Reading, readings, search
+from rag.readings import ASIDE, NAME, TYPED, Reading, readings, search
 from rag.retrievers.bm25 import BM25Retriever
 
 HISTORY = [
@@ -49,9 +49,31 @@ def test_a_follow_up_is_also_read_after_the_last_answer_and_after_the_first_ques
     found = readings("When? (about warehouses)", "When?", HISTORY)
     assert found == (
         Reading("When? (about warehouses)", 1.0),
-        Reading("Hadrian added the warehouses. When?", ASIDE),
-        Reading("Who built the harbour of Ostia? When?", ASIDE),
+        Reading("When?", ASIDE, TYPED),
+        Reading("Hadrian added the warehouses. When?", ASIDE, NAME),
+        Reading("Who built the harbour of Ostia? When?", ASIDE, NAME),
     )
+
+
+def test_a_question_that_stands_alone_is_searched_once_and_counts_as_both():
+    first, *others = readings("When?", "When?", HISTORY)
+    assert first == Reading("When?", 1 + ASIDE)
+    assert [reading.name for reading in others] == [NAME, NAME]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Hadrian did [1]. In the year 120 [2].", "Hadrian did. Why?"),
+        (
+            "Your documents may not answer this. The nearest they come:\n\nA mill grinds. [1]",
+            "A mill grinds. Why?",
+        ),
+        ("문서에는 그 내용이 없습니다. 항구는 42년에 지어졌다 [1].", "항구는 42년에 지어졌다. Why?"),
+    ],
+)
+def test_of_an_answer_its_first_sentence_that_says_something_is_read(answer, said):
+    assert readings("Why?", "Why?", [("user", "Who?"), ("assistant", answer)])[1].text == said
 
 
 def test_an_answer_that_was_not_written_is_no_reading():
@@ -68,7 +90,7 @@ def test_one_reading_is_the_retrievers_own_list():
 
 def test_finds_of_other_readings_count_less_and_say_where_they_come_from():
     lists = {"q": [("a", 8.0), ("b", 4.0)], "more": [("c", 2.0), ("b", 1.0)]}
-    first, second, third = search(Known(lists=lists), [Reading("q", 1.0), Reading("more", 0.3)], 6)
+    first, second, third = search(Known(lists=lists), [Reading("q", 1.0), Reading("more", 0.3, NAME)], 6)
     assert (first.id, second.id, third.id) == ("a", "b", "c")
     assert first.metadata["score"] == 1.0
     assert second.metadata["score"] == pytest.approx(0.5 + 0.3 * 0.5)
