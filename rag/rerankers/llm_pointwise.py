@@ -66,14 +66,14 @@ class RatingReranker(_PointwiseReranker):
 
 
 class LogprobReranker(_PointwiseReranker):
-    """Asks of each passage whether it helps; the score is p(Yes) against p(No) as the answer's first token.
+    """Asks whether each passage answers; the score is p(Yes) against p(No) as the reply's first token.
 
     Where the server tells no probabilities, which is found out once for each LLM, passages are rated.
     """
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return probabilities, or else ratings; raises LLMError, RerankError and Cancelled."""
-        passages = self._alone(query, documents, RELEVANT + RELEVANT_PASSAGE)
+        passages = self._alone(query, documents, RELEVANT + RELEVANT_PASSAGE + query)
 
         def probability(passage: Passage) -> Score:
             odds = self.llm.odds(relevance_messages(query, passage), cancelled=cancelled)
