@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from rag.errors import LLMError, LLMRejected, LLMUnreachable
 from rag.sse import clean
@@ -25,6 +26,16 @@ class Failure:
     again: bool = False
     wait: float = 0.0
     unwanted: str = ""
+
+
+def host_of(url: str) -> str:
+    """Return a server as it may be shown: without user, password or path.
+
+    >>> host_of("https://ann:secret@example.org:8080/v1")
+    'https://example.org:8080'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
 
 def rejected(

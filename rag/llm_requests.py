@@ -9,10 +9,9 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from rag.errors import LLMError, LLMGarbled, LLMUnreachable
-from rag.llm_errors import Failure, rejected, silent, unfinished, unreachable
+from rag.llm_errors import Failure, host_of, rejected, silent, unfinished, unreachable
 from rag.odds import Odds, read_odds
 from rag.sse import content
 
@@ -49,9 +48,7 @@ class LLMSettings:
     @property
     def host(self) -> str:
         """The server as it may be shown: without user, password or path."""
-        parts = urlsplit(self.base_url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname}{port}"
+        return host_of(self.base_url)
 
 
 @dataclass(frozen=True)

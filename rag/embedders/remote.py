@@ -3,13 +3,12 @@
 import hashlib
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from rag.embeddings import Embedder, Floats, Role, unit
 from rag.errors import EmbeddingError
-from rag.llm_errors import rejected, silent, unreachable
+from rag.llm_errors import host_of, rejected, silent, unreachable
 
 OPENAI_URL = "https://api.openai.com/v1"
 TIMEOUT = 60.0
@@ -28,7 +27,7 @@ class OpenAIEmbedder(Embedder):
         url = base_url or OPENAI_URL
         self.name = model
         self._key = api_key or ""
-        self._host, self._timeout = _host(url), timeout
+        self._host, self._timeout = host_of(url), timeout
         self._client = openai.OpenAI(base_url=url, api_key=api_key or "none", timeout=timeout, max_retries=2)
         self.fingerprint = hashlib.sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
         probe = self._ask(["dimension"])
@@ -75,12 +74,6 @@ class OpenAIEmbedder(Embedder):
 
 
 _FAILED = "The texts could not be embedded"
-
-
-def _host(url: str) -> str:
-    """Return the server as it may be shown: without user, password or path."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
 
 def _read(answer: Any, count: int) -> Floats:

@@ -8,14 +8,13 @@ import asyncio
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from langchain_core.documents import Document
 from pydantic import PrivateAttr, SecretStr
 
 from rag.errors import Cancelled, LLMError, RerankError
 from rag.jobs import Cancel
-from rag.llm_errors import rejected, silent, unreachable
+from rag.llm_errors import host_of, rejected, silent, unreachable
 from rag.rerankers.reranker import Reranker, Scored
 
 if TYPE_CHECKING:
@@ -134,8 +133,7 @@ class RemoteReranker(Reranker):
 
     @property
     def _host(self) -> str:
-        parts = urlsplit(self.base_url)
-        return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+        return host_of(self.base_url)
 
 
 def read_scores(reply: str, count: int) -> list[float]:

@@ -109,11 +109,10 @@ class Reranker(BaseDocumentCompressor):
 
     def _arranged(self, documents: Sequence[Document], scored: Scored) -> Reranked:
         kept = [at for at in ordered(scored.scores) if not self._weak(scored.scores[at])]
-        shares = iter(min_max([score for at in kept if (score := scored.scores[at]) is not None]))
+        scores = {at: score for at in kept if (score := scored.scores[at]) is not None}
+        shares = dict(zip(scores, min_max(list(scores.values())), strict=True))
         arranged = [
-            _result(documents[at], score, rank, next(shares))
-            if (score := scored.scores[at]) is not None
-            else documents[at]
+            _result(documents[at], scores[at], rank, shares[at]) if at in scores else documents[at]
             for rank, at in enumerate(kept, start=1)
         ]
         dropped = len(documents) - len(kept)
