@@ -54,6 +54,8 @@ class Builder:
     ) -> Iterator[Grown | Growth]:
         """Yield how far it is, at the end the growth: the layers above `leaves`, and they themselves.
 
+        Leaves of one document make a branch of that document; the tops of several make what is above all.
+
         `known` are nodes that an earlier build has kept: the same children need no new summary. `keep` is
         given nodes as they are made. Raises Cancelled.
         """
@@ -105,7 +107,8 @@ class Builder:
                 if text is None:
                     growth.left_out += 1
                     continue
-                node = NodeRecord(node_id, level, text, tuple(layer[member].id for member in members))
+                below = tuple(layer[member].id for member in members)
+                node = NodeRecord(node_id, level, text, below, document_id=_only_document(layer))
                 keep([node])
             yield node
 
@@ -149,6 +152,11 @@ def index_text(node: NodeRecord) -> str:
 def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
     """Return a hash of what a branch stands on: equal for equal contents."""
     return hashlib.sha256("\n".join(f"{part.id} {part.text}" for part in parts).encode()).hexdigest()
+
+
+def _only_document(layer: Sequence[NodeRecord]) -> str | None:
+    documents = {node.document_id for node in layer}
+    return documents.pop() if len(documents) == 1 else None
 
 
 def _stop_if(cancelled: Cancel) -> None:

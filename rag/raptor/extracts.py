@@ -67,7 +67,7 @@ def rarities(texts: Iterable[str]) -> dict[str, float]:
 def weights(texts: Sequence[str], rarity: Mapping[str, float]) -> list[float]:
     """Return how much each text tells of what all of them are about: standard deviations from their mean.
 
-    A word counts that many of them have and many have not, as ``ln(1 + df) ln(n / df)``; long texts have
+    A word counts that many of them have and many have not, as ``ln(1 + df) √ln(n / df)``; long texts have
     more of everything, so that the sum is divided by the root of the length.
     """
     if not texts:
@@ -75,7 +75,9 @@ def weights(texts: Sequence[str], rarity: Mapping[str, float]) -> list[float]:
     having = Counter(word for text in texts for word in set(tokens(text)))
     told = np.array(
         [
-            math.fsum(math.log1p(having[word]) * rarity.get(word, 0.0) for word in set(tokens(text)))
+            math.fsum(
+                math.log1p(having[word]) * math.sqrt(rarity.get(word, 0.0)) for word in set(tokens(text))
+            )
             / math.sqrt(max(1, count_tokens(text)))
             for text in texts
         ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 BUDGET = 2000  # tokens, as in the paper
 CANDIDATES = 200  # nodes that a question is near to; a leaf beyond them bears on it less than all of these
 TOP_K = 5  # of each layer, as in the paper
+ASKED = 0.5  # how much a question about the whole counts against what a leaf tells, both in deviations
 
 
 class TreeRetriever(BaseRetriever):
@@ -97,19 +98,31 @@ class LeavesRetriever(TreeRetriever):
 
 
 def overview(view: View) -> Iterator[str]:
-    """Yield leaves of every part of the tree in turn, at each node the nearest the question first."""
-    return in_turns(_under(view, id_) for id_ in _nearest_first(view, view.roots()))
+    """Yield the most telling leaf of each cluster, the parts of the tree in turn; then the rest of them."""
+    given: dict[str, None] = {}
+    seen: dict[str, None] = {}
+    roots = _nearest_first(view, view.roots())
+    for cluster in in_turns(_clusters(view, id_) for id_ in roots):
+        leaves = [cluster] if view.is_leaf(cluster) else view.leaves_among(view.children(cluster))
+        fresh = [id_ for id_ in leaves if id_ not in seen]
+        seen.update(dict.fromkeys(fresh))
+        if fresh:
+            best = _most_telling(view, fresh)[0]
+            given[best] = None
+            yield best
+    yield from _most_telling(view, [id_ for id_ in seen if id_ not in given])
 
 
-def _under(view: View, node_id: str) -> Iterator[str]:
+def _clusters(view: View, node_id: str) -> Iterator[str]:
+    """Yield the nodes under a node that have leaves, at each of them the nearest the question first."""
     if view.is_leaf(node_id):
         yield node_id
         return
     children = view.children(node_id)
     inner = [id_ for id_ in children if not view.is_leaf(id_)]
-    telling = _most_telling(view, [id_ for id_ in children if view.is_leaf(id_)])
-    groups = [_under(view, id_) for id_ in _nearest_first(view, inner)]
-    yield from in_turns([*groups, iter(telling)])
+    yield from in_turns(_clusters(view, id_) for id_ in _nearest_first(view, inner))
+    if len(inner) < len(children):
+        yield node_id
 
 
 def _nearest_first(view: View, ids: list[str]) -> list[str]:
@@ -119,8 +132,10 @@ def _nearest_first(view: View, ids: list[str]) -> list[str]:
 
 def _most_telling(view: View, leaves: list[str]) -> list[str]:
     """Return leaves by what they tell of their document, and half as much by how near the question is."""
+    if not leaves:
+        return []
     near = view.similarities(leaves)
-    spread = float(np.std(list(near.values()))) if near else 0.0
-    middle = float(np.mean(list(near.values()))) if near else 0.0
-    worth = {id_: view.weight(id_) + 0.5 * (near[id_] - middle) / (spread or 1.0) for id_ in leaves}
+    values = list(near.values())
+    middle, spread = float(np.mean(values)), float(np.std(values)) or 1.0
+    worth = {id_: view.weight(id_) + ASKED * (near[id_] - middle) / spread for id_ in leaves}
     return sorted(leaves, key=lambda id_: (-worth[id_], id_))

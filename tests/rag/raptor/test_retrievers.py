@@ -101,3 +101,12 @@ def test_a_tree_takes_part_in_an_ensemble(voyage):
 def test_without_a_tree_it_says_so(library, kind):
     with pytest.raises(RetrievalError, match="no tree"):
         kind(forest=library.forest).invoke(ASKED)
+
+
+def test_summaries_of_a_chosen_document_are_searched_too(voyage):
+    library, ship, _ = voyage
+    (root,) = library.forest.roots({ship})
+    vector = library.indexes.embedder.embed_query(root.text)
+    near = library.forest.nearest(vector, 100, {ship})
+    assert root.id in near
+    assert len(near) == len(library.forest.nodes_of(ship))
