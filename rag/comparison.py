@@ -25,8 +25,9 @@ def mixture_text(mixture: Mixture) -> str:
     >>> mixture_text(Mixture("min-max", {"ko": 0.2, "alphabet": 0.5}, passages=300))
     'min-max scores, meaning 0.5 in alphabet, 0.2 in ko'
     """
-    weights = [f"{weight:g} in {writing}" for writing, weight in sorted(mixture.weights.items())]
-    return f"{mixture.normaliser} scores, meaning {', '.join(weights) or f'{USUAL:g}'}"
+    weights = sorted((mixture.weights or USUAL).items())
+    said = ", ".join(f"{weight:g} in {writing}" for writing, weight in weights)
+    return f"{mixture.normaliser} scores, meaning {said}"
 
 
 def differences(newer: RunRecord, older: RunRecord) -> list[str]:

@@ -1,8 +1,10 @@
 """How words and meaning are weighed here, said in words, and the way to find it anew."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
-from rag.retrievers.mixture import USUAL, Mixture
+from rag.retrievers.mixture import USUAL
 from rag.retrievers.tuning import FEWEST
 from rag.weighing import Weighed
 from ui.workspace import Workspace
@@ -55,18 +57,18 @@ def _found(workspace: Workspace) -> None:
 def lines(weighed: Weighed | None) -> list[str]:
     """Return what to say of a mixture, a line for each language.
 
-    >>> lines(None)
-    ['Meaning counts 40 %, words 60 %: the usual weights, until there are 30 passages to try them on.']
+    >>> lines(None)[0], lines(None)[-1]
+    ('English and other alphabets: meaning counts 50 %, words 50 %.',
+     'These are the usual weights, until there are 30 passages to try them on.')
     """
     if weighed is None or not weighed.mixture.weights:
-        return [f"{_share(USUAL)}: the usual weights, until there are {FEWEST} passages to try them on."]
-    return [*_by_writing(weighed.mixture), _origin(weighed)]
+        usual = f"These are the usual weights, until there are {FEWEST} passages to try them on."
+        return [*_by_writing(USUAL), usual]
+    return [*_by_writing(weighed.mixture.weights), _origin(weighed)]
 
 
-def _by_writing(mixture: Mixture) -> list[str]:
-    return [
-        f"{_WRITINGS[code]}: {_share(weight).lower()}." for code, weight in sorted(mixture.weights.items())
-    ]
+def _by_writing(weights: Mapping[str, float]) -> list[str]:
+    return [f"{_WRITINGS[code]}: {_share(weight).lower()}." for code, weight in sorted(weights.items())]
 
 
 def _origin(weighed: Weighed) -> str:

@@ -27,7 +27,7 @@ PROBES = 200  # passages asked for, in each writing
 FEWEST = 30  # of them below which chance decides more than the collection does
 POOLED = 2000  # passages among which each is looked for
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
-RULE = 3  # of choosing; a change of it makes what was found before worth finding again
+RULE = 4  # of choosing; a change of it makes what was found before worth finding again
 SURE = 2  # standard errors by which a weight must be better to be taken in place of the usual one
 
 Kind = Literal["echo", "gap"]
@@ -101,7 +101,8 @@ def best_mixture(cases: Mapping[str, Sequence[Case]], passages: int) -> Mixture:
         return Mixture(passages=passages)
     found = {name: {group: _by_kind(of, name) for group, of in cases.items()} for name in NORMALISERS}
     name = _best_normaliser({name: list(of.values()) for name, of in found.items()})
-    return Mixture(name, {group: best_weight(kinds) for group, kinds in found[name].items()}, passages)
+    weights = {group: best_weight(kinds, USUAL[group]) for group, kinds in found[name].items()}
+    return Mixture(name, weights, passages)
 
 
 def _by_kind(cases: Sequence[Case], normaliser: str) -> list[Gains]:
@@ -121,7 +122,7 @@ def _best_normaliser(found: Mapping[str, Sequence[Sequence[Gains]]]) -> str:
     return max(better, key=lambda name: sum(float(kind.mean()) for kind in best[name]), default=usual)
 
 
-def best_weight(kinds: Sequence[Gains]) -> float:
+def best_weight(kinds: Sequence[Gains], usual: float) -> float:
     """Return the weight nearest to the usual one of those that some kind of probe does not surely reject.
 
     Each kind is what `gains` returns. A kind rejects a weight that its best one is surely better than. Where
@@ -129,7 +130,7 @@ def best_weight(kinds: Sequence[Gains]) -> float:
 
     >>> echoes = np.array([[0.9, 0.9, 0.9, 0.8, 0.8, 0.7, 0.6, 0.5, 0.4]] * 3)
     >>> gaps = np.array([[0.6, 0.6, 0.5, 0.5, 0.5, 0.4, 0.3, 0.2, 0.1]] * 3)
-    >>> best_weight([echoes, gaps])
+    >>> best_weight([echoes, gaps], usual=0.5)
     0.3
     """
     standing = [
@@ -138,9 +139,9 @@ def best_weight(kinds: Sequence[Gains]) -> float:
         for weight, column in zip(WEIGHTS, gain.T, strict=True)
         if not surely_better(_best(gain), column)
     ]
-    if min(standing) < USUAL < max(standing):
-        return USUAL
-    return min(standing, key=lambda weight: (abs(weight - USUAL), weight))
+    if min(standing) < usual < max(standing):
+        return usual
+    return min(standing, key=lambda weight: (abs(weight - usual), weight))
 
 
 def surely_better(one: Gains, other: Gains) -> bool:

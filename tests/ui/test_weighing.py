@@ -14,7 +14,7 @@ def test_the_settings_page_says_how_words_and_meaning_are_weighed(
     page: Callable[..., AppTest], here: Workspace
 ):
     at = page("settings")
-    assert "Meaning counts 40 %, words 60 %" in words(at)
+    assert "English and other alphabets: meaning counts 50 %, words 50 %." in words(at)
     assert "half of the words of a sentence" in words(at)
 
 

@@ -3,12 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.retrievers.fusion import convex_combination
-from rag.retrievers.mixture import FOREIGN, NORMALISERS, USUAL, Mixture, writing
+from rag.retrievers.mixture import FOREIGN, NORMALISERS, Mixture, writing
 
 
 def test_a_collection_that_was_never_weighed_has_the_usual_weight_in_every_language():
-    assert Mixture().weights_for("Where is it?") == {"bm25": 1 - USUAL, "similarity": USUAL}
-    assert Mixture().weights_for("어디인가요?") == {"bm25": 1 - USUAL, "similarity": USUAL}
+    assert Mixture().weights_for("Where is it?") == {"bm25": 0.5, "similarity": 0.5}
+    assert Mixture().weights_for("어디인가요?") == {"bm25": 0.6, "similarity": 0.4}
 
 
 def test_each_writing_has_its_own_weight():

@@ -132,16 +132,16 @@ def test_a_passage_that_neither_half_finds_gains_nothing():
 
 
 def test_another_weight_is_taken_where_both_kinds_of_probe_tell_against_the_usual_one():
-    assert weight(WORDS_KNOW, WORDS_KNOW) < USUAL < weight(MEANING_KNOWS, MEANING_KNOWS)
+    assert weight(WORDS_KNOW, WORDS_KNOW) < USUAL["alphabet"] < weight(MEANING_KNOWS, MEANING_KNOWS)
 
 
 @pytest.mark.parametrize("gap", [BOTH_KNOW, MEANING_KNOWS])
 def test_the_usual_weight_stands_where_the_kinds_do_not_agree(gap: tuple[str, str]):
-    assert weight(WORDS_KNOW, gap) == weight(gap, WORDS_KNOW) == USUAL
+    assert weight(WORDS_KNOW, gap) == weight(gap, WORDS_KNOW) == USUAL["alphabet"]
 
 
 def test_a_few_cases_are_chance():
-    assert weight(BOTH_KNOW, BOTH_KNOW, case(*WORDS_KNOW), case(*WORDS_KNOW, kind="gap")) == USUAL
+    assert weight(BOTH_KNOW, BOTH_KNOW, case(*WORDS_KNOW), case(*WORDS_KNOW, kind="gap")) == USUAL["alphabet"]
 
 
 def test_the_usual_normaliser_stands_where_no_other_is_surely_better():
