@@ -25,6 +25,7 @@ from rag.rerankers.choose import Parts, choose_reranker
 from rag.rerankers.cross_encoder import CrossEncoderModel
 from rag.rerankers.reranker import NAME as RERANKER
 from rag.rerankers.reranker import Reranker
+from rag.rewriting import BRIEF_SECONDS
 from rag.stores.spec import StoreSpec
 from storage.database import Database
 
@@ -80,6 +81,12 @@ def make_own_model(settings: Settings) -> OwnModel:
     """Return the model to serve here. It is started when first asked, and what is wrong with it said then."""
     choice = Choice.of(settings.own_model, settings.model_cache)
     return OwnModel(choice.path, name=choice.name, context_tokens=settings.llm_context_tokens)
+
+
+def rephrase_seconds(settings: Settings, llm: LanguageModel | None) -> float:
+    """Return how long a model may take to rewrite a follow-up: a slow one longer, unless that is set."""
+    slow = llm is not None and llm.settings.brief and "llm_rephrase_timeout" not in settings.model_fields_set
+    return BRIEF_SECONDS if slow else settings.llm_rephrase_timeout
 
 
 def make_judge(settings: Settings, llm: LanguageModel | None) -> Judge | None:
@@ -162,7 +169,7 @@ def make_asker(
         unsearched=lambda: _unsearched(library),
         standing=lambda passages: _standing(library, passages),
         k=k or settings.k,
-        rephrase_seconds=settings.llm_rephrase_timeout,
+        rephrase_seconds=rephrase_seconds(settings, llm),
         made_with={
             **_made_with(settings, library, llm, retriever or settings.retriever, k or settings.k),
             **_reranked_with(settings),
@@ -214,8 +221,10 @@ def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) 
 
 def _standing(library: Library, passages: Sequence[Passage]) -> list[Passage]:
     """Return the passages that are in the library as they were: what was removed serves no more."""
-    chunks = library.documents.chunks_by_id([passage.id for passage in passages])
-    return [p for p in passages if p.id in chunks and chunks[p.id].text == p.text]
+    ids = [passage.id for passage in passages]
+    there = {id_: chunk.text for id_, chunk in library.documents.chunks_by_id(ids).items()}
+    there |= {id_: leaf.text for id_, leaf in library.forest.trees.nodes_by_id(set(ids) - there.keys()).items()}
+    return [p for p in passages if there.get(p.id) == p.text]
 
 
 def _unsearched(library: Library) -> list[Unsearched]:

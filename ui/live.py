@@ -12,6 +12,7 @@ from rag.rerankers.stage import Reranking
 from storage.records import Message
 from ui.answer_text import safe_answer
 from ui.messages import ANSWER_AVATAR, show_left_out
+from ui.services import services
 from ui.turns import understood_as
 from ui.workspace import Workspace
 
@@ -56,7 +57,7 @@ class _Growing:
             case Reranking(count):
                 self.text.caption(f"Putting {count} passages in order…")
             case Sources(passages):
-                self.text.caption(f"Reading {len(passages)} passage{'s' * (len(passages) != 1)}…")
+                self.text.caption(_reading(len(passages), starting=services().model_starts))
             case Token(piece):
                 self.written += piece
 
@@ -64,6 +65,16 @@ class _Growing:
         """Show what is written."""
         if self.written:
             self.text.markdown(safe_answer(self.written), anchors=False)
+
+
+def _reading(count: int, *, starting: bool) -> str:
+    """Return what is said until the first word comes.
+
+    >>> _reading(1, starting=False), _reading(4, starting=True)
+    ('Reading 1 passage…', 'Starting the model, then reading 4 passages…')
+    """
+    read = f"eading {count} passage{'s' * (count != 1)}…"
+    return f"Starting the model, then r{read}" if starting else f"R{read}"
 
 
 def _write(job: Job[Any], growing: _Growing) -> None:

@@ -32,6 +32,11 @@ class Services:
         self._workspaces: dict[str, Workspace] = {}
         self._lock = threading.Lock()
 
+    @property
+    def model_starts(self) -> bool:
+        """Whether the next answer has to wait until a model of one's own is started."""
+        return isinstance(self.llm, OwnModel) and not self.llm.ready
+
     def workspace(self, owner: str) -> Workspace:
         """Return what `owner` may see and do."""
         with self._lock:

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from rag.assembly import make_llm
+from rag.assembly import make_llm, rephrase_seconds
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
@@ -32,16 +32,16 @@ def condense_command(settings: Settings, options: Options) -> int:
     name = options.dataset.resolve().name
     for by, llm in {"rule": None, "model": make_llm(settings)}.items():
         if by == "rule" or llm is not None:
-            found = asdict(report(_written(turns, llm)))
+            found = asdict(report(_written(turns, llm, rephrase_seconds(settings, llm))))
             line = {"dataset": name, "by": by, **{key: round(value, 4) for key, value in found.items()}}
             print(json.dumps(line) if options.json else _lines(line), flush=True)
     return 0
 
 
-def _written(turns: list[Turn], llm: LanguageModel | None) -> list[Written]:
+def _written(turns: list[Turn], llm: LanguageModel | None, seconds: float) -> list[Written]:
     done = []
     with closing(Progress({"condensing": "making {total} questions stand alone."})) as told:
-        for written in write_all(turns, llm=llm):
+        for written in write_all(turns, llm=llm, seconds=seconds):
             done.append(written)
             told("condensing", len(done), len(turns))
     return done

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.condense import History, Rarity, condense
+from rag.condense import History, Rarity, understand
 from rag.errors import QuestionRefused
 from rag.evaluation.beir import read_questions
 from rag.language_model import LanguageModel
+from rag.rewriting import SECONDS
 from rag.text import tokens
 
 
@@ -33,11 +34,12 @@ class Turn:
 
 @dataclass(frozen=True)
 class Written:
-    """A turn, what was made of it, and how long that took."""
+    """A turn, what was made of it, how long that took, and whether there is a note on a model's rewrite."""
 
     turn: Turn
     question: str
     ms: float
+    noted: bool = False
 
     @property
     def changed(self) -> bool:
@@ -49,7 +51,8 @@ class Written:
 class Report:
     """What came of the turns: shares from 0 to 1, and the median time of one in milliseconds.
 
-    Precision and recall are of changing what people changed; ROUGE-L is the mean over all turns.
+    Precision and recall are of changing what people changed; ROUGE-L is the mean over all turns. `noted`
+    is the share of turns where a model's rewrite was not used, or was made from a part of the conversation.
     """
 
     turns: int
@@ -58,6 +61,7 @@ class Report:
     unchanged_when_standalone: float
     rouge_l_f1: float
     p50_ms: float
+    noted: float
 
 
 def load_turns(directory: Path, limit: int | None = None) -> list[Turn]:
@@ -73,13 +77,17 @@ def load_turns(directory: Path, limit: int | None = None) -> list[Turn]:
 
 
 def write_all(
-    turns: Sequence[Turn], *, llm: LanguageModel | None = None, rarity: Rarity | None = None
+    turns: Sequence[Turn],
+    *,
+    llm: LanguageModel | None = None,
+    rarity: Rarity | None = None,
+    seconds: float = SECONDS,
 ) -> Iterator[Written]:
-    """Yield each turn as `condense` writes it."""
+    """Yield each turn as the app completes it; `seconds` is what a model may take."""
     for turn in turns:
         begun = time.perf_counter()
-        question = condense(turn.text, turn.history, llm=llm, rarity=rarity)
-        yield Written(turn, question, (time.perf_counter() - begun) * 1000)
+        made = understand(turn.text, turn.history, llm=llm, rarity=rarity, seconds=seconds)
+        yield Written(turn, made.question, (time.perf_counter() - begun) * 1000, bool(made.note))
 
 
 def report(written: Sequence[Written]) -> Report:
@@ -97,6 +105,7 @@ def report(written: Sequence[Written]) -> Report:
         ),
         rouge_l_f1=statistics.fmean(rouge_l(item.question, item.turn.rewrite) for item in written),
         p50_ms=statistics.median(item.ms for item in written),
+        noted=statistics.fmean(item.noted for item in written),
     )
 
 

@@ -133,3 +133,13 @@ def test_the_trace_says_that_older_messages_were_not_read(database, conversation
     turn = conversation.begin(chat, "And why?")
     list(conversation.run(turn, never))
     assert Traces(database, "ann").get(turn.answer_id).settings == {"history": OLDER}
+
+
+def test_a_small_model_is_shown_less_of_the_conversation(fake_llm: FakeLLM):
+    said = [("user", "Who is Ada Lovelace?"), ("assistant", "She wrote of the engine. " * 20)] * 4
+    fake_llm.say("Where was Ada Lovelace born?")
+    for brief in (False, True):
+        with LLM(LLMSettings(fake_llm.url, "model", brief=brief)) as llm:
+            rewritten("Where was she born?", said, llm)
+    whole, short = (len(request.prompt) for request in fake_llm.requests)
+    assert short < whole - 1000

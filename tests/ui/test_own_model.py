@@ -151,3 +151,12 @@ def test_what_was_installed_writes_the_answers_where_no_server_does(here: Worksp
     held.change({"llm_model": "gpt", "own_model": ""})
     held._use_own(QWEN_1_5B.name)
     assert held.settings.own_model == ""
+
+
+def test_an_answer_that_waits_for_the_model_to_start_says_so(stocked: None, here: Workspace):
+    held = services.services()
+    assert not held.model_starts
+    held.change({"own_model": QWEN_0_5B.name})
+    assert held.model_starts
+    held.change({"llm_model": "gpt"})
+    assert not held.model_starts

@@ -17,7 +17,7 @@ QUESTIONS = [
 ]
 KEYS = [
     *("dataset", "by", "turns", "gate_precision", "gate_recall", "unchanged_when_standalone"),
-    *("rouge_l_f1", "p50_ms"),
+    *("rouge_l_f1", "p50_ms", "noted"),
 ]
 
 
