@@ -312,7 +312,7 @@ def test_half_a_line_or_half_a_character_is_a_break(fake_llm, model, rest):
 def test_a_character_split_over_packets_is_whole(fake_llm):
     body = 'data: {"choices": [{"delta": {"content": "수도"}, "finish_reason": "stop"}]}\n\n'.encode()
     fake_llm.reply(Reply(body=body, trickle=0.002))
-    with LLM(settings(fake_llm.url)) as llm:
+    with LLM(settings(fake_llm.url, timeout=60.0, idle_timeout=60.0)) as llm:
         assert collect(llm) == ("수도", None)
 
 
