@@ -21,6 +21,7 @@ BY_RULE = "The follow-up was completed by rule: "
 @pytest.fixture
 def model(fake_llm: FakeLLM):
     with LLM(LLMSettings(fake_llm.url, "fake", timeout=5, idle_timeout=5)) as llm:
+        llm.warm()  # what a request loads takes longer on a busy machine than a rewrite may
         yield llm
 
 
