@@ -87,12 +87,15 @@ def answer(
     embedder: Embeddings | None = None,
     rarity: Rarity | None = None,
     judge: Judge | None = None,
+    said: str = "",
     so_far: str = "",
     outside: bool = False,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good.
 
+    `said` is the last answer where more of it is asked for: the documents' own sentences in it are not
+    quoted again.
     With `so_far`, what a model wrote from these passages before it was stopped, its whole sentences are the
     first token, and the model goes on after them. Without a model the answer is made anew.
 
@@ -101,7 +104,7 @@ def answer(
     passages first and last; their numbers stay.
     """
     if llm is None or not passages:
-        yield from _extracted(question, passages, embedder, rarity, cancelled)
+        yield from _extracted(question, passages, embedder, rarity, said, cancelled)
     else:
         ask = partial(answer_messages, outside=outside)
         kept = whole_sentences(so_far)
@@ -113,10 +116,11 @@ def _extracted(
     passages: Sequence[Passage],
     embedder: Embeddings | None,
     rarity: Rarity | None,
+    said: str,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
     yield Sources(tuple(passages))
-    picks = extract(question, passages, embedder=embedder)
+    picks = extract(question, passages, embedder=embedder, said=said)
     text = ""
     if picks and not decide(question, passages, rarity, middle=_asked(embedder)).answered:
         text = DOUBTFUL.get(language(question), DOUBTFUL["en"])

@@ -124,7 +124,7 @@ class Asker:
         """
         watch, sent = Stopwatch(), list[Sent]()
         asked = understood if self.answer_rephrased else question
-        yield from _timed(self._write(asked, passages, cancelled, sent, so_far), watch, sent)
+        yield from _timed(self._write(asked, passages, cancelled, sent, so_far=so_far), watch, sent)
 
     def _answer(
         self,
@@ -165,12 +165,14 @@ class Asker:
             found = yield from reranked(self.reranker, understood.question, found, cancelled, sent)
             watch.lap("rerank")
         yield from self.omissions.take()
-        passages = self._with_carried(found, question, history, carried)
+        last = last_answer(history)
+        more = bool(history) and goes_on(question, last)
+        passages = self._with_carried(found, carried if more else ())
         if not passages and (reason := nothing_to_search(question, self.shelf())) is not None:
             yield from _said(reason)
             return
         asked = understood.question if self.answer_rephrased else question
-        yield from self._write(asked, passages, cancelled, sent)
+        yield from self._write(asked, passages, cancelled, sent, said=last if more else "")
 
     def _understand(
         self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel, sent: list[Sent]
@@ -184,18 +186,10 @@ class Asker:
             cancelled=cancelled,
         )
 
-    def _with_carried(
-        self,
-        found: Sequence[Document],
-        question: str,
-        history: Sequence[tuple[str, str]],
-        carried: Sequence[Passage],
-    ) -> list[Passage]:
-        """Return what was found, after what is carried over where the question goes on."""
+    def _with_carried(self, found: Sequence[Document], carried: Sequence[Passage]) -> list[Passage]:
+        """Return what was found, after what is carried over."""
         passages = [Passage.from_document(document) for document in found]
-        if carried and goes_on(question, last_answer(history)):
-            return carried_first(self.standing(carried), passages, self.k)
-        return passages
+        return carried_first(self.standing(carried), passages, self.k) if carried else passages
 
     def _write(
         self,
@@ -203,6 +197,8 @@ class Asker:
         passages: Sequence[Passage],
         cancelled: Cancel,
         sent: list[Sent],
+        *,
+        said: str = "",
         so_far: str = "",
     ) -> Iterator[Event]:
         return answer(
@@ -212,6 +208,7 @@ class Asker:
             embedder=self.embedder,
             rarity=self.rarity,
             judge=self._judge(sent),
+            said=said,
             so_far=so_far,
             outside=self.best_outside,
             cancelled=cancelled,

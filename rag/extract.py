@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import fsum, hypot, log
+from math import fsum, hypot, inf, log
 
 from langchain_core.embeddings import Embeddings
 
@@ -83,10 +83,13 @@ class _Sentence:
     words: frozenset[str]
 
 
-def extract(question: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None) -> list[Pick]:
+def extract(
+    question: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None, said: str = ""
+) -> list[Pick]:
     """Return the passages' words that answer best, best first; none where nothing fits the question.
 
-    `embedder` is asked only where no sentence shares a word with the question, as across languages.
+    `embedder` is asked only where no sentence shares a word with the question, as across languages. Sentences
+    that stand in `said` already are not said again while there are others.
     """
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
     scorer = _Scorer(question, units)
@@ -103,8 +106,16 @@ def extract(question: str, passages: Sequence[Passage], *, embedder: Embeddings 
             *clip(passages[first.number - 1].text, first.start, last.end, scorer.weight, WIDEST),
             score,
         )
-        for first, last, score in _best(units, scores)
+        for first, last, score in _best(units, _after(units, scores, said))
     ]
+
+
+def _after(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Sequence[float]:
+    """Return the scores with those of sentences that were said already below all others."""
+    fresh = [inert(unit.text) not in said for unit in units] if said else []
+    if not any(fresh):
+        return scores
+    return [score if new else -inf for score, new in zip(scores, fresh, strict=False)]
 
 
 def rated(question: str, passages: Sequence[Passage]) -> list[Rated]:

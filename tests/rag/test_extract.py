@@ -1,4 +1,3 @@
-
 import pytest
 from langchain_core.embeddings import Embeddings
 
@@ -137,3 +136,14 @@ def test_a_heading_is_not_an_answer_where_a_sentence_says_something(question, he
 def test_the_same_words_are_not_quoted_twice():
     line = "<h1>Thanks for the feedback!</h1>"
     assert len(quotes("thanks for the feedback", line, line, line)) == 1
+
+
+def test_what_was_said_already_is_not_said_again_while_there_is_more():
+    text = "The castle was built in 1432. Its moat is nine metres deep. Its tower fell in 1650."
+    given = [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)]
+    said = "The castle was built in 1432. [1]"
+    picks = extract("When was the castle built?", given, said=said)
+    quotes = [text[pick.start : pick.end] for pick in picks]
+    assert quotes and not any("1432" in quote for quote in quotes)
+    whole = extract("When was the castle built?", given, said=text)
+    assert whole == extract("When was the castle built?", given)

@@ -1,6 +1,5 @@
 """Chunks keep their exact place, page and heading path, and are cut between sentences."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
