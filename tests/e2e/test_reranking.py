@@ -1,0 +1,62 @@
+"""A reranker chosen on the settings page, and what a reader sees of it: meanwhile, after, where it fails."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import ROOT, Server, Visitor, serving
+from tests.rag.fake_llm import FakeLLM, Reply, Request
+
+Visit = Callable[..., Visitor]
+
+
+@pytest.fixture
+def patient(tmp_path: Path, fake: FakeLLM, report: Path) -> Iterator[Server]:
+    """The application with a model connected, the report in its library, and time for a reranker."""
+    footnote = str(Path(sys.executable).with_name("footnote"))
+    subprocess.run([footnote, "--data", str(tmp_path / "data"), "ingest", str(report)], check=True, cwd=ROOT)
+    connected = {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
+    with serving(tmp_path, FOOTNOTE_RERANK_SECONDS="120", **connected) as running:
+        yield running
+
+
+@pytest.mark.timeout(300)
+def test_a_reranker_is_chosen_used_and_told_of(patient: Server, visit: Visit, fake: FakeLLM):
+    seen = Event()
+
+    def likes_kobe(request: Request) -> dict[str, float]:
+        seen.wait(100)
+        yes = 0.9 if "Kobe" in request.prompt.split("<passage ")[-1] else 0.2
+        return {"Yes": yes, "No": 1 - yes}
+
+    visitor = visit(patient.url)
+    page = visitor.page
+    visitor.go("Settings")
+    page.get_by_role("combobox", name="Put in order by").press("ArrowDown")
+    page.get_by_role("option", name="Language model, yes or no").click()
+    page.locator(".st-key-save-reranking").get_by_role("button").press("Enter")
+    expect(page.get_by_text("Saved.")).to_be_visible()
+
+    fake.reply(Reply("The second crane was built in Kobe [1].", odds=likes_kobe))
+    visitor.go("Chat")
+    visitor.ask("Where were the cranes built?")
+    expect(page.get_by_text("in order…")).to_be_visible()
+    seen.set()
+    visitor.finished(1)
+    page.get_by_role("button", name="How was this answered?").press("Enter")
+    panel = page.get_by_role("dialog")
+    expect(panel).to_contain_text("Reranker: pointwise-logprob")
+    expect(panel.get_by_role("columnheader", name="Reranker")).to_be_visible()
+    expect(panel).to_contain_text("rank 1, score 0.9")
+    expect(panel.get_by_text("A request to put passages in order").first).to_be_visible()
+    page.keyboard.press("Escape")
+
+    fake.reply(Reply(status=401))
+    visitor.ask("How many apprentices are there?")
+    expect(page.get_by_text("The passages are in the order of the search")).to_be_visible()
+    assert visitor.strangers() == [] and visitor.errors == []
