@@ -52,9 +52,13 @@ class Condensed:
 
 @dataclass(frozen=True)
 class Sources:
-    """The passages the answer is made from; marker n is the n-th of them."""
+    """The passages the answer is made from; marker n is the n-th of them.
+
+    `unread` more were found and do not fit into what the model reads at once.
+    """
 
     passages: tuple[Passage, ...]
+    unread: int = 0
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,7 @@ def _generated(
     longest = min(brief.ANSWER_TOKENS if small else ANSWER_TOKENS, room // 4)
     fit = brief.fitting_excerpts if small else fitting
     given = tuple(passages) if kept else fit(question, passages, room - longest)
-    yield Sources(given)
+    yield Sources(given, len(passages) - len(given))
     messages = brief.brief_messages(question, given) if small else ask(question, given)
     asked = [*messages, *(going_on(kept) if kept else ())]
     left = max(LEAST_LEFT, longest - count_tokens(kept))

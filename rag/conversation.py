@@ -32,6 +32,7 @@ OLDER = (
     "those between were not."
 )
 CORRECTED = "Searched word for word, as you asked."
+UNREAD = "{} more of those found did not fit into what the model reads at once."
 CONTINUED = "It had ended early, and was gone on with after its last whole sentence."
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
@@ -144,7 +145,9 @@ class _Draft:
         match event:
             case Condensed(question):
                 self.conversations.checkpoint(self.turn.answer_id, self.kept, standalone_question=question)
-            case Sources(passages):
+            case Sources(passages, unread):
+                if unread:
+                    self.notes["unread"] = UNREAD.format(unread)
                 self.conversations.checkpoint(
                     self.turn.answer_id, self.kept, passages=to_records(passages), left_out=self.left_out
                 )

@@ -42,6 +42,7 @@ _SETTINGS = {
     "rephrasing": "Rephrasing of the follow-up",
     "understood": "The question as understood",
     "continued": "The answer",
+    "unread": "Passages",
     "reranker": "Reranker",
     "fetch_k": "Passages given to it",
     "reranking": "Reranking",

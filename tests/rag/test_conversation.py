@@ -17,6 +17,7 @@ from rag.passages import Passage
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
+from storage.traces import Traces
 from tests.rag.fake_llm import Reply
 
 TEXTS = {
@@ -306,3 +307,16 @@ def test_a_long_conversation_is_read_with_the_question_it_began_with(conversatio
         "question 0",
         *(f"{role} {number}" for number in range(5, 15) for role in ("question", "answer")),
     ]
+
+
+def test_passages_that_the_model_has_no_room_for_are_counted_in_the_trace(conversations, database, fake_llm):
+    fake_llm.say("It was built in 1432 [1].")
+    small = LLMSettings(fake_llm.url, "fake", timeout=5, idle_timeout=5, context_tokens=300)
+    with LLM(small) as llm:
+        conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=llm))
+        chat, events = ask(conversation, conversations, "When was the castle built?")
+    (sources,) = (event for event in events if isinstance(event, Sources))
+    assert (len(sources.passages), sources.unread) == (1, 1)
+    trace = Traces(database, "ann").get(conversations.messages(chat)[-1].id)
+    assert trace is not None
+    assert trace.settings["unread"].startswith("1 more of those found did not fit")
