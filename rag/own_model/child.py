@@ -14,6 +14,8 @@ SLOTS = 2
 """Requests answered at once: each keeps what it read last, so that a common beginning is read once."""
 KEPT_MB = 256
 """Memory for what was read before that, which a later request may begin with."""
+SLEEPS_AFTER = 900
+"""Seconds without a question after which the model leaves the memory; the next question loads it again."""
 QUIET = 1  # errors only
 
 
@@ -37,7 +39,7 @@ def serve(request: Mapping[str, Any]) -> Any:
     wanted.api_keys = [request["key"]]
     wanted.hostnames, wanted.port = ["127.0.0.1"], 0
     wanted.n_ctx, wanted.n_parallel, wanted.kv_unified = request["context_tokens"], SLOTS, True
-    wanted.cache_ram_mib = KEPT_MB
+    wanted.cache_ram_mib, wanted.sleep_idle_seconds = KEPT_MB, SLEEPS_AFTER
     wanted.ui = wanted.endpoint_slots = wanted.warmup = False
     wanted.cors_origins, wanted.offline = "", True
     wanted.verbosity = QUIET
