@@ -110,7 +110,7 @@ def _note_no_model() -> None:
     with st.container(border=True):
         st.markdown(
             "**No language model is connected.** Answers are the best sentences of your documents, word for "
-            "word. A model of your own, installed by one click, or any OpenAI-compatible server can write them."
+            "word. A model of your own, installed by one click, or any OpenAI-compatible server can write."
         )
         st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
 
