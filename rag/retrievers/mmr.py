@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+SMALL, LARGE = 1e-100, 1e100  # squares of lengths between which nothing overflows or is lost
+
 
 def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float = 0.5) -> list[int]:
     """Return the positions of `k` vectors [n, d], each the best of those left when it was chosen.
@@ -18,20 +20,23 @@ def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float =
     if given.size == 0:
         return []
     candidates = _unit(given)
-    relevance = candidates @ _unit(np.asarray(question, np.float64)[None])[0]
-    redundancy = np.full(len(candidates), -np.inf)
+    relevance = lambda_mult * (candidates @ _unit(np.asarray(question, np.float64)[None])[0])
+    likeness = (1 - lambda_mult) * (candidates @ candidates.T)
+    penalty, scores = np.full(len(candidates), -np.inf), relevance.copy()
     chosen: list[int] = []
     for _ in range(min(k, len(candidates))):
-        penalty = redundancy if chosen else np.zeros(len(candidates))
-        scores = lambda_mult * relevance - (1 - lambda_mult) * penalty
+        chosen.append(int(scores.argmax()))
+        np.maximum(penalty, likeness[chosen[-1]], out=penalty)
+        np.subtract(relevance, penalty, out=scores)
         scores[chosen] = -np.inf
-        chosen.append(int(np.argmax(scores)))
-        redundancy = np.maximum(redundancy, candidates @ candidates[chosen[-1]])
     return chosen
 
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return vectors [n, d] of length 1, or 0 where there is no direction; no size overflows."""
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    if squares.min() > SMALL and squares.max() < LARGE:  # as nearly always, and false for what is no number
+        return np.asarray(vectors / np.sqrt(squares)[:, None])
     finite = np.where(np.isfinite(vectors).all(axis=1, keepdims=True), vectors, 0.0)
     scaled = finite / _above_zero(np.abs(finite).max(axis=1, keepdims=True))
     return np.asarray(scaled / _above_zero(np.linalg.norm(scaled, axis=1, keepdims=True)))
