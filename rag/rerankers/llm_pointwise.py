@@ -68,11 +68,12 @@ class RatingReranker(_PointwiseReranker):
 class LogprobReranker(_PointwiseReranker):
     """Asks whether each passage answers; the score is p(Yes) against p(No) as the reply's first token.
 
-    Where the server tells no probabilities, which is found out once for each LLM, passages are rated.
+    Where the server tells no probabilities, which is found out once for each LLM, passages are rated; a
+    hundredth of the rating is the score then, so that a threshold means the same.
     """
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
-        """Return probabilities, or else ratings; raises LLMError, RerankError and Cancelled."""
+        """Return probabilities, or else ratings / 100; raises LLMError, RerankError and Cancelled."""
         passages = self._alone(query, documents, RELEVANT + RELEVANT_PASSAGE + query)
 
         def probability(passage: Passage) -> Score:
@@ -85,7 +86,7 @@ class LogprobReranker(_PointwiseReranker):
             return Scored(each(passages, probability, width=self.width))
         except _NoOdds:
             rated = RatingReranker(llm=self.llm, width=self.width).score(query, documents, cancelled)
-            return Scored(rated.scores, " ".join(part for part in (NO_ODDS, rated.note) if part))
+            return Scored([None if score is None else score / 100 for score in rated.scores], NO_ODDS)
 
 
 class _NoOdds(LLMError):

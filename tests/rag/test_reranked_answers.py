@@ -1,6 +1,7 @@
 """Answers whose passages were put in a better order, from search to trace."""
 
 import re
+import threading
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -94,20 +95,27 @@ def test_a_follow_up_is_reranked_after_its_readings_are_fused(library, fake_llm,
 def test_one_that_hangs_is_left_out_and_why_is_said_on_the_page_and_in_the_trace(
     library, fake_llm, llm, database
 ):
-    asker = make_asker(settings("listwise", seconds=0.3), library, llm)
+    llm.warm()
+    asker = make_asker(settings("listwise", seconds=2), library, llm)
     searched = [found.metadata["document"] for found in library.retriever("bm25", 20).invoke(QUESTION)]
-    fake_llm.reply(Reply(hang=True), Reply("Aldenburg's [1]."))
+    over = threading.Event()
+
+    def never_orders(request: Request) -> str:
+        return "Aldenburg's [1]." if "The order of all" not in request.prompt else str(over.wait(60))
+
+    fake_llm.reply(Reply(never_orders))
     conversations = Conversations(database, "ann")
     conversation = Conversation(conversations, lambda: asker)
     turn = conversation.begin(conversations.create().id, QUESTION)
     events = list(conversation.run(turn, never))
-    why = "The passages are in the order of the search: the reranker took more than 0.3 seconds."
+    why = "The passages are in the order of the search: the reranker took more than 2 seconds."
     assert [event.sentence for event in events if isinstance(event, LeftOut)] == [why]
     assert passages(events) == searched[:2]
     trace = Traces(database, "ann").get(turn.answer_id)
     assert trace is not None and trace.settings["reranking"].casefold() == why.casefold()
     assert (trace.settings["reranker"], trace.settings["fetch_k"]) == ("listwise", 20)
     assert [sent.purpose for sent in trace.sent] == ["answer", "rerank"]
+    over.set()
 
 
 def test_what_a_server_cannot_tell_is_said_in_the_trace(library, fake_llm, llm):

@@ -131,7 +131,7 @@ def test_nobody_listens():
 
 def test_a_server_that_hangs_is_left_within_the_time_and_hears_of_it(server):
     server.reply(Reply(hang=True))
-    result = remote(server, seconds=0.5).rerank(found("a", "b"), "?")
+    result = remote(server, seconds=3).rerank(found("a", "b"), "?")
     assert ids(result.documents) == ["1", "2"] and result.failure is not None
     assert server.hung_up.wait(20)
 
