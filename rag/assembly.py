@@ -1,5 +1,6 @@
 """The parts put together from settings, for the server and for the command line alike."""
 
+import logging
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,7 @@ from rag.omissions import Omissions
 from rag.own_model.model import OwnModel
 from rag.own_model.shelf import Choice
 from rag.passages import Passage
+from rag.raptor.summaries import ByModel, Extracting, Summariser
 from rag.replies import Shelf
 from rag.rerankers.choose import NONE as NO_RERANKER
 from rag.rerankers.choose import Parts, choose_reranker
@@ -28,6 +30,8 @@ from rag.rerankers.reranker import Reranker
 from rag.rewriting import BRIEF_SECONDS
 from rag.stores.spec import StoreSpec
 from storage.database import Database
+
+log = logging.getLogger(__name__)
 
 LLM_JUDGE = "llm"
 LOCAL_OWNER = "local"  # the one user of an installation without sign-in
@@ -58,7 +62,15 @@ def make_library(settings: Settings, database: Database, owner: str) -> Library:
         lambda: make_embedder(settings),
         make_store(settings),
         analysers=find(settings.morphemes),
+        summariser=lambda: make_summariser(settings, make_llm(settings)),
     )
+
+
+def make_summariser(settings: Settings, llm: LanguageModel | None) -> Summariser:
+    """Return what writes the summaries of trees: the model where the settings say so and there is one."""
+    if settings.raptor != "model" or llm is None:
+        return Extracting()
+    return ByModel(llm, lambda error: log.warning("A summary was left out. %s", error))
 
 
 def make_llm(settings: Settings) -> LLM | OwnModel | None:
@@ -223,7 +235,8 @@ def _standing(library: Library, passages: Sequence[Passage]) -> list[Passage]:
     """Return the passages that are in the library as they were: what was removed serves no more."""
     ids = [passage.id for passage in passages]
     there = {id_: chunk.text for id_, chunk in library.documents.chunks_by_id(ids).items()}
-    there |= {id_: leaf.text for id_, leaf in library.forest.trees.nodes_by_id(set(ids) - there.keys()).items()}
+    leaves = library.forest.trees.nodes_by_id(set(ids) - there.keys())
+    there |= {id_: leaf.text for id_, leaf in leaves.items()}
     return [p for p in passages if there.get(p.id) == p.text]
 
 

@@ -17,7 +17,9 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from rag.errors import SettingsError
 from rag.morphemes import Use
 
-RetrieverName = Literal["ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25"]
+RetrieverName = Literal[
+    "ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25", "raptor-collapsed", "raptor-traversal"
+]
 
 RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-score", "listwise", "remote"]
 
@@ -53,7 +55,8 @@ class Settings(BaseSettings):
     are read too, but alone they connect nothing: documents are sent nowhere unasked. `citation_judge` is
     "llm" for the connected model, or a cross-encoder's folder or hub id; empty for none. With a `reranker`
     `fetch_k` passages are found and `k` kept, those below `rerank_threshold` dropped; `rerank_model` is a
-    cross-encoder's folder or hub id, or what the server at `rerank_base_url` calls its model.
+    cross-encoder's folder or hub id, or what the server at `rerank_base_url` calls its model. `raptor` builds
+    trees over documents, their summaries "extractive" or by the connected "model", which reads all of them.
     """
 
     model_config = SettingsConfigDict(
@@ -92,6 +95,7 @@ class Settings(BaseSettings):
     best_outside: bool = False
     max_upload_mb: int = Field(50, ge=1)
     morphemes: Use = "auto"
+    raptor: Literal["off", "extractive", "model"] = "off"
     citation_judge: str = ""
 
     @field_validator("llm_base_url", "embedding_base_url", "rerank_base_url")

@@ -9,19 +9,21 @@ from functools import partial
 
 from rag.jobs import Cancel, Jobs
 from rag.library import Library, Progress
+from rag.raptor.forest import Tended
 from rag.retrievers.tuning import Tuned
 
-READ, EMBED, WEIGH = "read", "embed", "weigh"
+READ, EMBED, WEIGH, TREES = "read", "embed", "weigh", "trees"
 BATCH_PATIENCE = 10.0  # seconds: an embedding stops between two batches
-LANES = {READ: 2, EMBED: 1}
+LANES = {READ: 2, EMBED: 1, TREES: 1}
 
 
 class Ingest:
-    """Runs the ingests of one owner's library."""
+    """Runs the ingests of one owner's library; with `trees` RAPTOR's are built over what is ready, too."""
 
-    def __init__(self, library: Library, jobs: Jobs):
+    def __init__(self, library: Library, jobs: Jobs, *, trees: bool = False):
         self._library = library
         self._jobs = jobs
+        self._trees = trees
 
     def start(self, document_id: str) -> None:
         """Queue a document where it left off; one that is queued already stays as it is."""
@@ -50,6 +52,7 @@ class Ingest:
             if job is not None:
                 job.cancel()
         self._library.remove(document_id)
+        self._grow_if_wanted()
 
     def embed_anew(self) -> None:
         """Embed every document again, after a change of model; what is being embedded stops first."""
@@ -69,6 +72,7 @@ class Ingest:
         for document_id in self._library.recover():
             self.start(document_id)
         self._weigh_if_due()
+        self._grow_if_wanted()
 
     def weigh(self) -> None:
         """Find anew how words are weighed against meaning, after what is being embedded."""
@@ -79,6 +83,21 @@ class Ingest:
         job = self._jobs.get(self._library.owner, WEIGH)
         return job.latest if job is not None and isinstance(job.latest, Tuned) else None
 
+    def grow(self) -> None:
+        """Build the trees that are due, after those that are being built."""
+        self._jobs.start(self._library.owner, TREES, self._library.forest.tend, lane=TREES)
+
+    def growing(self) -> Tended | None:
+        """Return how far the trees are; None when none is being built."""
+        job = self._jobs.get(self._library.owner, TREES)
+        return job.latest if job is not None and isinstance(job.latest, Tended) else None
+
+    def stop_growing(self) -> None:
+        """Stop building trees; what is made of them stays, and is gone on with."""
+        job = self._jobs.get(self._library.owner, TREES)
+        if job is not None:
+            job.cancel()
+
     def _read(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
         yield from self._library.read(document_id, cancelled)
         if not cancelled():
@@ -88,6 +107,12 @@ class Ingest:
         yield from self._library.embed(document_id, cancelled)
         if not cancelled():
             self._weigh_if_due()
+            self._grow_if_wanted()
+
+    def _grow_if_wanted(self) -> None:
+        """Build trees once no document waits to be embedded: the layers above all are made but once."""
+        if self._trees and not self._library.documents.unfinished():
+            self.grow()
 
     def _weigh_if_due(self) -> None:
         """Weigh anew where the collection has changed much, once no document waits to be embedded."""

@@ -20,7 +20,8 @@ from rag.jobs import Cancel, never
 from rag.loaders import load
 from rag.morphemes import Analyser
 from rag.raptor.forest import Forest
-from rag.raptor.summaries import Summariser
+from rag.raptor.retrievers import TREES
+from rag.raptor.summaries import Extracting, Summariser
 from rag.retrievers.choose import choose_retriever
 from rag.splitters import split
 from rag.stores.index import VectorIndex
@@ -51,8 +52,8 @@ class Library:
     """The documents of `owner`, their originals, and the two indexes over their chunks.
 
     `open_embedder` is called when a vector is first needed, since opening takes a second. `store` is
-    where vectors are searched; `analysers` add morphemes to the word index; `summariser` writes the
-    summaries of the tree, out of the documents' own sentences where there is none.
+    where vectors are searched; `analysers` add morphemes to the word index; `summariser` gives what
+    writes the summaries of trees.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Library:
         open_embedder: Callable[[], Embedder],
         store: StoreSpec = StoreSpec(),  # noqa: B008 - a frozen value
         analysers: Sequence[Analyser] = (),
-        summariser: Summariser | None = None,
+        summariser: Callable[[], Summariser] = Extracting,
     ):
         self.owner = owner
         self.documents = Documents(database, owner)
@@ -164,7 +165,12 @@ class Library:
         document_ids: Collection[str] | None = None,
         on_failure: Callable[[str, Exception], None] | None = None,
     ) -> BaseRetriever:
-        """Return the retriever called `name` over this library; see rag/retrievers/choose.py."""
+        """Return the retriever called `name` over this library; see rag/retrievers/choose.py.
+
+        Those over RAPTOR's trees fill a budget of tokens in place of `k`: leaves are half as long as chunks.
+        """
+        if name in TREES:
+            return TREES[name](forest=self.forest, document_ids=document_ids)
         return choose_retriever(
             name,
             k=k,

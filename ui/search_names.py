@@ -7,6 +7,10 @@ NAMES: dict[str, str] = {
     "mmr": "Meaning, varied",
     "bm25": "Words",
 }
+OVER_TREES: dict[str, str] = {  # searched where trees are built, and not compared in the lab
+    "raptor-collapsed": "Tree of summaries, for whole documents",
+    "raptor-traversal": "Tree of summaries, from the top down",
+}
 GOOD_FOR: dict[str, str] = {
     "ensemble-cc": "Words and meaning together, each weighed as far as it proves useful for your documents.",
     "ensemble-rrf": "Words and meaning together, by their places alone: steady where scores do not compare.",
@@ -18,7 +22,7 @@ GOOD_FOR: dict[str, str] = {
 
 def name_of(retriever: str) -> str:
     """Return what a retriever is called; one of an earlier version by its own name."""
-    return NAMES.get(retriever, retriever)
+    return {**NAMES, **OVER_TREES}.get(retriever, retriever)
 
 
 def good_for_all() -> str:

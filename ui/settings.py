@@ -12,7 +12,7 @@ from ui import notices
 from ui.markdown import label, verbatim
 from ui.own_model import show_own_model, used
 from ui.reranking import show_reranking
-from ui.search_names import good_for_all, name_of
+from ui.search_names import OVER_TREES, good_for_all, name_of
 from ui.services import Services, services, workspace
 from ui.weighing import show_weighing
 
@@ -67,16 +67,27 @@ def _model(held: Services, fixed: frozenset[str]) -> None:
         _test(settings, changes)
 
 
+def _ways(settings: Settings) -> list[str]:
+    """Return the ways of searching there are: those over trees where trees are built."""
+    trees = settings.raptor != "off"
+    return [
+        name
+        for name in get_args(RetrieverName)
+        if trees or name not in OVER_TREES or name == settings.retriever
+    ]
+
+
 def _finding(held: Services, fixed: frozenset[str]) -> None:
     settings = held.settings
     st.header("Finding passages")
     names = list(dict.fromkeys([*EMBEDDING_MODELS, settings.embedding_model]))
+    ways = _ways(settings)
     with st.form("finding", border=True):
         changes: dict[str, Any] = {
             "retriever": st.selectbox(
                 "Search by",
-                get_args(RetrieverName),
-                index=get_args(RetrieverName).index(settings.retriever),
+                ways,
+                index=ways.index(settings.retriever),
                 format_func=name_of,
                 disabled="retriever" in fixed,
                 help=_FIXED if "retriever" in fixed else good_for_all(),

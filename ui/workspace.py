@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rag.ask import Asker
-from rag.assembly import make_asker, make_embedder, make_store
+from rag.assembly import make_asker, make_embedder, make_store, make_summariser
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.exports.chat import export
@@ -53,8 +53,9 @@ class Workspace:
             lambda: make_embedder(current()[0]),
             make_store(settings),
             analysers=find(settings.morphemes),
+            summariser=lambda: make_summariser(*current()),
         )
-        self.ingest = Ingest(self.library, jobs)
+        self.ingest = Ingest(self.library, jobs, trees=settings.raptor != "off")
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
         self._current = current

@@ -4,14 +4,13 @@ import argparse
 import json
 from contextlib import closing
 from pathlib import Path
-from typing import get_args
 
 from rag.assembly import make_llm
 from rag.cli import answers, claims, condensing, raptor, reranking
 from rag.cli.collecting import SLOW, collection_of, say
 from rag.cli.options import MAX_K, Commands, Options, count, positive
 from rag.cli.progress import Progress
-from rag.config import RetrieverName, Settings
+from rag.config import Settings
 from rag.evaluation.collection import Collection
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.question_sets import QuestionSet, condensed, load
@@ -74,7 +73,7 @@ def retrievers(text: str) -> tuple[str, ...]:
     """Read names of retrievers with commas between them; one named twice counts once."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
-        if name not in get_args(RetrieverName):
+        if name not in RETRIEVERS:
             known = ",".join(RETRIEVERS)
             raise argparse.ArgumentTypeError(f"there is no retriever {name!r}: choose among {known}")
     return names

@@ -15,7 +15,7 @@ from rag.evaluation.collection import default_cache
 from rag.evaluation.trees import ask_all, planted, report
 from rag.evaluation.wholes import load
 from rag.raptor.retrievers import BUDGET
-from rag.raptor.summaries import ByModel, Summariser
+from rag.raptor.summaries import ByModel, Extracting, Summariser
 
 DESCRIPTION = """Build a tree over each document of a set, and ask its questions of the leaves alone (flat),
 of the collapsed tree and by traversal, each filling the same budget of tokens. Where questions have reference
@@ -49,7 +49,7 @@ def add_command(kinds: Commands) -> None:
 def raptor_command(settings: Settings, options: Options) -> int:
     """Print a line for each kind of question and each way of searching."""
     wholes = load(options.dataset, limit=options.limit)
-    summariser = _summariser(settings) if options.summaries == "model" else None
+    written = _by_model(settings) if options.summaries == "model" else Extracting()
     with (
         closing(Progress(SLOW)) as told,
         planted(
@@ -57,7 +57,7 @@ def raptor_command(settings: Settings, options: Options) -> int:
             lambda: make_embedder(settings),
             cache=default_cache(),
             told=told,
-            summariser=summariser,
+            summariser=lambda: written,
         ) as (library, ids),
     ):
         scored = list(ask_all(library, ids, wholes, tokens=options.tokens, told=told))
@@ -68,7 +68,7 @@ def raptor_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _summariser(settings: Settings) -> Summariser:
+def _by_model(settings: Settings) -> Summariser:
     llm = make_llm(settings)
     if llm is None:
         raise SettingsError("No language model is connected to write summaries. Set FOOTNOTE_LLM_MODEL.")

@@ -22,7 +22,7 @@ from rag.raptor.retrievers import (
     TreeRetriever,
     TreeTraversalRetriever,
 )
-from rag.raptor.summaries import Summariser
+from rag.raptor.summaries import Extracting, Summariser
 from rag.splitters import split
 from storage.database import Database
 from storage.records import ChunkSpan
@@ -56,7 +56,7 @@ def planted(
     *,
     cache: Path,
     told: Told,
-    summariser: Summariser | None = None,
+    summariser: Callable[[], Summariser] = Extracting,
 ) -> Iterator[tuple[Library, dict[str, str]]]:
     """Give a library with trees over the documents, and their ids in it; kept in `cache` for the next run."""
     key = hashlib.sha256(repr(sorted(wholes.documents.items())).encode()).hexdigest()[:32]

@@ -1,6 +1,7 @@
 """The trees of one owner: grown over each document and over all of them, and kept in step with the ledger."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rag.embeddings import Embedder
@@ -8,6 +9,7 @@ from rag.errors import RetrievalError
 from rag.jobs import Cancel, never
 from rag.raptor.build import Builder, Grown, Growth, fingerprint
 from rag.raptor.clustering import Rule
+from rag.raptor.cost import Cost, estimate
 from rag.raptor.extracts import rarities, weights
 from rag.raptor.leaves import leaves
 from rag.raptor.summaries import Extracting, Summariser
@@ -16,6 +18,16 @@ from storage.documents import Documents
 from storage.trees import BranchRecord, NodeRecord, Trees
 
 FORMAT = 1  # of trees; a change of it builds them anew
+
+
+@dataclass(frozen=True)
+class Tended:
+    """How far the trees are: the document whose branch grows, "" above all, `done` of `total` documents."""
+
+    document: str
+    done: int
+    total: int
+    step: Grown
 
 
 class Forest:
@@ -30,14 +42,14 @@ class Forest:
         trees: Trees,
         open_embedder: Callable[[], Embedder],
         open_vectors: Callable[[], ChromaVectorStore],
-        summariser: Summariser | None = None,
+        open_summariser: Callable[[], Summariser] = Extracting,
         rule: Rule = Rule(),  # noqa: B008 - a frozen value
     ):
         self._documents = documents
         self._open_embedder = open_embedder
         self._open_vectors = open_vectors
         self.trees = trees
-        self.summariser = summariser or Extracting()
+        self._open_summariser = open_summariser
         self.rule = rule
 
     @property
@@ -49,6 +61,11 @@ class Forest:
     def embedder(self) -> Embedder:
         """The model that made them."""
         return self._open_embedder()
+
+    @property
+    def summariser(self) -> Summariser:
+        """What writes summaries now; what others have written stays."""
+        return self._open_summariser()
 
     def grow(self, document_id: str, cancelled: Cancel = never) -> Iterator[Grown]:
         """Build the branch over a document, going on where an earlier build ended; one that stands stays.
@@ -76,9 +93,29 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, tops, cancelled)
 
+    def tend(self, cancelled: Cancel = never) -> Iterator[Tended]:
+        """Build what is due: a branch over each ready document that has none, then what stands above all."""
+        done = 0
+        while due := self.due():
+            record = self._documents.get(due[0])
+            for step in self.grow(record.id, cancelled):
+                yield Tended(record.name, done, done + len(due), step)
+            done += 1
+        for step in self.join(cancelled):
+            yield Tended("", done, done, step)
+
+    def cost(self) -> Cost:
+        """Return what building the branches that are due will take."""
+        characters = sum(len(self._documents.text(document_id)) for document_id in self.due())
+        return estimate(characters, by_model=self.summariser.name != Extracting.name)
+
     def due(self) -> list[str]:
-        """Return the ids of the ready documents whose branch is not built, or was built in another way."""
-        made = {b.document_id for b in self._standing() if b.made_with == self._made_with()}
+        """Return the ids of the ready documents whose branch is not built, or was built in another way.
+
+        Summaries by another model stay: whoever changes the model has not asked for all of them anew.
+        """
+        now = {**self._made_with(), "summaries": None}
+        made = {b.document_id for b in self._standing() if {**b.made_with, "summaries": None} == now}
         records = self._documents.list()
         return [record.id for record in records if record.state == "ready" and record.id not in made]
 

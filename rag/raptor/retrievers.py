@@ -1,6 +1,6 @@
 """RAPTOR's two ways to search, as LangChain retrievers: only leaves come out, with the path above them."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,3 +139,9 @@ def _most_telling(view: View, leaves: list[str]) -> list[str]:
     middle, spread = float(np.mean(values)), float(np.std(values)) or 1.0
     worth = {id_: view.weight(id_) + ASKED * (near[id_] - middle) / spread for id_ in leaves}
     return sorted(leaves, key=lambda id_: (-worth[id_], id_))
+
+
+TREES: Mapping[str, type[TreeRetriever]] = {  # by the names people choose them by
+    "raptor-collapsed": CollapsedTreeRetriever,
+    "raptor-traversal": TreeTraversalRetriever,
+}

@@ -108,3 +108,24 @@ def test_a_lost_original_is_a_refusal_with_a_reason(library):
     list(library.index(record.id))
     refused = library.documents.get(record.id)
     assert refused.state == "refused" and "castle.md" in refused.reason
+
+
+def test_trees_grow_after_the_last_document_is_ready_where_they_are_wanted(library):
+    jobs = Jobs(LANES)
+    ingest = Ingest(library, jobs, trees=True)
+    for name in ("one", "two"):
+        record, _ = library.add(f"{name}.md", f"{TEXT}\nOf {name} more is told here.".encode())
+        ingest.start(record.id)
+    assert wait_until(lambda: states(library) == {"ready"} and not library.forest.due(), 60)
+    assert wait_until(lambda: ingest.growing() is None and library.forest.trees.branch(None) is not None, 60)
+    ingest.remove(library.documents.list()[0].id)
+    assert wait_until(lambda: library.forest.trees.branch(None) is None, 60)
+    ingest.stop_growing()
+    jobs.close()
+
+
+def test_no_tree_grows_unasked(library, ingest):
+    record, _ = library.add("one.md", TEXT.encode())
+    ingest.start(record.id)
+    assert wait_until(lambda: states(library) == {"ready"})
+    assert library.forest.trees.list() == []

@@ -57,7 +57,7 @@ def test_a_build_that_was_stopped_goes_on_where_it_was(make_library, fake_llm):
     fake_llm.say("The engine and the storm.")
     asked = fake_llm.requests
     by_model = ByModel(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), print)
-    library = make_library(summariser=by_model)
+    library = make_library(summariser=lambda: by_model)
     ships = add(library, "a.txt", story(["engine", "storm"], lines=16))
     with pytest.raises(Cancelled):
         list(library.forest.grow(ships, cancelled=lambda: len(asked) > 1))
@@ -76,7 +76,7 @@ def test_a_summary_that_fails_is_asked_for_again_and_then_left_out(make_library,
     fake_llm.reply(Reply("", pieces=()), Reply("Short and sound."), *[Reply("", pieces=())] * 3)
     failed = []
     by_model = ByModel(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), failed.append)
-    library = make_library(summariser=by_model)
+    library = make_library(summariser=lambda: by_model)
     small = add(library, "a.txt", story(["engine"], lines=2))
     large = add(library, "b.txt", story(["storm"], lines=3))
     for document in (small, large):
@@ -137,3 +137,16 @@ def test_a_document_removed_while_its_tree_grows_leaves_nothing(library, databas
         list(growing)
     list(library.forest.join())
     assert library.forest.vectors.ids() == library.forest.trees.node_ids() == set()
+
+
+def test_trees_are_tended_until_none_is_due(library):
+    ships, ports = (add(library, f"{n}.txt", story([n], lines=3)) for n in ("engine", "harbour"))
+    cost = library.forest.cost()
+    assert (cost.leaves, cost.tokens) == (5, 0)
+    assert str(cost) == "5 passages, about 1 summaries; about 1 minute of this computer"
+    told = list(library.forest.tend())
+    assert {step.document for step in told} == {"engine.txt", "harbour.txt", ""}
+    assert [step.done for step in told] == sorted(step.done for step in told)
+    assert library.forest.due() == []
+    assert len(library.forest.roots()) == 1
+    assert library.forest.roots({ships}) != library.forest.roots({ports})
