@@ -1,7 +1,7 @@
 """A tree grown layer by layer: clusters, their summaries, the summaries' clusters. Kept as it goes."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,6 +41,17 @@ class Growth:
 
 
 @dataclass(frozen=True)
+class _Work:
+    """What one build goes by: summaries that are there already, rare words, and who is told."""
+
+    there: Mapping[str, NodeRecord]
+    rarity: Mapping[str, float]
+    keep: Keep
+    cancelled: Cancel
+    growth: Growth
+
+
+@dataclass(frozen=True)
 class Builder:
     """Grows branches with one embedder, one summariser and one rule."""
 
@@ -55,22 +66,17 @@ class Builder:
         """Yield how far it is, at the end the growth: the layers above `leaves`, and they themselves.
 
         Leaves of one document make a branch of that document; the tops of several make what is above all.
-
         `known` are nodes that an earlier build has kept: the same children need no new summary. `keep` is
         given nodes as they are made. Raises Cancelled.
         """
         growth = Growth({leaf.id: leaf for leaf in leaves})
-        there = {node.id: node for node in known}
         rarity = rarities(leaf.text for leaf in leaves)
+        work = _Work({node.id: node for node in known}, rarity, keep, cancelled, growth)
         layer = list(leaves)
         yield from self._embed(layer, 0, cancelled)
         for _ in range(DEPTH):
             above: list[NodeRecord] = []
-            for step in self._layer(layer, there, rarity, growth, keep, cancelled):
-                if isinstance(step, Grown):
-                    yield step
-                else:
-                    above.append(step)
+            yield from self._raise(layer, above, work)
             fresh = [node for node in above if node.id not in growth.nodes]
             growth.nodes |= {node.id: node for node in fresh}
             yield from self._embed(fresh, max((node.level for node in fresh), default=0), cancelled)
@@ -79,38 +85,35 @@ class Builder:
             layer = above
         yield growth
 
-    def _layer(
-        self,
-        layer: Sequence[NodeRecord],
-        there: dict[str, NodeRecord],
-        rarity: dict[str, float],
-        growth: Growth,
-        keep: Keep,
-        cancelled: Cancel,
-    ) -> Iterator[Grown | NodeRecord]:
-        """Yield the nodes of the layer above: a summary of each cluster, or its only member."""
+    def _raise(self, layer: Sequence[NodeRecord], above: list[NodeRecord], work: _Work) -> Iterator[Grown]:
+        """Fill `above` with the next layer: a summary of each cluster, or its only member."""
         rows = self.vectors.vectors_of([node.id for node in layer])
         vectors = np.array([rows[node.id] for node in layer], np.float32).reshape(len(layer), -1)
         found = clusters(vectors, [count_tokens(node.text) for node in layer], self.rule)
         level = 1 + max((node.level for node in layer), default=0)
         for done, members in enumerate(found):
-            _stop_if(cancelled)
+            _stop_if(work.cancelled)
             yield Grown(level, done, len(found))
-            if len(members) == 1:
-                yield layer[members[0]]
-                continue
-            node_id = identity([layer[member].id for member in members], self.summariser.name)
-            node = there.get(node_id)
-            if node is None:
-                ordered = [layer[member] for member in nearest_first(vectors, members)]
-                text = self.summariser.summarise([node.text for node in ordered], rarity, cancelled)
-                if text is None:
-                    growth.left_out += 1
-                    continue
-                below = tuple(layer[member].id for member in members)
-                node = NodeRecord(node_id, level, text, below, document_id=_only_document(layer))
-                keep([node])
-            yield node
+            cluster = [layer[member] for member in nearest_first(vectors, members)]
+            node = cluster[0] if len(cluster) == 1 else self._summary(cluster, level, work)
+            if node is not None:
+                above.append(node)
+
+    def _summary(self, cluster: Sequence[NodeRecord], level: int, work: _Work) -> NodeRecord | None:
+        """Return the node above a cluster, kept; None where no summary can be had."""
+        children = sorted(node.id for node in cluster)
+        node_id = identity(children, self.summariser.name)
+        if node_id in work.there:
+            return work.there[node_id]
+        text = self.summariser.summarise([node.text for node in cluster], work.rarity, work.cancelled)
+        if text is None:
+            work.growth.left_out += 1
+            return None
+        documents = {node.document_id for node in cluster}
+        of_one = documents.pop() if len(documents) == 1 else None
+        node = NodeRecord(node_id, level, text, tuple(children), document_id=of_one)
+        work.keep([node])
+        return node
 
     def _embed(self, nodes: Sequence[NodeRecord], level: int, cancelled: Cancel) -> Iterator[Grown]:
         """Give nodes their vectors, those that have none."""
@@ -152,11 +155,6 @@ def index_text(node: NodeRecord) -> str:
 def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
     """Return a hash of what a branch stands on: equal for equal contents."""
     return hashlib.sha256("\n".join(f"{part.id} {part.text}" for part in parts).encode()).hexdigest()
-
-
-def _only_document(layer: Sequence[NodeRecord]) -> str | None:
-    documents = {node.document_id for node in layer}
-    return documents.pop() if len(documents) == 1 else None
 
 
 def _stop_if(cancelled: Cancel) -> None:
