@@ -146,11 +146,13 @@ class Library:
             if record.state not in ("queued", "reading"):
                 self._promote(record.id)
         self.indexes.recover()
+        self.forest.recover()
         return [record.id for record in self.documents.unfinished()]
 
     def rebuild_vectors(self) -> list[str]:
         """Drop the vector index, as after a change of embedding model; return the ids to embed again."""
         self.indexes.drop_vectors()
+        self.forest.trees.reopen()
         return [record.id for record in self.documents.unfinished()]
 
     def close(self) -> None:

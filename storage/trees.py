@@ -117,6 +117,12 @@ class Trees:
         with self._database.writing() as session:
             session.execute(delete(TreeBranch).where(TreeBranch.owner == self._owner, _over(document_id)))
 
+    def reopen(self) -> None:
+        """Call every branch one that is to be built on: its nodes stay, and are not searched until then."""
+        with self._database.writing() as session:
+            mine = update(TreeBranch).where(TreeBranch.owner == self._owner)
+            session.execute(mine.values(state="building", contents=""))
+
     def drop_stale(self) -> list[str]:
         """Remove every summary of what is gone, and what stands above it; returns their ids.
 

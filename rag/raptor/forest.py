@@ -1,11 +1,12 @@
 """The trees of one owner: grown over each document and over all of them, and kept in step with the ledger."""
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rag.embeddings import Embedder
-from rag.errors import RetrievalError
+from rag.errors import EmbeddingError, RetrievalError
 from rag.jobs import Cancel, never
 from rag.raptor.build import Builder, Grown, Growth, fingerprint
 from rag.raptor.clustering import Rule
@@ -16,6 +17,8 @@ from rag.raptor.summaries import Extracting, Summariser
 from rag.stores.chroma import ChromaVectorStore
 from storage.documents import Documents
 from storage.trees import BranchRecord, NodeRecord, Trees
+
+log = logging.getLogger(__name__)
 
 FORMAT = 1  # of trees; a change of it builds them anew
 
@@ -129,6 +132,17 @@ class Forest:
         gone = [*node_ids, *self.trees.drop_stale()]
         if gone:
             self.vectors.delete(gone)
+
+    def recover(self) -> None:
+        """Bring ledger and vectors in step at a start: what lost its vectors is to be built on."""
+        if not self.trees.list():
+            return
+        try:
+            self.forget()
+            if self.trees.node_ids() - self.vectors.ids():
+                self.trees.reopen()
+        except (EmbeddingError, RetrievalError) as error:
+            log.warning("%s", error)
 
     def roots(self, document_ids: Collection[str] | None = None) -> list[NodeRecord]:
         """Return the topmost nodes over the chosen documents, or over all.

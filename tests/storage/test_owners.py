@@ -95,6 +95,7 @@ TREES = {
     "branch": None,
     "drop": None,
     "drop_stale": None,
+    "reopen": None,
     "node_ids": None,
     "nodes_by_id": None,
     "parents": None,

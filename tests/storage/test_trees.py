@@ -124,4 +124,6 @@ def test_a_stranger_finds_nothing_and_removes_nothing(database, trees):
     assert (bob.list(), bob.branch(here), bob.node_ids()) == ([], None, set())
     assert (bob.nodes_by_id(["l1"]), bob.parents(["l1"]), bob.drop_stale()) == ({}, {}, [])
     bob.drop(here)
+    bob.reopen()
+    assert trees.branch(here).state == "ready"
     assert len(trees.nodes(branch.id)) == 2

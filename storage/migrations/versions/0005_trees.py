@@ -1,7 +1,16 @@
 """RAPTOR's tree: branches, nodes with level and place, and which node summarises which."""
 
 from alembic import op
-from sqlalchemy import JSON, Column, DateTime, Double, ForeignKeyConstraint, Integer, PrimaryKeyConstraint, Text
+from sqlalchemy import (
+    JSON,
+    Column,
+    DateTime,
+    Double,
+    ForeignKeyConstraint,
+    Integer,
+    PrimaryKeyConstraint,
+    Text,
+)
 
 revision = "0005"
 down_revision = "0004"

@@ -150,3 +150,22 @@ def test_trees_are_tended_until_none_is_due(library):
     assert library.forest.due() == []
     assert len(library.forest.roots()) == 1
     assert library.forest.roots({ships}) != library.forest.roots({ports})
+
+
+@pytest.mark.parametrize("lost", ["reindexed", "gone"])
+def test_a_tree_that_lost_its_vectors_is_built_on_with_the_summaries_it_has(library, lost):
+    ships = add(library, "a.txt", story(["engine"], lines=3))
+    grow(library, ships)
+    before = nodes(library, ships)
+    if lost == "reindexed":
+        library.rebuild_vectors()
+    else:
+        library.forest.vectors.delete([before[0].id])
+        library.forest.recover()
+    library.documents.set_state(ships, "ready")
+    with pytest.raises(RetrievalError):
+        library.forest.roots()
+    assert library.forest.due() == [ships]
+    grow(library, ships)
+    assert nodes(library, ships) == before
+    assert library.forest.vectors.ids() == library.forest.trees.node_ids()
