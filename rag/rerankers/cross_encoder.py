@@ -10,6 +10,7 @@ from rag.cross_encoders import open_cross_encoder
 from rag.errors import Cancelled, RerankError
 from rag.jobs import Cancel
 from rag.rerankers.reranker import Reranker, Scored
+from rag.sse import clean
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -60,7 +61,7 @@ class CrossEncoderReranker(Reranker):
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return the logits; raises ModelUnavailable, RerankError and Cancelled."""
-        texts = [document.page_content for document in documents]
+        texts = [clean(document.page_content) for document in documents]
         longest_first = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
         scores: dict[int, float] = {}
         for start in range(0, len(texts), BATCH):

@@ -16,6 +16,7 @@ from rag.errors import Cancelled, LLMError, RerankError
 from rag.jobs import Cancel
 from rag.llm_errors import host_of, rejected, silent, unreachable
 from rag.rerankers.reranker import Reranker, Scored
+from rag.sse import clean
 
 if TYPE_CHECKING:
     import httpx2
@@ -31,7 +32,7 @@ _POLL = 0.05
 class RemoteReranker(Reranker):
     """A reranker's server at `base_url`, with or without ``/rerank`` at its end. The reply is checked whole.
 
-    TEI's form is used where the server says that it wants texts, which is found out once.
+    TEI's form is used where the server says that it wants texts, which is found out once by each reranker.
     """
 
     base_url: str
@@ -47,7 +48,7 @@ class RemoteReranker(Reranker):
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
         """Return the server's scores; raises RerankError and Cancelled."""
-        texts = [document.page_content for document in documents]
+        texts = [clean(document.page_content) for document in documents]
         try:
             return Scored(asyncio.run(self._unless_cancelled(query, texts, cancelled)))
         except LLMError as error:

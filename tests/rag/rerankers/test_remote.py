@@ -119,6 +119,12 @@ def test_a_server_that_fails_leaves_the_order_and_why_is_said_without_the_key(se
     assert len(server.requests) == 1
 
 
+def test_half_a_character_of_a_foreign_document_is_sent_as_a_whole_one(server):
+    server.reply(sending({"results": scored(0.1, 0.7)}))
+    assert ids(remote(server).rerank(found("a\ud800b", "c"), "?").documents) == ["2", "1"]
+    assert server.requests[0].body["documents"] == ["a\ufffdb", "c"]
+
+
 def test_a_reply_without_end_is_cut(server):
     server.reply(Reply(body=b"[" + b" " * 6_000_000))
     assert "far more than scores" in remote(server).rerank(found("a", "b"), "?").note
