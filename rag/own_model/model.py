@@ -80,7 +80,9 @@ class OwnModel:
         return self._served(cancelled).odds(messages, cancelled=cancelled)
 
     def warm(self) -> None:
-        """Do nothing yet: who asks nothing needs no gigabyte of memory."""
+        """Load what a request needs, which takes a second; the model itself waits for a question."""
+        with LLM(self.settings) as client:
+            client.warm()
 
     def close(self) -> None:
         """End the server and every connection to it; the next question would start it anew."""

@@ -78,7 +78,8 @@ def test_a_question_that_is_too_long_is_a_sentence(own_model: OwnModel):
 def test_many_who_ask_first_start_one_server_which_is_started_anew_when_it_dies(file: Path):
     before = children()
     with OwnModel(file, name="small", context_tokens=512) as model:
-        assert children() == before, "nothing runs before it is asked"
+        model.warm()
+        assert children() == before and not model.ready, "nothing runs before it is asked"
         answers: list[str] = []
         asking = [
             threading.Thread(target=lambda: answers.append(model.complete(said("Say yes."), max_tokens=1)))
