@@ -44,8 +44,12 @@ def clusters(vectors: Floats, tokens: Sequence[int], rule: Rule = Rule()) -> lis
     """
     if len(vectors) < 2:
         return []
-    found = _within(vectors, np.arange(len(vectors)), tokens, rule)
-    return sorted(dict.fromkeys(found))
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(
+        1, user_api="blas"
+    ):  # the matrices are small: a second core only waits for the first
+        return sorted(set(_within(vectors, np.arange(len(vectors)), tokens, rule)))
 
 
 def memberships(probabilities: NDArray[Any], threshold: float) -> list[Members]:
