@@ -5,6 +5,7 @@ memory, costs an answer and not the app. It listens on 127.0.0.1 only, on a port
 serves holders of a random key; the key goes by standard input, where no list of processes shows it.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -89,13 +90,26 @@ class Server:
         runtime.require()
         key = secrets.token_urlsafe(32)
         with tempfile.TemporaryFile() as complaint:
-            self._child = _spawn(complaint)
+            self._child = self._spawn(complaint)
             try:
                 self._tell(self._child, key)
                 return Address(f"{self._told(self._child, complaint, cancelled)}/v1", key)
             except BaseException:
                 self._end()
                 raise
+
+    def _spawn(self, complaint: IO[bytes]) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-P", "-m", "rag.own_model.child"]
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                command, stdin=pipe, stdout=pipe, stderr=complaint, env=_ENVIRONMENT, cwd="/"
+            )
+        except OSError as error:
+            raise OwnModelUnusable(
+                f"{self._name} could not be served: no process can be started ({error.strerror}). "
+                "Close other programs, and ask again."
+            ) from error
 
     def _tell(self, child: "subprocess.Popen[bytes]", key: str) -> None:
         """Say what to serve; standard input stays open, since the child ends with it."""
@@ -106,8 +120,9 @@ class Server:
             "context_tokens": self._context_tokens,
         }
         assert child.stdin is not None  # noqa: S101 - asked for when it was started
-        child.stdin.write(json.dumps(request).encode() + b"\n")
-        child.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # a child that died says why elsewhere
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.flush()
 
     def _told(
         self, child: "subprocess.Popen[bytes]", complaint: IO[bytes], cancelled: Callable[[], bool]
@@ -134,14 +149,8 @@ class Server:
         child.wait()
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
-                pipe.close()
-
-
-def _spawn(complaint: IO[bytes]) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-P", "-m", "rag.own_model.child"]
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaint, env=_ENVIRONMENT, cwd="/"
-    )
+                with contextlib.suppress(BrokenPipeError):  # what it did not read is lost with it
+                    pipe.close()
 
 
 def _look(cancelled: Callable[[], bool]) -> None:
