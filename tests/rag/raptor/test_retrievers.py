@@ -110,3 +110,10 @@ def test_summaries_of_a_chosen_document_are_searched_too(voyage):
     near = library.forest.nearest(vector, 100, {ship})
     assert root.id in near
     assert len(near) == len(library.forest.nodes_of(ship))
+
+
+@pytest.mark.parametrize("name", ["raptor-collapsed", "raptor-traversal"])
+def test_a_library_searches_its_trees_by_name(voyage, name):
+    library, _, port = voyage
+    found = library.retriever(name, 6, document_ids={port}).invoke("When does the harbour close?")
+    assert "dusk" in found[0].page_content
