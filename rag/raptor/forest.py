@@ -156,6 +156,15 @@ class Forest:
         chosen = [b for b in self._standing() if document_ids is None or b.document_id in document_ids]
         return [node for branch in chosen for node in self._tops(branch)]
 
+    def path(self, leaf_id: str) -> list[NodeRecord]:
+        """Return the summaries above a passage, the topmost last: one way, where there are several."""
+        way: list[NodeRecord] = []
+        at = leaf_id
+        while above := self.trees.parents([at]).get(at):
+            at = above[0]
+            way += self.trees.nodes_by_id([at]).values()
+        return way
+
     def check(self) -> None:
         """Raise RetrievalError where there is no tree yet."""
         if not self._standing():

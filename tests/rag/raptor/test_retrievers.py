@@ -43,7 +43,9 @@ def test_only_leaves_come_out_with_their_exact_words(voyage, kind):
 def test_the_way_from_leaf_to_root_is_told(voyage, kind):
     library, *_ = voyage
     (root,) = library.forest.roots()
-    path = kind(forest=library.forest).invoke(ASKED)[0].metadata["path"]
+    leaf = kind(forest=library.forest).invoke(ASKED)[0]
+    path = leaf.metadata["path"]
+    assert [node.id for node in library.forest.path(leaf.id)] == [step["id"] for step in path]
     assert [step["level"] for step in path] == sorted(step["level"] for step in path)
     assert path[-1] == {"id": root.id, "level": root.level, "text": root.text}
 
