@@ -51,8 +51,8 @@ def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -
     st.markdown(
         f"The search's {settings.fetch_k} best passages can be put in a better order before {settings.k} of "
         f"them are used. A question waits {settings.rerank_seconds:g} seconds for it at most; where it fails "
-        "or takes longer, the search's order stays, and the answer says so. A small language model often "
-        "makes the order worse: try it on your own questions."
+        "or takes longer, the search's order stays, and the answer says so. The smallest models make the "
+        "order worse, and on two cores even they take longer."
     )
     with st.form("reranking", border=True):
         changes = {**_reranker(settings, options), **_server(settings, options)}
