@@ -28,7 +28,7 @@ PASSAGES = [
 
 @pytest.fixture
 def model(fake_llm: FakeLLM):
-    with LLM(LLMSettings(fake_llm.url, "fake", timeout=5, idle_timeout=1)) as llm:
+    with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
         yield llm
 
 

@@ -229,7 +229,7 @@ def test_of_two_thousand_turns_the_first_question_and_the_newest_messages_count(
 
 @pytest.fixture
 def model(fake_llm):
-    with LLM(LLMSettings(fake_llm.url, "fake", timeout=5, idle_timeout=1)) as llm:
+    with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
         yield llm
 
 

@@ -256,7 +256,7 @@ def test_what_is_asked_otherwise_knows_only_what_came_before_it(conversation, co
 
 def test_a_stopped_answer_goes_on_from_its_passages(conversations, fake_llm):
     fake_llm.say("It was built in 1432 [1]. Its moat is nine metres deep [1].")
-    with LLM(LLMSettings(fake_llm.url, "fake", timeout=5, idle_timeout=5)) as llm:
+    with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
         conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=llm))
         chat = conversations.create().id
         run = conversation.run(conversation.begin(chat, "When was the castle built?"), never)
@@ -277,7 +277,7 @@ def test_a_stopped_answer_goes_on_from_its_passages(conversations, fake_llm):
 
 def test_what_was_kept_of_an_answer_survives_a_model_that_fails_to_go_on(conversations, fake_llm):
     fake_llm.reply(Reply(status=400))
-    with LLM(LLMSettings(fake_llm.url, "fake", timeout=5, idle_timeout=5)) as llm:
+    with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
         conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=llm))
         chat = conversations.create().id
         turn = conversation.begin(chat, "When was the castle built?")
@@ -311,7 +311,7 @@ def test_a_long_conversation_is_read_with_the_question_it_began_with(conversatio
 
 def test_passages_that_the_model_has_no_room_for_are_counted_in_the_trace(conversations, database, fake_llm):
     fake_llm.say("It was built in 1432 [1].")
-    small = LLMSettings(fake_llm.url, "fake", timeout=5, idle_timeout=5, context_tokens=300)
+    small = LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30, context_tokens=300)
     with LLM(small) as llm:
         conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=llm))
         chat, events = ask(conversation, conversations, "When was the castle built?")
