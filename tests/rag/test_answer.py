@@ -221,7 +221,7 @@ def test_a_stop_closes_the_model_s_connection(fake_llm, model):
     stop.set()
     with pytest.raises(Cancelled):
         list(events)
-    assert fake_llm.hung_up.wait(0.5)
+    assert fake_llm.hung_up.wait(10)
 
 
 OBEDIENT = [

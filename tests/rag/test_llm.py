@@ -272,7 +272,7 @@ def test_a_stream_that_is_closed_closes_the_connection(fake_llm, model):
     pieces = model.stream(CHAT, max_tokens=100)
     assert next(pieces) == "one"
     pieces.close()  # type: ignore[attr-defined]
-    assert fake_llm.hung_up.wait(0.5)
+    assert fake_llm.hung_up.wait(10)
 
 
 # --- A3: the connection breaks
