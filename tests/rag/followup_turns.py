@@ -7,7 +7,9 @@ that `OFFER` ends with; where the answer before asked nothing (`STATEMENT`), the
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["greeting", "assent", "acknowledgement", "new topic", "standalone", "elliptic"]
+from tests.rag import fourth_turns, second_turns, third_turns
+
+Kind = Literal["greeting", "refusal", "assent", "acknowledgement", "new topic", "standalone", "elliptic"]
 
 OFFER = {
     "en": "The lease ends on 31 May 2027 [1]. Shall I list the conditions of a renewal?",
@@ -208,7 +210,10 @@ What were the reasons?
 理由は何だったの?
 """,
 }
+_AFTER_OFFER = frozenset({"assent", "refusal"})
 _LEANING = frozenset({"assent", "elliptic"})
+
+ROUNDS = (_TURNS, second_turns.TURNS, third_turns.TURNS, fourth_turns.TURNS)
 
 
 @dataclass(frozen=True)
@@ -221,11 +226,11 @@ class FollowUp:
     kind: str
 
 
-def turns(language: str) -> list[FollowUp]:
-    """Return the 50 turns of a language."""
+def turns(language: str, round_: int = 0) -> list[FollowUp]:
+    """Return the 50 turns of a language, of one of the four rounds in which they were written."""
     return [
-        FollowUp(text, (OFFER if kind == "assent" else STATEMENT)[language], kind in _LEANING, kind)
-        for (code, kind), lines in _TURNS.items()
+        FollowUp(text, (OFFER if kind in _AFTER_OFFER else STATEMENT)[language], kind in _LEANING, kind)
+        for (code, kind), lines in ROUNDS[round_].items()
         if code == language
         for text in lines.strip().split("\n")
     ]

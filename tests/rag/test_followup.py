@@ -47,9 +47,10 @@ def lines(text: str) -> list[str]:
     return text.strip().split("\n")
 
 
+@pytest.mark.parametrize("round_", range(4))
 @pytest.mark.parametrize("language", ["en", "ko", "ja"])
-def test_nine_in_ten_of_the_turns_that_lean_are_told_and_of_those_told_lean(language):
-    asked = turns(language)
+def test_nine_in_ten_of_the_turns_that_lean_are_told_and_of_those_told_lean(language, round_):
+    asked = turns(language, round_)
     assert len(asked) == 50
     told = [turn for turn in asked if leans(turn.text, turn.answer)]
     right = sum(turn.leans for turn in told)

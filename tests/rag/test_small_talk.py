@@ -32,6 +32,14 @@ def test_assent_asks_for_what_was_offered(code, turn):
     assert assents(turn.text, OFFER[code])
 
 
+@pytest.mark.parametrize("round_", [1, 2, 3])
+@pytest.mark.parametrize("code", list(OFFER))
+def test_nine_in_ten_greetings_ask_nothing_and_no_question_is_one(code, round_):
+    polite = [is_small_talk(t.text) for t in turns(code, round_) if t.kind in ("greeting", "refusal")]
+    assert sum(polite) >= 0.9 * len(polite)
+    assert not any(is_small_talk(t.text) for t in turns(code, round_) if t.kind in ("standalone", "elliptic"))
+
+
 @pytest.mark.parametrize("text", ["Yes", "Sure!", "네", "좋아요", "はい", "うん"])
 def test_the_same_word_asks_for_nothing_where_nothing_was_offered(text):
     assert not assents(text, STATEMENT["en"])
