@@ -39,7 +39,7 @@ _POSSESSIVE = re.compile(r"(?:its|theirs?|his|hers?)\Z", re.IGNORECASE)
 _AUXILIARY = re.compile(r"(?:was|is|were|are|do|does|did|of|in|on|about|from|for)\b", re.IGNORECASE)
 # "any reviews of it", "there are other ones that he": the noun before the pronoun is not what it stands for.
 _NOT_IT = re.compile(
-    r"\b(?:of|from|surrounding|regarding) $|\bother\b|\bthere (?:an?|any|some)\b", re.IGNORECASE
+    r"\b(?:of|from|surrounding|regarding) $|\bother\b|^any\b|\bthere (?:an?|any|some)\b", re.IGNORECASE
 )
 
 

@@ -112,7 +112,13 @@ def test_where_the_subject_changes_only_a_pronoun_leans(question):
 
 @pytest.mark.parametrize(
     "question",
-    ["Could you break that down?", "Why is that a problem?", "담당자는 누구야?", "担当者は誰ですか?"],
+    [
+        "Could you break that down?",
+        "Why is that a problem?",
+        "Any cures for it?",
+        "담당자는 누구야?",
+        "担当者は誰ですか?",
+    ],
 )
 def test_what_stands_for_something_or_belongs_to_something_unsaid_leans(question):
     assert leans(question)
