@@ -11,8 +11,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from rag.embedders import catalog as models
-from rag.wheels import Wheel, read_files
 from rag.errors import ModelUnavailable
+from rag.wheels import Wheel, read_files
 from tests.rag.embedders.tiny_bert import sha256, write_hub_cache, write_tiny_bert
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
