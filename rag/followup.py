@@ -11,6 +11,7 @@ from rag.antecedents import introduced
 from rag.language import words_of
 from rag.more import MORE
 from rag.openings import LEADS_ON, past_change, past_politeness, spelled_out
+from rag.remarks import is_remark
 from rag.small_talk import assents, bare, is_small_talk
 from rag.text import language, tokens
 
@@ -193,6 +194,8 @@ def leans(question: str, answer: str = "") -> bool:
     if not text or is_small_talk(text):
         return False
     said = past_politeness(spelled_out(text))
+    if is_remark(said):
+        return False
     anew = past_change(said)
     return _leans(said) if anew == said else _points_back(anew)
 
