@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from rag.embedders.catalog import MINILM
-from rag.embedders.wheels import read_files
+from rag.wheels import read_files
 
 ROOT = Path(__file__).parent.parent.parent
 PEERS = (
