@@ -85,6 +85,19 @@ class Visitor:
             return
         expect(here).to_be_visible()
 
+    def choose(self, name: str, option: str) -> None:
+        """Choose an option of a list; a page that is drawn anew meanwhile closes it, so open it again."""
+        wanted = self.page.get_by_role("option", name=option, exact=True)
+        for patience in (5_000, 10_000, PATIENCE):
+            self.page.get_by_role("combobox", name=name).press("ArrowDown")
+            try:
+                wanted.click(timeout=patience)
+            except PlaywrightTimeoutError:
+                self.page.keyboard.press("Escape")
+                continue
+            return
+        expect(wanted).to_be_visible()
+
     def _title(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name, level=1)
 

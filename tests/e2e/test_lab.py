@@ -55,8 +55,7 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
     expect(panel.get_by_role("table")).to_contain_text("(right)")
     page.keyboard.press("Escape")
 
-    page.get_by_role("combobox", name="Search by default with").press("ArrowDown")
-    page.get_by_role("option", name="Words", exact=True).click()
+    visitor.choose("Search by default with", "Words")
     page.get_by_role("button", name="Make this the default").click()
     expect(page.get_by_role("button", name="It is the default")).to_be_disabled()
     page.reload()

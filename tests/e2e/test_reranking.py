@@ -37,8 +37,7 @@ def test_a_reranker_is_chosen_used_and_told_of(patient: Server, visit: Visit, fa
     visitor = visit(patient.url)
     page = visitor.page
     visitor.go("Settings")
-    page.get_by_role("combobox", name="Put in order by").press("ArrowDown")
-    page.get_by_role("option", name="Language model, yes or no").click()
+    visitor.choose("Put in order by", "Language model, yes or no")
     page.locator(".st-key-save-reranking").get_by_role("button").press("Enter")
     expect(page.get_by_text("Saved.")).to_be_visible()
 

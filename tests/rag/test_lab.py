@@ -10,13 +10,14 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from rag.comparison import differences
+from rag.comparison import differences, mixture_text
 from rag.embeddings import Embedder
 from rag.errors import QuestionRefused, RetrievalError, SettingsError
 from rag.jobs import Jobs
 from rag.lab import LANES, Lab
 from rag.library import Library
 from rag.retrievers.choose import NAMES
+from rag.retrievers.mixture import Mixture
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
@@ -153,7 +154,7 @@ def test_retrievers_are_run_side_by_side_and_what_they_found_is_kept(lab, librar
     for line in run.results:
         assert line.metrics["recall@10"] == 1.0, line.retriever
         assert 0 < line.p50_ms <= line.p95_ms
-    assert (run.embedding, run.mixture) == ("multilingual-e5-small", "z-score scores, meaning 0.4")
+    assert (run.embedding, run.mixture) == ("multilingual-e5-small", mixture_text(Mixture()))
     assert (run.searched.every, run.searched.count) == (True, 3)
     assert run.searched.chunks == len(library.documents.chunk_ids())
 
