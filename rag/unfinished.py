@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from rag.sentences import sentences
 
-_ENDED = re.compile(r"""[.!?。！？…]["'”’」』)）]*(?:\s?\[\d+\])*\s*\Z""")
+_ENDED = re.compile(r"""[.!?。！？…]["'”’」』)）\]]*(?:\s?\[\d+\])*\s*\Z""")
 _RUNS_ON = re.compile(r"[.!?…\]\"'”’)]\Z")
 
 
@@ -15,10 +15,13 @@ def whole_sentences(text: str) -> str:
     >>> [whole_sentences(text) for text in ("It rained [1].\n\nThen the ri", "비가 왔다. 그리", "It")]
     ['It rained [1].\n\n', '비가 왔다. ', '']
     """
-    *_, (start, end) = sentences(text) or [(0, 0)]
-    ended = _ENDED.search(text[:end]) or "\n" in text[end:]
-    kept = text if ended else text[:start]
-    return kept if kept.strip() else ""
+    starts = [start for start, _ in sentences(text)]
+    return next((text[:at] for at in (len(text), *reversed(starts)) if _has_ended(text[:at])), "")
+
+
+def _has_ended(text: str) -> bool:
+    spoken = text.rstrip()
+    return bool(spoken) and ("\n" in text[len(spoken) :] or _ENDED.search(spoken) is not None)
 
 
 def joined(kept: str, pieces: Iterable[str]) -> Iterator[str]:

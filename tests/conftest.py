@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from rag.config import default_model_cache
 from rag.embeddings import Embedder, open_embedder
@@ -12,6 +13,12 @@ from rag.own_model.catalog import QWEN_0_5B
 from rag.own_model.fetching import fetch
 from rag.own_model.model import OwnModel
 from storage.database import Database
+
+# The same examples every time: a red suite is the doing of what was changed. To look for examples nobody has tried:
+# `pytest --hypothesis-profile=search`.
+settings.register_profile("suite", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=1000, deadline=None)
+settings.load_profile("suite")
 
 SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")
 
