@@ -17,6 +17,9 @@ FootnoteError
 ├── RetrievalError                no retriever could answer
 │   ├── IndexUnusable             an index on disk cannot be read or written
 │   └── StoreFailed               a vector store of another's making failed; says how
+├── SourceError                   a source cannot be reached, or refused us; says which and why
+│   ├── AddressRefused            a URL leads where Footnote does not go
+│   └── ItemFailed                one item of a source cannot be had; the others go on
 ├── RerankError                   passages could not be put into a better order
 └── Cancelled                     the user stopped it
 """
@@ -86,6 +89,18 @@ class IndexUnusable(RetrievalError):
 
 class StoreFailed(RetrievalError):
     """A vector store that the settings name could not be opened, searched or changed."""
+
+
+class SourceError(FootnoteError):
+    """A source of documents cannot be reached, or refused what was asked of it."""
+
+
+class AddressRefused(SourceError):
+    """A URL leads to an address where Footnote does not go."""
+
+
+class ItemFailed(SourceError):
+    """One item of a source cannot be had; the others are not concerned."""
 
 
 class RerankError(FootnoteError):

@@ -1,0 +1,1 @@
+"""Where documents come from when nobody uploads them: folders, Confluence, Google Drive, web pages."""
