@@ -8,11 +8,12 @@ from typing import Protocol
 from rag.loaders.document import LoadedDocument
 from rag.prompts import count_tokens
 from rag.sentences import sentences
-from rag.splitters import split
+from rag.splitters import Splitting, split
 
 SIZE = 120  # by `count_tokens`, which counts rather too many: about 100 of a model's own
 LONGEST = 400  # beyond it a sentence is a table or a text without full stops, and no model reads it whole
 _LETTERS = 3.5  # of Latin script in a token, as `count_tokens` has it
+_OF_LONG = Splitting(size=int(SIZE * _LETTERS), overlap=0)
 
 
 class Stretch(Protocol):
@@ -72,5 +73,5 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         if count_tokens(whole) <= LONGEST:
             yield start + begin, start + stop
             continue
-        for piece in split(LoadedDocument(whole), size=int(SIZE * _LETTERS), overlap=0):
+        for piece in split(LoadedDocument(whole), _OF_LONG):
             yield start + begin + piece.start, start + begin + piece.end

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.errors import SettingsError
 from rag.loaders import LoadedDocument
 from rag.loaders.markdown import headings
-from rag.splitters import split
+from rag.splitters import Splitting, split
 from tests.rag.loaders.makers import SENTENCES
 
 
@@ -16,7 +17,7 @@ def markdown(text: str) -> LoadedDocument:
 
 @given(st.text(alphabet="ab 가나다日本。.\n|-#1 ", max_size=400), st.integers(5, 60), st.integers(0, 20))
 def test_only_white_space_is_left_out(text: str, size: int, overlap: int) -> None:
-    pieces = split(markdown(text), size=size, overlap=overlap)
+    pieces = split(markdown(text), Splitting(size, min(overlap, size - 1), size // 2))
     covered = {place for piece in pieces for place in range(piece.start, piece.end)}
     assert all(character.isspace() for place, character in enumerate(text) if place not in covered)
     assert all(
@@ -27,7 +28,7 @@ def test_only_white_space_is_left_out(text: str, size: int, overlap: int) -> Non
 
 @given(st.text(alphabet="ab 가。.\n", max_size=400), st.integers(5, 60))
 def test_no_piece_is_larger_than_asked(text: str, size: int) -> None:
-    assert all(piece.end - piece.start <= size for piece in split(LoadedDocument(text), size=size, overlap=0))
+    assert all(piece.end - piece.start <= size for piece in split(LoadedDocument(text), Splitting(size, 0)))
 
 
 def test_heading_path_leads_to_each_piece() -> None:
@@ -37,6 +38,25 @@ def test_heading_path_leads_to_each_piece() -> None:
         ("Guide > Use", "## Use\n\nAsk it."),
         ("End", "# End\n\nBye."),
     ]
+
+
+def test_short_sections_are_joined_up_to_the_minimum_under_the_headings_they_share() -> None:
+    text = "# Guide\n\n## Install\n\nRun it.\n\n## Use\n\nAsk it.\n\n# End\n\n" + "Bye. " * 10
+    assert [piece.heading for piece in split(markdown(text), Splitting(200, 0, 40))] == ["Guide", "End"]
+    assert [piece.heading for piece in split(markdown(text), Splitting(200, 0, 60))] == [""]
+
+
+def test_a_short_last_section_is_joined_with_the_one_before_it() -> None:
+    text = "# Guide\n\n" + "Run it. " * 10 + "\n\n# End\n\nBye."
+    assert [piece.heading for piece in split(markdown(text), Splitting(200, 0, 40))] == [""]
+
+
+@pytest.mark.parametrize(
+    ("size", "overlap", "minimum"), [(0, 0, 0), (100, 100, 0), (100, -1, 0), (100, 0, 101)]
+)
+def test_a_splitting_that_cannot_be_is_refused(size: int, overlap: int, minimum: int) -> None:
+    with pytest.raises(SettingsError, match="Choose"):
+        Splitting(size, overlap, minimum)
 
 
 def test_no_piece_crosses_a_page() -> None:
