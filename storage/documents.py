@@ -1,16 +1,14 @@
 """The documents of one owner: what was sent, how far it has come, its text, pages and chunks."""
 
-import secrets
 import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Select, delete, insert, select
 from sqlalchemy.orm import Session
 
 from storage import chunks as chunk_rows
-from storage import tables
+from storage import document_rows, tables
 from storage.database import Database
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
@@ -42,25 +40,27 @@ class Documents:
         """Queue a file of ``size`` bytes, in one commit.
 
         Content that is there already is "unchanged", unless it was refused: then it is tried again.
-        Other content under a name in use "replaces" it once promoted; until then the old one answers,
-        and a replacement that was still on its way gives way to the newer one.
+        Other content under the name of a file that was added by hand "replaces" it once promoted; until then
+        the old one answers, and a replacement that was still on its way gives way to the newer one.
         """
-        name, now = tables.storable(unicodedata.normalize("NFC", name)), _now()
+        name = tables.storable(unicodedata.normalize("NFC", name))
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
-            known = session.scalar(self._mine().where(Document.sha256 == sha256))
-            namesakes = session.scalars(self._mine().where(Document.name == name)).all()
+            known = document_rows.with_content(session, self._owner, sha256)
+            namesakes = session.scalars(self._mine().where(Document.name == name, Document.uploaded)).all()
             if known is not None and known.state != "refused":
-                _drop(session, [row for row in namesakes if row.replaces == known.id])
-                return _document(known), "unchanged"
+                known.uploaded = True
+                document_rows.drop(session, [row for row in namesakes if row.replaces == known.id])
+                return document_rows.record(known), "unchanged"
             others = [row for row in namesakes if row is not known]
             standing = next((row for row in others if row.replaces is None and row.state != "refused"), None)
-            _drop(session, [row for row in others if row is not standing])
-            row = known or Document(id=secrets.token_hex(8), owner=self._owner, sha256=sha256, created=now)
-            _queue(row, name, size, standing, now)
+            document_rows.drop(session, [row for row in others if row is not standing])
+            row = known or document_rows.new(self._owner, sha256)
+            document_rows.queue(row, name, size, standing)
+            row.uploaded = True
             session.add(row)
             session.flush()
-            return _document(row), "new" if standing is None else "replaces"
+            return document_rows.record(row), "new" if standing is None else "replaces"
 
     def unfinished(self) -> list[DocumentRecord]:
         """Documents neither ready nor refused, oldest first."""
@@ -68,12 +68,12 @@ class Documents:
             rows = session.scalars(
                 self._mine().where(Document.state.in_(UNFINISHED)).order_by(Document.created, Document.id)
             )
-            return [_document(row) for row in rows]
+            return [document_rows.record(row) for row in rows]
 
     def get(self, document_id: str) -> DocumentRecord:
         """One document; NotFound when this owner has no such one."""
         with self._database.reading() as session:
-            return _document(self._row(session, document_id))
+            return document_rows.record(self._row(session, document_id))
 
     def exists(self, document_id: str) -> bool:
         """Whether this owner has such a document."""
@@ -102,7 +102,7 @@ class Documents:
         """Record how far a document has come, and of a refused one the reason."""
         with self._database.writing() as session:
             row = self._row(session, document_id)
-            row.state, row.reason, row.updated = state, reason, _now()
+            row.state, row.reason, row.updated = state, reason, document_rows.now()
 
     def save_chunks(
         self,
@@ -133,7 +133,8 @@ class Documents:
             _insert(
                 session, Chunk, [chunk_rows.values(row.id, text, *numbered) for numbered in enumerate(chunks)]
             )
-            row.page_count, row.chunk_count, row.updated = len(pages) or None, len(chunks), _now()
+            row.page_count, row.chunk_count = len(pages) or None, len(chunks)
+            row.updated = document_rows.now()
 
     def chunks(self, document_id: str) -> Sequence[ChunkRecord]:
         """List the chunks of one document in order."""
@@ -166,7 +167,7 @@ class Documents:
             row = self._row(session, document_id)
             replaced = row.replaces
             if replaced is not None:
-                row.replaces, row.updated = None, _now()
+                row.replaces, row.updated = None, document_rows.now()
                 session.flush()
                 session.execute(
                     delete(Document).where(Document.id == replaced, Document.owner == self._owner)
@@ -198,7 +199,7 @@ class Documents:
         """Every document, newest first, replacements on their way among them."""
         with self._database.reading() as session:
             rows = session.scalars(self._mine().order_by(Document.created.desc(), Document.id))
-            return [_document(row) for row in rows]
+            return [document_rows.record(row) for row in rows]
 
     def _mine(self) -> Select[Document]:
         return select(Document).where(Document.owner == self._owner)
@@ -216,23 +217,6 @@ def owners(database: Database) -> list[str]:
         return list(session.scalars(select(User.id).order_by(User.id)))
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _queue(row: Document, name: str, size: int, standing: Document | None, now: datetime) -> None:
-    """Put a row at the start of its way."""
-    row.name, row.size, row.state, row.reason = name, size, "queued", None
-    row.page_count, row.chunk_count, row.updated = None, 0, now
-    row.replaces = None if standing is None else standing.id
-
-
-def _drop(session: Session, rows: Sequence[Document]) -> None:
-    for row in rows:
-        session.delete(row)
-    session.flush()
-
-
 def _insert(session: Session, table: type[tables.Base], values: list[dict[str, Any]]) -> None:
     if values:
         session.execute(insert(table), values)
@@ -240,19 +224,3 @@ def _insert(session: Session, table: type[tables.Base], values: list[dict[str, A
 
 def _page_values(document_id: str, page: PageSpan) -> dict[str, Any]:
     return {"document_id": document_id, "number": page.number, "start": page.start, "end": page.end}
-
-
-def _document(row: Document) -> DocumentRecord:
-    return DocumentRecord(
-        id=row.id,
-        name=row.name,
-        sha256=row.sha256,
-        size=row.size,
-        state=cast(State, row.state),
-        reason=row.reason,
-        pages=row.page_count,
-        chunks=row.chunk_count,
-        replaces=row.replaces,
-        created=row.created,
-        updated=row.updated,
-    )

@@ -19,7 +19,10 @@ AskedStatus = Literal["asked", "gone", "outside"]
 
 @dataclass(frozen=True)
 class DocumentRecord:
-    """A document as lists show it; ``size`` in bytes, ``pages`` None where the format has none."""
+    """A document as lists show it; ``size`` in bytes, ``pages`` None where the format has none.
+
+    ``url`` is where the thing itself can be seen; one that was not ``uploaded`` came from a source.
+    """
 
     id: str
     name: str
@@ -32,6 +35,8 @@ class DocumentRecord:
     replaces: str | None
     created: datetime
     updated: datetime
+    url: str | None = None
+    uploaded: bool = True
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, ForeignKey, Index, MetaData, Text, TypeDecorator, text
+from sqlalchemy import JSON, DateTime, ForeignKey, Index, MetaData, Text, TypeDecorator, text, true
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -186,7 +186,10 @@ class Trace(Base):
 
 
 class Document(Base):
-    """A file of an owner and how far it has come. ``replaces`` is set until it takes the other's place."""
+    """A file of an owner and how far it has come. ``replaces`` is set until it takes the other's place.
+
+    One that was not ``uploaded`` came from a source, and goes when no source has it any more.
+    """
 
     __tablename__ = "documents"
     __table_args__ = (
@@ -205,6 +208,8 @@ class Document(Base):
     replaces: Mapped[str | None] = mapped_column(ForeignKey("documents.id", ondelete="SET NULL"), index=True)
     created: Mapped[datetime]
     updated: Mapped[datetime]
+    url: Mapped[str | None]
+    uploaded: Mapped[bool] = mapped_column(server_default=true())
 
 
 class DocumentText(Base):

@@ -15,6 +15,7 @@ from storage.database import Database
 from storage.errors import DatabaseTooNew, StorageError
 from storage.feedback import Feedback
 from storage.lab_tables import LabSet
+from storage.source_tables import SourceItem
 from storage.traces import Traces
 from storage.tree_tables import TreeNode
 
@@ -38,7 +39,7 @@ def before_the_first(directory):
 def test_an_empty_directory_gets_exactly_the_tables_declared(database):
     with database.reading() as session:
         context = MigrationContext.configure(session.connection())
-        assert LabSet.metadata is TreeNode.metadata
+        assert LabSet.metadata is TreeNode.metadata is SourceItem.metadata
         assert compare_metadata(context, LabSet.metadata) == []
 
 

@@ -16,6 +16,9 @@ from storage.files import Files
 from storage.question_sets import QuestionSets
 from storage.records import AskedRecord, ChunkSpan, CitationRecord, MarkedPassage, PageSpan, SearchedRecord
 from storage.runs import Runs
+from storage.source_items import SourceItems
+from storage.source_records import Listing
+from storage.sources import Sources
 from storage.standing import Standings
 from storage.tables import Base
 from storage.traces import Sent, Trace, Traces
@@ -104,6 +107,25 @@ TREES = {
     "finish": lambda my, ids: my.finish(ids["branch"], ["mine"]),
     "nodes": lambda my, ids: my.nodes(ids["branch"]),
 }
+SOURCES = {
+    "create": None,
+    "list": None,
+    "get": lambda my, ids: my.get(ids["source"]),
+    "change": lambda my, ids: my.change(ids["source"], "mine now", {}, None),
+    "begin": lambda my, ids: my.begin(ids["source"]),
+    "mark": lambda my, ids: my.mark(ids["source"], "mine"),
+    "end": lambda my, ids: my.end(ids["source"], "idle"),
+    "delete": lambda my, ids: my.delete(ids["source"], keep_documents=False),
+}
+SOURCE_ITEMS = {
+    "orphans": None,
+    "list": lambda my, ids: my.list(ids["source"]),
+    "keep": lambda my, ids: my.keep(ids["source"], Listing("mine", "mine.md", "1"), "b" * 64, 1),
+    "seen": lambda my, ids: my.seen(ids["source"], [Listing("page", "Mine")]),
+    "fail": lambda my, ids: my.fail(ids["source"], Listing("page", "Mine"), "mine"),
+    "drop": lambda my, ids: my.drop(ids["source"], ["page"]),
+    "unseen": lambda my, ids: my.unseen(ids["source"]),
+}
 FILES = {
     "save": None,
     "sweep": None,
@@ -120,6 +142,8 @@ FLOOR = {
     Feedback: FEEDBACK,
     Standings: STANDINGS,
     Trees: TREES,
+    Sources: SOURCES,
+    SourceItems: SOURCE_ITEMS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -158,7 +182,10 @@ def belongings(database, owner):
     chats.finish(stopped.answer_id, "stopped", "bec")
     sets, runs = QuestionSets(database, owner), Runs(database, owner)
     question_set = sets.create("title", "typed")
+    source = Sources(database, owner).create("folder", "Reports", {"path": "/reports"})
+    SourceItems(database, owner).keep(source.id, Listing("page", "Page", "1"), "c" * 64, 1)
     return {
+        "source": source.id,
         "branch": with_tree(database, owner, document.id),
         "set": question_set.id,
         "set question": sets.add(question_set.id, "why?", [MARKED]).id,
@@ -230,13 +257,16 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     ids = set(everyone.values())
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
-    shown += Feedback(database, "bob").answers()
-    assert len(shown) == 11
+    shown += [*Feedback(database, "bob").answers(), *Sources(database, "bob").list()]
+    assert len(shown) == 14
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
     assert documents.index_state("vectors") == {"model": "bob"}
     assert Conversations(database, "carl").list("why") == []
+    SourceItems(database, "ann").drop(everyone["source"], ["page"])
+    assert len(SourceItems(database, "ann").orphans()) == 1
+    assert SourceItems(database, "bob").orphans() == []
 
 
 def test_a_message_of_a_stranger_is_no_place_to_page_from(database, everyone):

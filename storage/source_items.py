@@ -1,0 +1,169 @@
+"""What is at one owner's sources, and which document each thing became: both change in one commit."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from sqlalchemy import Select, delete, exists, select
+from sqlalchemy.orm import Session, aliased
+
+from storage import document_rows
+from storage.database import Database
+from storage.errors import NotFound
+from storage.records import DocumentRecord, Outcome, State
+from storage.source_records import ItemRecord, Listing
+from storage.source_tables import Source, SourceItem
+from storage.tables import Document, storable
+
+_BATCH = 400  # ids in one statement
+
+
+class SourceItems:
+    """The items of one owner's sources; anyone else's source is one that does not exist."""
+
+    def __init__(self, database: Database, owner: str) -> None:
+        self._database = database
+        self._owner = owner
+
+    def keep(self, source_id: str, item: Listing, sha256: str, size: int) -> tuple[DocumentRecord, Outcome]:
+        """Keep an item's content, which is ``size`` bytes on disk already, as a document to be read.
+
+        Content that this owner has is "unchanged", wherever it came from. Else the item's document before is
+        replaced once the new one can be searched, unless someone else holds it, too.
+        """
+        with self._database.writing() as session:
+            source = self._source(session, source_id)
+            row = _row(session, source, item)
+            known = document_rows.with_content(session, self._owner, sha256)
+            if known is not None and known.state != "refused":
+                row.document_id = known.id
+                _rename(session, row, item)
+                session.flush()
+                return document_rows.record(known), "unchanged"
+            standing = _standing(session, row, known)
+            document = known or document_rows.new(self._owner, sha256)
+            document.uploaded = document.uploaded if known else False
+            document.url = item.url
+            document_rows.queue(document, _name(item), size, standing)
+            session.add(document)
+            session.flush()
+            row.document_id = document.id
+            return document_rows.record(document), "new" if standing is None else "replaces"
+
+    def seen(self, source_id: str, items: Iterable[Listing]) -> None:
+        """Note that items are there still, by the names and addresses they have now."""
+        with self._database.writing() as session:
+            source = self._source(session, source_id)
+            for item in items:
+                row = session.get(SourceItem, (source.id, storable(item.id)))
+                if row is not None:
+                    row.round = source.round
+                    if (row.name, row.url) != (_name(item), item.url):
+                        _rename(session, row, item)
+
+    def fail(self, source_id: str, item: Listing, reason: str) -> None:
+        """Note why an item could not be had; what it was before stays."""
+        with self._database.writing() as session:
+            source = self._source(session, source_id)
+            row = _row(session, source, item)
+            row.version, row.reason = None, reason
+
+    def drop(self, source_id: str, item_ids: Sequence[str]) -> None:
+        """Forget items that are gone; see `orphans`."""
+        with self._database.writing() as session:
+            source = self._source(session, source_id)
+            mine = delete(SourceItem).where(SourceItem.source_id == source.id)
+            for start in range(0, len(item_ids), _BATCH):
+                session.execute(mine.where(SourceItem.id.in_(item_ids[start : start + _BATCH])))
+
+    def unseen(self, source_id: str) -> list[str]:
+        """Items that the present reading of the source has not named."""
+        with self._database.reading() as session:
+            source = self._source(session, source_id)
+            mine = select(SourceItem.id).where(SourceItem.source_id == source.id)
+            return [*session.scalars(mine.where(SourceItem.round < source.round).order_by(SourceItem.id))]
+
+    def orphans(self) -> list[str]:
+        """Documents that nobody added by hand, no source has any more, and nothing waits to replace."""
+        waiting = aliased(Document)
+        orphaned = select(Document.id).where(
+            Document.owner == self._owner,
+            Document.uploaded.is_(False),
+            ~exists().where(SourceItem.document_id == Document.id),
+            ~exists().where(waiting.replaces == Document.id),
+        )
+        with self._database.reading() as session:
+            return [*session.scalars(orphaned.order_by(Document.created, Document.id))]
+
+    def list(self, source_id: str) -> list[ItemRecord]:
+        """Every item of a source by name, with how far its document is."""
+        asked = (
+            select(SourceItem, Document.state, Document.reason)
+            .outerjoin(Document, Document.id == SourceItem.document_id)
+            .order_by(SourceItem.name, SourceItem.id)
+        )
+        with self._database.reading() as session:
+            source = self._source(session, source_id)
+            rows = session.execute(asked.where(SourceItem.source_id == source.id))
+            return [_record(*row) for row in rows]
+
+    def _source(self, session: Session, source_id: str) -> Source:
+        mine: Select[Source] = select(Source).where(Source.owner == self._owner)
+        row = session.scalar(mine.where(Source.id == source_id))
+        if row is None:
+            raise NotFound(f"There is no source {source_id!r}.")
+        return row
+
+
+def _name(item: Listing) -> str:
+    return storable(unicodedata.normalize("NFC", item.name))
+
+
+def _row(session: Session, source: Source, item: Listing) -> SourceItem:
+    """Find or begin an item's row, as its source tells it now."""
+    row = session.get(SourceItem, (source.id, storable(item.id)))
+    if row is None:
+        row = SourceItem(source_id=source.id, id=item.id)
+        session.add(row)
+    row.name, row.url, row.version, row.reason = _name(item), item.url, item.version, None
+    row.round, row.updated = source.round, document_rows.now()
+    return row
+
+
+def _rename(session: Session, row: SourceItem, item: Listing) -> None:
+    """Have an item, and the document that is its alone, go by the name and address they have now."""
+    row.name, row.url = _name(item), item.url
+    held = session.get(Document, row.document_id) if row.document_id else None
+    if held is not None and not held.uploaded and not _held_elsewhere(session, row):
+        held.name, held.url = row.name, row.url
+
+
+def _standing(session: Session, row: SourceItem, known: Document | None) -> Document | None:
+    """Return the document that an item's new content replaces; one that never answered goes at once."""
+    before = None if row.document_id is None else session.get(Document, row.document_id)
+    if before is None or before is known or before.uploaded or _held_elsewhere(session, row):
+        return None
+    if before.replaces is None and before.state != "refused":
+        return before
+    standing = None if before.replaces is None else session.get(Document, before.replaces)
+    document_rows.drop(session, [before])
+    return standing
+
+
+def _held_elsewhere(session: Session, row: SourceItem) -> bool:
+    same = SourceItem.document_id == row.document_id
+    other = (SourceItem.source_id != row.source_id) | (SourceItem.id != row.id)
+    return bool(session.scalar(select(exists().where(same, other))))
+
+
+def _record(row: SourceItem, state: str | None, refused: str | None) -> ItemRecord:
+    return ItemRecord(
+        id=row.id,
+        name=row.name,
+        url=row.url,
+        version=row.version,
+        document_id=row.document_id,
+        state=cast(State | None, state),
+        reason=row.reason or refused,
+        updated=row.updated,
+    )
