@@ -19,6 +19,7 @@ FootnoteError
 │   └── StoreFailed               a vector store of another's making failed; says how
 ├── SourceError                   a source cannot be reached, or refused us; says which and why
 │   ├── AddressRefused            a URL leads where Footnote does not go
+│   ├── RequestRejected           a host answered with an error status
 │   └── ItemFailed                one item of a source cannot be had; the others go on
 ├── RerankError                   passages could not be put into a better order
 └── Cancelled                     the user stopped it
@@ -97,6 +98,14 @@ class SourceError(FootnoteError):
 
 class AddressRefused(SourceError):
     """A URL leads to an address where Footnote does not go."""
+
+
+class RequestRejected(SourceError):
+    """A host answered a request with an error; `status` is the one it gave."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.status = status
 
 
 class ItemFailed(SourceError):
