@@ -21,6 +21,7 @@ _READERS = {
     "html": "rag.loaders.markup:read_html",
     "xml": "rag.loaders.markup:read_xml",
     "markdown": "rag.loaders.text:read_markdown",
+    "mail": "rag.loaders.mail:read_mail",
     "notebook": "rag.loaders.text:read_notebook",
     "text": "rag.loaders.text:read_text",
 }
@@ -69,7 +70,6 @@ _MIMETYPES = (
     ("application/hwp+zip", "", "a Hangul (HWPX) document"),
 )
 _BY_NAME = {
-    ".eml": "an e-mail message (.eml)",
     ".p7s": "a signature",
     ".p7m": "a signed message",
 }
@@ -81,10 +81,17 @@ _TEXT_BY_NAME = {
     ".mdown": "markdown",
     ".mkd": "markdown",
     ".ipynb": "notebook",
+    ".eml": "mail",
+    ".mht": "mail",
+    ".mhtml": "mail",
 }
 _HTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*\?>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
+_PDF = re.compile(rb"(?:\A|[\r\n\0])%PDF-\d")
+_FIELDS = re.compile(rb"(?:[A-Z][A-Za-z0-9-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
+_FIELD_NAME = re.compile(rb"^([A-Z][A-Za-z0-9-]*):", re.M)
+_OF_MAIL = {b"message-id", b"received", b"date"}
 _XML = re.compile(rb"\s*<\?xml\b")
 
 
@@ -106,7 +113,7 @@ def kind(path: Path, name: str) -> str:
     with path.open("rb") as file:
         start = file.read(4096)
     extension = PurePath(name).suffix.lower()
-    if b"%PDF-" in start[:1024]:
+    if _PDF.search(start[:1024]):
         return "pdf"
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _kind_of_zip(path)
@@ -115,6 +122,8 @@ def kind(path: Path, name: str) -> str:
     for magic, what in _MAGIC:
         if start.startswith(magic) and (len(magic) > 2 or b"\0" in start):
             raise unsupported(what)
+    if _is_mail(start):
+        return "mail"
     if extension in _BY_NAME:
         raise unsupported(_BY_NAME[extension])
     return _kind_of_text(start, extension)
@@ -152,6 +161,13 @@ def _ole_reason(path: Path) -> str:
         if stream.encode("utf-16-le") in content:
             return str(unsupported(what)) if what else LOCKED
     return str(unsupported("an old Office file"))
+
+
+def _is_mail(start: bytes) -> bool:
+    """Whether a text begins with the header of a message."""
+    header = _FIELDS.match(start)
+    names = {name.lower() for name in _FIELD_NAME.findall(header[0])} if header else set()
+    return b"mime-version" in names or (b"from" in names and bool(names & _OF_MAIL))
 
 
 def _kind_of_text(start: bytes, extension: str) -> str:

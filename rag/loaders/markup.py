@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.loaders.document import LoadedDocument, clean
 from rag.loaders.markdown import description, headings, tidy, title
-from rag.loaders.text import decode
+from rag.loaders.text import decode_as
 
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _UNSEEN = ("title", "script", "style", "noscript", "template", "svg", "iframe", "nav", "select", "button")
@@ -62,12 +62,29 @@ def to_markdown(source: str) -> tuple[str, str]:
     for picture in soup("img"):
         picture.replace_with(description(str(picture.get("alt", ""))))
     for table in soup("table"):
-        _fill_spans(table)
+        _unfold(table) if _is_layout(table) else _fill_spans(table)
     try:
         markdown = MarkdownConverter(**_PLAIN).convert_soup(soup)
     except RecursionError:
         markdown = soup.get_text("\n", strip=True)
     return clean(tidy(markdown)), named
+
+
+def _own(table: Any) -> list[Any]:
+    """Return the rows and cells of a table, without those of the tables in it."""
+    parts = table(["thead", "tbody", "tfoot", "tr", "td", "th"])
+    return [part for part in parts if part.find_parent("table") is table]
+
+
+def _is_layout(table: Any) -> bool:
+    """Whether a table only lays out a page: it holds tables and names no column."""
+    return table.find("table") is not None and all(part.name != "th" for part in _own(table))
+
+
+def _unfold(table: Any) -> None:
+    """Turn a table into stretches of text, one after the other."""
+    for part in [*_own(table), table]:
+        part.name = "div"
 
 
 def _fill_spans(table: Any) -> None:
@@ -101,9 +118,4 @@ def _span(cell: Any, name: str) -> int:
 def decode_declared(content: bytes) -> str:
     """Decode markup by its own declaration where that works, else as any text."""
     declared = _CHARSET.search(content[:4096])
-    if declared and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        try:
-            return content.decode(declared[1].decode("ascii"))
-        except (LookupError, UnicodeDecodeError):
-            return decode(content)
-    return decode(content)
+    return decode_as(content, declared[1].decode("ascii", "replace") if declared else None)

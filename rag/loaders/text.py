@@ -24,6 +24,7 @@ _MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+_SHIFTED = re.compile(rb"\x1b\$[@B]|\x1b\([BJI]|\x1b\$\)C")  # how ISO-2022 changes its alphabet
 _MOSTLY = 0.05  # share of the commonest letters that a right decoding reaches
 
 
@@ -63,12 +64,36 @@ def decode(content: bytes) -> str:
     unmarked = _utf16(content)
     if unmarked:
         return _text(content.decode(unmarked, "replace"))
+    shifted = _SHIFTED.search(content[:100_000])
+    if shifted and content.isascii():
+        return _text(content.decode("iso2022_kr" if shifted[0] == b"\x1b$)C" else "iso2022_jp_2", "replace"))
     try:
         return _text(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         if error.start > len(content) - 4:  # cut in the middle of the last character
             return _text(content.decode("utf-8", "ignore"))
     return _text(_legacy(content))
+
+
+def decode_as(content: bytes, declared: str | None) -> str:
+    """Decode bytes by what they declare where that works and they are not plainly UTF-8, else as any text."""
+    if declared is None or content.startswith((b"\xff\xfe", b"\xfe\xff")) or _is_utf8(content):
+        return decode(content)
+    try:
+        return content.decode(declared)
+    except (LookupError, UnicodeDecodeError):
+        return decode(content)
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Whether bytes beyond ASCII form UTF-8, which those of another encoding hardly ever do."""
+    if content.isascii():
+        return False
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _utf16(content: bytes) -> str | None:

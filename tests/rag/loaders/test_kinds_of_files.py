@@ -144,6 +144,22 @@ def test_cell_over_several_rows_stands_in_each(tmp_path: Path) -> None:
     assert rows == ["| Year | Month |", "| --- | --- |", "| 1887 | May |", "| 1887 | June |"]
 
 
+def test_table_that_holds_tables_is_only_layout(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(
+        "<html><table><tr><td><h1>Veldham</h1></td></tr><tr><td>"
+        "<table><tr><th>Ship</th><th>Year</th></tr><tr><td>Alma</td><td>1890</td></tr></table>"
+        "</td></tr></table></html>"
+    )
+    assert load(tmp_path / "x", "a.html").text == (
+        "# Veldham\n\n| Ship | Year |\n| --- | --- |\n| Alma | 1890 |"
+    )
+
+
+def test_bytes_that_are_plainly_utf8_are_read_so_whatever_a_page_declares(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes("<meta charset=iso-8859-1><p>Das Café – 항구".encode())
+    assert load(tmp_path / "x", "a.html").text == "Das Café – 항구"
+
+
 def test_xml_is_the_text_between_its_tags(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_text(
@@ -189,6 +205,8 @@ def test_docx_equations_are_read_in_a_line(tmp_path: Path) -> None:
         ("ko", "cp949"),
         ("ja", "cp932"),
         ("ja", "euc_jp"),
+        ("ja", "iso2022_jp"),
+        ("ko", "iso2022_kr"),
     ],
 )
 def test_text_in_the_encodings_people_have(tmp_path: Path, language: str, encoding: str) -> None:
@@ -224,9 +242,3 @@ def test_a_kind_not_read_is_named(tmp_path: Path, content: bytes, named: str) ->
     with pytest.raises(DocumentRefused, match=named) as refused:
         load(tmp_path / "x", "report.doc")
     assert str(refused.value).startswith("report.doc is ")
-
-
-def test_a_message_is_refused_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "x").write_text("Subject: hello\n\nHello")
-    with pytest.raises(DocumentRefused, match="e-mail"):
-        load(tmp_path / "x", "a.eml")
