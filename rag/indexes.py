@@ -103,6 +103,19 @@ class Indexes:
         except (EmbeddingError, StoreFailed) as error:  # nobody finds them, and `recover` removes them
             log.warning("%s", error)
 
+    def carry_over(self, twins: Sequence[tuple[ChunkRecord, str]]) -> None:
+        """Give each chunk the vector of the one with the same words, whose id stands beside it."""
+        if not twins or not self._documents.index_state("vectors"):
+            return
+        try:
+            there = self.vectors.vectors_of([twin for _, twin in twins])
+            ready = [(chunk, there[twin]) for chunk, twin in twins if twin in there]
+            if ready:
+                origins = [{"document_id": chunk.document_id} for chunk, _ in ready]
+                self.vectors.add_vectors([chunk.id for chunk, _ in ready], [it for _, it in ready], origins)
+        except (EmbeddingError, RetrievalError) as error:  # they are embedded then
+            log.warning("%s", error)
+
     def recover(self) -> None:
         """Bring both in step with the ledger; documents that lost vectors are to be embedded again."""
         self._recover_words()

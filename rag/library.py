@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Literal
+from typing import Literal, TypeVar
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -35,6 +35,8 @@ from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, Pag
 from storage.trees import Trees
 
 Stage = Literal["reading", "words", "meaning"]
+
+R = TypeVar("R")
 
 EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at most
 
@@ -83,9 +85,12 @@ class Library:
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
         """Keep a file and put it in the queue: one commit, after which nothing is lost."""
+        return self.keep(content, lambda sha256, size: self.documents.add(name, sha256, size))
+
+    def keep(self, content: bytes | Iterable[bytes], row: Callable[[str, int], R]) -> R:
+        """Keep an original, and make the `row` that names it by its hash and its size in bytes."""
         with self._adding:
-            sha256, size = self.files.save(content)
-            return self.documents.add(name, sha256, size)
+            return row(*self.files.save(content))
 
     def index(self, document_id: str, cancelled: Cancel = never) -> Iterator[Progress]:
         """Read and embed a document in the calling thread."""
@@ -223,11 +228,12 @@ class Library:
         if record.replaces is None or not self.documents.exists(record.replaces):
             return
         replaced = self.documents.get(record.replaces)
-        leaving = [chunk.id for chunk in self.documents.chunks(replaced.id)]
+        leaving = self.documents.chunks(replaced.id)
+        self.indexes.carry_over(_twins(self.documents.chunks(record.id), leaving))
         nodes = self.forest.nodes_of(replaced.id)
         self.documents.promote(record.id)
         self._drop_original(replaced.sha256)
-        self.indexes.forget(leaving)
+        self.indexes.forget([chunk.id for chunk in leaving])
         self.forest.forget(nodes)
 
     def _add_vectors(
@@ -256,3 +262,10 @@ class Library:
         with self._adding:
             if all(record.sha256 != sha256 for record in self.documents.list()):
                 self.files.delete(sha256)
+
+
+def _twins(chunks: Sequence[ChunkRecord], others: Sequence[ChunkRecord]) -> list[tuple[ChunkRecord, str]]:
+    """Pair chunks with the id of another that is indexed by the same words."""
+    by_words = {index_text(chunk): chunk.id for chunk in others}
+    words = [(chunk, index_text(chunk)) for chunk in chunks]
+    return [(chunk, by_words[text]) for chunk, text in words if text in by_words]

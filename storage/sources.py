@@ -55,10 +55,11 @@ class Sources:
             row.name, row.every = name, every
 
     def begin(self, source_id: str) -> SourceRecord:
-        """Note that a source is being read, for the next time."""
+        """Note that a source is being read; a reading that did not reach its end is gone on with."""
         with self._database.writing() as session:
             row = self._row(session, source_id)
-            row.round, row.state, row.reason, row.began = row.round + 1, "running", None, _now()
+            row.round += row.state == "idle"
+            row.state, row.reason, row.began = "running", None, _now()
             return _record(row)
 
     def mark(self, source_id: str, cursor: str) -> None:

@@ -48,6 +48,8 @@ MAY_IMPORT_STORAGE = {
         "raptor/build",
         "raptor/forest",
         "raptor/view",
+        "sources/sync",
+        "sources/syncing",
         "targets",
         "trial",
         "weighing",

@@ -152,6 +152,10 @@ def test_items_not_named_by_a_reading_are_told(sources, items, wiki):
     items.keep(wiki, page("Old"), content(2), 10)
     items.fail(wiki, page("Locked"), "No right.")
     assert items.unseen(wiki) == []
+    sources.end(wiki, "stopped")
+    sources.begin(wiki)
+    assert items.unseen(wiki) == []
+    sources.end(wiki, "idle")
     sources.begin(wiki)
     items.seen(wiki, [page("Home"), page("Nobody")])
     assert items.unseen(wiki) == ["locked", "old"]
