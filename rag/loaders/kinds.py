@@ -18,6 +18,7 @@ _READERS = {
     "epub": "rag.loaders.ebook:read_epub",
     "xlsx": "rag.loaders.tables:read_xlsx",
     "csv": "rag.loaders.tables:read_csv",
+    "confluence": "rag.loaders.confluence:read",
     "html": "rag.loaders.markup:read_html",
     "xml": "rag.loaders.markup:read_xml",
     "markdown": "rag.loaders.text:read_markdown",
@@ -92,6 +93,7 @@ _PDF = re.compile(rb"(?:\A|[\r\n\0])%PDF-\d")
 _FIELDS = re.compile(rb"(?:[A-Z][A-Za-z0-9-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
 _FIELD_NAME = re.compile(rb"^([A-Z][A-Za-z0-9-]*):", re.M)
 _OF_MAIL = {b"message-id", b"received", b"date"}
+_CONFLUENCE = re.compile(rb'<html [^>]*xmlns:ac="http://atlassian\.com/content"')
 _XML = re.compile(rb"\s*<\?xml\b")
 
 
@@ -174,6 +176,8 @@ def _kind_of_text(start: bytes, extension: str) -> str:
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         start = start.decode("utf-16", "ignore").encode()
     start = start.removeprefix(b"\xef\xbb\xbf")
+    if _CONFLUENCE.match(start):
+        return "confluence"
     if _HTML.match(start) or extension in (".html", ".htm", ".xhtml"):
         return "html"
     if _XML.match(start) or extension == ".xml":

@@ -31,6 +31,7 @@ _PLAIN: dict[str, Any] = {
     "strong_em_symbol": "",
     "strip": ["a"],
     "table_infer_header": True,
+    "code_language_callback": lambda block: _language(block),
 }
 
 
@@ -68,6 +69,14 @@ def to_markdown(source: str) -> tuple[str, str]:
     except RecursionError:
         markdown = soup.get_text("\n", strip=True)
     return clean(tidy(markdown)), named
+
+
+def _language(block: Any) -> str:
+    """Return the language that a block of code names, as `<code class="language-python">` does."""
+    names = [
+        name for element in (block, block.code) if element for name in element.get_attribute_list("class")
+    ]
+    return next((name[9:] for name in names if name and re.fullmatch(r"language-[\w+#.-]{1,30}", name)), "")
 
 
 def _own(table: Any) -> list[Any]:
