@@ -1,6 +1,6 @@
 """Chunks as rows and as records, read in two ways: of one document, or by id for a search."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Select, bindparam, func, select
@@ -27,7 +27,9 @@ _CHUNKS: Select[*tuple[Any, ...]] = select(
 # in expressions, which no index serves: else SQLite starts from all the owner's chunks.
 _HEARD = (Document.owner.concat("") == bindparam("owner"), func.coalesce(Document.replaces, "") == "")
 _BY_ID = _CHUNKS.where(Chunk.id.in_(bindparam("ids", expanding=True)), *_HEARD)
-_NAMES = select(Document.id, Document.name).where(Document.id.in_(bindparam("ids", expanding=True)), *_HEARD)
+_NAMES = select(Document.id, Document.edition, Document.name).where(
+    Document.id.in_(bindparam("ids", expanding=True)), *_HEARD
+)
 
 
 def of_document(session: Session, owner: str, document_id: str) -> list[ChunkRecord]:
@@ -46,17 +48,36 @@ def by_id(session: Session, owner: str, ids: Iterable[str]) -> dict[str, ChunkRe
 def documents(session: Session, owner: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Tell the id and the name of each chunk's document: chunks themselves are not read, nor checked.
 
-    Absent are those of unknown documents and of a waiting replacement.
+    Absent are those of unknown documents, of a waiting replacement, and of another edition of a document.
     """
-    wanted = {id_: id_.rpartition("-")[0] for id_ in ids}
-    found = {row[0]: (row[0], row[1]) for row in _rows(session, _NAMES, owner, list({*wanted.values()}))}
-    return {id_: found[document_id] for id_, document_id in wanted.items() if document_id in found}
+    wanted = {id_: id_.rpartition("-")[0].partition(".")[::2] for id_ in ids}
+    rows = _rows(session, _NAMES, owner, list({document_id for document_id, _ in wanted.values()}))
+    found = {(id_, edition): (id_, name) for id_, edition, name in rows}
+    return {id_: found[document] for id_, document in wanted.items() if document in found}
 
 
-def values(document_id: str, text: str, position: int, chunk: ChunkSpan) -> dict[str, Any]:
-    """Return a chunk as a row; its id is its document's and its position, which `documents` relies on."""
+def edition(splitting: Mapping[str, int] | None) -> str:
+    """Name a way of splitting; the usual one has no name.
+
+    >>> edition({"size": 900, "overlap": 100, "minimum": 0}), edition(None)
+    ('900.100.0', '')
+    """
+    return ".".join(str(splitting[name]) for name in ("size", "overlap", "minimum")) if splitting else ""
+
+
+def chunk_id(document_id: str, edition: str, position: int) -> str:
+    """Name a chunk by its document, the way it was split, and its position; `documents` relies on it.
+
+    >>> chunk_id("5f0c", "", 3), chunk_id("5f0c", "900.100.0", 3)
+    ('5f0c-00003', '5f0c.900.100.0-00003')
+    """
+    return f"{document_id}{edition and '.'}{edition}-{position:05d}"
+
+
+def values(document_id: str, edition: str, text: str, position: int, chunk: ChunkSpan) -> dict[str, Any]:
+    """Return a chunk as a row."""
     return {
-        "id": f"{document_id}-{position:05d}",
+        "id": chunk_id(document_id, edition, position),
         "document_id": document_id,
         "position": position,
         "start": chunk.start,

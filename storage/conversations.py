@@ -159,6 +159,7 @@ class Conversations:
         standalone_question: str | None = None,
         passages: Sequence[PassageRecord] | None = None,
         left_out: Sequence[LeftOut] | None = None,
+        searched_in: str | None = None,
     ) -> None:
         """Keep what a pending answer has so far; None leaves what was kept before. A finished one stays."""
         with self._database.writing() as session:
@@ -168,6 +169,8 @@ class Conversations:
             answer.content = content
             if standalone_question is not None:
                 answer.standalone_question = standalone_question
+            if searched_in is not None:
+                answer.searched_in = searched_in
             if passages is not None:
                 messages.keep_passages(session, answer.id, passages)
             if left_out is not None:

@@ -28,12 +28,13 @@ def new(owner: str, sha256: str) -> Document:
 
 
 def queue(row: Document, name: str, size: int, standing: Document | None) -> None:
-    """Put a row at the start of its way; once it can be searched it replaces the `standing` one."""
+    """Put a row at the start of its way; once it can be searched it replaces the `standing` one, there."""
     row.name, row.size, row.state, row.reason = name, size, "queued", None
     row.page_count, row.chunk_count = None, 0
     row.updated = now()
     row.created = row.created or row.updated
     row.replaces = None if standing is None else standing.id
+    row.collection_id = row.collection_id or (standing.collection_id if standing else None)
 
 
 def drop(session: Session, rows: Sequence[Document]) -> None:
@@ -59,4 +60,5 @@ def record(row: Document) -> DocumentRecord:
         updated=row.updated,
         url=row.url,
         uploaded=row.uploaded,
+        collection_id=row.collection_id,
     )

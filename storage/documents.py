@@ -1,14 +1,14 @@
 """The documents of one owner: what was sent, how far it has come, its text, pages and chunks."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Select, delete, insert, select
 from sqlalchemy.orm import Session
 
+from storage import choices, document_rows, tables
 from storage import chunks as chunk_rows
-from storage import document_rows, tables
 from storage.database import Database
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
@@ -110,11 +110,13 @@ class Documents:
         text: str,
         pages: Sequence[PageSpan],
         chunks: Sequence[ChunkSpan],
+        *,
+        splitting: Mapping[str, int] | None = None,
     ) -> None:
         """Keep text, pages and chunks in one commit, in place of what was there.
 
-        A chunk's id is its document's and its position: ``"5f0c…-00003"``. StorageError when a span
-        does not lie in the text; then nothing changes.
+        A chunk's id is its document's and its position: ``"5f0c…-00003"``; where it was split in another way
+        than the usual, that too. StorageError when a span does not lie in the text; then nothing changes.
         """
         text = tables.storable(text)
         spans: Sequence[PageSpan | ChunkSpan] = [*pages, *chunks]
@@ -130,9 +132,9 @@ class Documents:
                 session.execute(delete(table).where(table.document_id == row.id))
             session.add(DocumentText(document_id=row.id, text=text))
             _insert(session, Page, [_page_values(row.id, page) for page in pages])
-            _insert(
-                session, Chunk, [chunk_rows.values(row.id, text, *numbered) for numbered in enumerate(chunks)]
-            )
+            row.edition = chunk_rows.edition(splitting)
+            split = [chunk_rows.values(row.id, row.edition, text, *chunk) for chunk in enumerate(chunks)]
+            _insert(session, Chunk, split)
             row.page_count, row.chunk_count = len(pages) or None, len(chunks)
             row.updated = document_rows.now()
 
@@ -162,13 +164,17 @@ class Documents:
             return set(session.scalars(mine.where(Document.state.in_(SEARCHABLE)) if searchable else mine))
 
     def promote(self, document_id: str) -> str | None:
-        """Let a replacement take its place, in one commit; returns the id of the document that goes."""
+        """Let a replacement take its place, in one commit; returns the id of the document that goes.
+
+        Conversations that searched that one search this one from now on.
+        """
         with self._database.writing() as session:
             row = self._row(session, document_id)
             replaced = row.replaces
             if replaced is not None:
                 row.replaces, row.updated = None, document_rows.now()
                 session.flush()
+                choices.follow(session, replaced, row.id)
                 session.execute(
                     delete(Document).where(Document.id == replaced, Document.owner == self._owner)
                 )

@@ -10,6 +10,7 @@ Every message is a sentence fit to show a user: what happened, to what, and what
     │   ├── DiskFull              no space left to write
     │   ├── StorageBusy           the ledger stayed locked longer than we wait
     │   ├── AnswerPending         the conversation's last answer is still on its way
+    │   ├── NameRefused           a name is taken already, or is none
     │   └── NotFound              no such thing for this owner
     └── ...                       the rest of the tree is drawn in rag/errors.py
 """
@@ -49,6 +50,10 @@ class AnswerPending(StorageError):
 
 class NotUnfinished(StorageError):
     """An answer that is whole, or has no words yet, cannot be gone on with."""
+
+
+class NameRefused(StorageError):
+    """Something of this owner has this name already, or it is no name."""
 
 
 class NotFound(StorageError):

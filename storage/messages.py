@@ -128,6 +128,7 @@ def _message(
         rating=cast(Rating | None, row.rating),
         left_out=tuple(LeftOut(**part) for part in row.left_out),
         versions=versions,
+        searched_in=row.searched_in,
     )
 
 

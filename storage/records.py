@@ -37,6 +37,7 @@ class DocumentRecord:
     updated: datetime
     url: str | None = None
     uploaded: bool = True
+    collection_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ class Message:
 
     ``standalone_question`` is what was searched for an answer; of a question, what its asker wants to be
     searched, if they said. ``versions`` are the questions that follow the same answer, by their ids in the
-    order they were asked, this one included; empty where it is alone.
+    order they were asked, this one included; empty where it is alone. ``searched_in`` names the collections
+    and documents that an answer was searched in, where that was not all of them.
     """
 
     id: str
@@ -151,6 +153,7 @@ class Message:
     rating: Rating | None = None
     left_out: tuple[LeftOut, ...] = ()
     versions: tuple[str, ...] = ()
+    searched_in: str | None = None
 
 
 @dataclass(frozen=True)

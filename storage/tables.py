@@ -136,6 +136,7 @@ class Message(Base):
     created: Mapped[datetime]
     rating: Mapped[str | None]
     left_out: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
+    searched_in: Mapped[str | None]
 
 
 class MessagePassage(Base):
@@ -185,10 +186,24 @@ class Trace(Base):
     unsearched_count: Mapped[int]
 
 
+class Collection(Base):
+    """A group of documents. ``folded`` tells names apart, ``splitting`` is None where it is the usual."""
+
+    __tablename__ = "collections"
+    __table_args__ = (Index(None, "owner", "folded", unique=True),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    folded: Mapped[str]
+    splitting: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    created: Mapped[datetime]
+
+
 class Document(Base):
     """A file of an owner and how far it has come. ``replaces`` is set until it takes the other's place.
 
-    One that was not ``uploaded`` came from a source, and goes when no source has it any more.
+    One that was not ``uploaded`` came from a source, and goes when no source has it any more. ``edition`` is
+    the way in which it was split.
     """
 
     __tablename__ = "documents"
@@ -210,6 +225,9 @@ class Document(Base):
     updated: Mapped[datetime]
     url: Mapped[str | None]
     uploaded: Mapped[bool] = mapped_column(server_default=true())
+    # No foreign key: SQLite adds none to a table that is there. Who deletes a collection empties it first.
+    collection_id: Mapped[str | None] = mapped_column(index=True)
+    edition: Mapped[str] = mapped_column(server_default=text("''"))
 
 
 class DocumentText(Base):

@@ -40,7 +40,7 @@ def begin_again(session: Session, conversation: Conversation, answer: Message) -
     """Empty an answer and make it pending."""
     turn = _reopened(session, conversation, answer)
     answer.content = answer.folded = ""
-    answer.standalone_question = None
+    answer.standalone_question = answer.searched_in = None
     answer.left_out = []
     messages.forget_passages(session, answer.id)
     return turn

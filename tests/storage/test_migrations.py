@@ -10,8 +10,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from storage import migrations, sqlite
+from storage.choice_tables import Choice
+from storage.choices import Choices
+from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.database import Database
+from storage.documents import Documents
 from storage.errors import DatabaseTooNew, StorageError
 from storage.feedback import Feedback
 from storage.lab_tables import LabSet
@@ -39,7 +43,7 @@ def before_the_first(directory):
 def test_an_empty_directory_gets_exactly_the_tables_declared(database):
     with database.reading() as session:
         context = MigrationContext.configure(session.connection())
-        assert LabSet.metadata is TreeNode.metadata is SourceItem.metadata
+        assert LabSet.metadata is TreeNode.metadata is SourceItem.metadata is Choice.metadata
         assert compare_metadata(context, LabSet.metadata) == []
 
 
@@ -185,4 +189,26 @@ def test_conversations_from_before_branches_are_one_path(directory):
     assert chats.opening("a2").id == "q1"
     turn = chats.begin_version("q2", "and otherwise?")
     assert [message.id for message in chats.messages("c")] == ["q1", "a1", turn.question_id, turn.answer_id]
+    database.close()
+
+
+def test_documents_from_before_collections_are_in_none_and_split_as_usual(directory):
+    directory.mkdir(mode=0o700)
+    at("0006", directory / "footnote.db")
+    run(
+        directory / "footnote.db",
+        "INSERT INTO users VALUES ('ann', '2026-01-01')",
+        "INSERT INTO conversations (id, owner, title, folded, created, updated)"
+        " VALUES ('c', 'ann', 't', 't', '2026-01-01', '2026-01-01')",
+        "INSERT INTO documents (id, owner, name, sha256, size, state, chunk_count, created, updated)"
+        " VALUES ('d', 'ann', 'a.md', 'a', 1, 'ready', 1, '2026-01-01', '2026-01-01')",
+        'INSERT INTO chunks (id, document_id, position, start, "end", heading, text)'
+        " VALUES ('d-00000', 'd', 0, 0, 4, '', 'moat')",
+    )
+    database = Database.open(directory)
+    documents, collections = Documents(database, "ann"), Collections(database, "ann")
+    assert documents.get("d").collection_id is None
+    assert documents.of_chunks(["d-00000"]) == {"d-00000": ("d", "a.md")}
+    assert (collections.list(), collections.due()) == ([], [])
+    assert Choices(database, "ann").documents("c") is None
     database.close()

@@ -8,6 +8,8 @@ import inspect
 import pytest
 from sqlalchemy import select
 
+from storage.choices import Choices
+from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
@@ -126,6 +128,25 @@ SOURCE_ITEMS = {
     "drop": lambda my, ids: my.drop(ids["source"], ["page"]),
     "unseen": lambda my, ids: my.unseen(ids["source"]),
 }
+COLLECTIONS = {
+    "create": None,
+    "list": None,
+    "named": None,
+    "documents_of": None,
+    "splitting_of": None,
+    "due": None,
+    "get": lambda my, ids: my.get(ids["collection"]),
+    "rename": lambda my, ids: my.rename(ids["collection"], "mine now"),
+    "delete": lambda my, ids: my.delete(ids["collection"]),
+    "put": lambda my, ids: my.put([], ids["collection"]),
+    "set_splitting": lambda my, ids: my.set_splitting(ids["collection"], None),
+}
+CHOICES = {
+    "of": lambda my, ids: my.of(ids["conversation"]),
+    "choose": lambda my, ids: my.choose(ids["conversation"]),
+    "add": lambda my, ids: my.add(ids["conversation"], []),
+    "documents": lambda my, ids: my.documents(ids["conversation"]),
+}
 FILES = {
     "save": None,
     "sweep": None,
@@ -144,6 +165,8 @@ FLOOR = {
     Trees: TREES,
     Sources: SOURCES,
     SourceItems: SOURCE_ITEMS,
+    Collections: COLLECTIONS,
+    Choices: CHOICES,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -184,8 +207,12 @@ def belongings(database, owner):
     question_set = sets.create("title", "typed")
     source = Sources(database, owner).create("folder", "Reports", {"path": "/reports"})
     SourceItems(database, owner).keep(source.id, Listing("page", "Page", "1"), "c" * 64, 1)
+    collection = Collections(database, owner).create("Reports")
+    Collections(database, owner).put([document.id], collection.id)
+    Choices(database, owner).choose(conversation.id, [collection.id], [document.id])
     return {
         "source": source.id,
+        "collection": collection.id,
         "branch": with_tree(database, owner, document.id),
         "set": question_set.id,
         "set question": sets.add(question_set.id, "why?", [MARKED]).id,
@@ -258,7 +285,8 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
     shown += [*Feedback(database, "bob").answers(), *Sources(database, "bob").list()]
-    assert len(shown) == 14
+    shown += Collections(database, "bob").list()
+    assert len(shown) == 15
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
@@ -267,6 +295,22 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     SourceItems(database, "ann").drop(everyone["source"], ["page"])
     assert len(SourceItems(database, "ann").orphans()) == 1
     assert SourceItems(database, "bob").orphans() == []
+
+
+def test_a_strangers_documents_are_neither_moved_nor_chosen_nor_told_of(database, everyone):
+    collections, choices = Collections(database, "bob"), Choices(database, "bob")
+    mine, chat = collections.list()[0], Conversations(database, "bob").create()
+    assert collections.put([everyone["document"]], mine.id) == 0
+    assert collections.put([everyone["document"]], None) == 0
+    assert collections.documents_of([everyone["collection"]]) == set()
+    assert collections.splitting_of(everyone["document"]) is None
+    for chosen in ({"collections": [everyone["collection"]]}, {"documents": [everyone["document"]]}):
+        with pytest.raises(NotFound):
+            choices.choose(chat.id, **chosen)
+    choices.choose(chat.id, [mine.id])
+    with pytest.raises(NotFound):
+        choices.add(chat.id, [everyone["document"]])
+    assert Documents(database, "ann").get(everyone["document"]).collection_id == everyone["collection"]
 
 
 def test_a_message_of_a_stranger_is_no_place_to_page_from(database, everyone):
