@@ -1,34 +1,32 @@
 """One fetcher for every source: what each hop resolves to is checked, then connected to; all is capped."""
 
-import ipaddress
 import json
-import socket
 import ssl
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.message import Message
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
-from rag.errors import AddressRefused, RequestRejected, SourceError
+from rag.errors import RequestRejected, SourceError
 from rag.jobs import Cancel, never
-from rag.sources.addresses import Address, allowed
+from rag.sources.addresses import allowed
 from rag.sources.fetcher_bodies import ENCODINGS, read
 from rag.sources.fetcher_connection import Connection, Head
 from rag.sources.fetcher_patience import Patience
+from rag.sources.fetcher_reach import Reach, Resolve, resolved, trusted
 from rag.sources.fetcher_retries import LONGEST_WAIT, NOT_NOW, TRIES, wait_before
 from rag.sources.urls import Target, onward, target
-
-Resolve = Callable[[str, int], Sequence[Address]]
 
 MAX_BYTES = 50_000_000
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NONE: Mapping[str, str] = MappingProxyType({})
 _OURS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
+_USUAL = {"User-Agent": "Footnote", "Accept": "*/*"}
 # What another host may see of our headers. All else, Authorization before all, is for the one that was asked.
 _HARMLESS = frozenset({"accept", "accept-language", "user-agent"})
 
@@ -81,13 +79,11 @@ class Fetcher:
         patience: float = 30.0,
         longest: float = 600.0,
         max_bytes: int = MAX_BYTES,
-        resolve: Resolve | None = None,
+        resolve: Resolve = resolved,
         tls: ssl.SSLContext | None = None,
     ):
-        self._allowed = allowed(private)
+        self._reach = Reach(allowed(private), resolve, tls or trusted())
         self._patience, self._longest, self._max_bytes = patience, longest, max_bytes
-        self._resolve = resolve or resolved
-        self._tls = tls or ssl.create_default_context()
 
     def get(
         self,
@@ -102,7 +98,7 @@ class Fetcher:
         Where it is 429 or 503 the request is repeated as Retry-After asks, at most three times; then it is
         a RequestRejected. More than `max_bytes` of body are an ItemFailed.
         """
-        with self._opened("GET", url, headers, b"", cancelled) as answer:
+        with self._opened(_Request.of("GET", headers), url, cancelled) as answer:
             return answer.fetched(self._most(max_bytes))
 
     def post(
@@ -118,7 +114,7 @@ class Fetcher:
         if form is not None:
             body = urlencode(form).encode("ascii")
             headers = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
-        with self._opened("POST", url, headers, body, cancelled) as answer:
+        with self._opened(_Request.of("POST", headers, body), url, cancelled) as answer:
             return answer.fetched(self._max_bytes)
 
     def stream(
@@ -130,7 +126,7 @@ class Fetcher:
         cancelled: Cancel = never,
     ) -> Iterator[bytes]:
         """Yield the body at `url` in pieces. Where the status is no success: RequestRejected."""
-        with self._opened("GET", url, headers, b"", cancelled) as answer:
+        with self._opened(_Request.of("GET", headers), url, cancelled) as answer:
             require_success(answer.target, answer.head.status)
             yield from answer.pieces(self._most(max_bytes))
 
@@ -138,63 +134,65 @@ class Fetcher:
         return self._max_bytes if max_bytes is None else max_bytes
 
     @contextmanager
-    def _opened(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes, cancelled: Cancel
-    ) -> Iterator["_Answer"]:
+    def _opened(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["_Answer"]:
         """Ask until there is an answer that leads nowhere else; its body is still to be read."""
         here = target(url)
-        headers = _completed(headers)
         patience = Patience(self._patience, self._longest, cancelled)
         for _ in range(MAX_REDIRECTS + 1):
             patience.host = here.authority
-            head, connection = self._answered(here, method, headers, body, patience)
-            try:
-                location = head.headers.get("location")
-                if method != "GET" or head.status not in _REDIRECTS or not location:
-                    yield _Answer(here, head, connection)
+            with closing(self._answered(here, request, patience)) as answer:
+                there = answer.leads_to() if request.method == "GET" else None
+                if there is None:
+                    yield answer
                     return
-            finally:
-                connection.close()
-            there = onward(here, location)
-            headers = headers if there.origin == here.origin else _harmless(headers)
+            request = request if there.origin == here.origin else request.for_strangers()
             here = there
         raise SourceError(f"{here.authority} redirects again and again, so the page cannot be reached.")
 
-    def _answered(
-        self, here: Target, method: str, headers: Mapping[str, str], body: bytes, patience: Patience
-    ) -> tuple[Head, Connection]:
-        """Return an answer of one hop, asked again as long as the host says "not now"."""
+    def _answered(self, here: Target, request: "_Request", patience: Patience) -> "_Answer":
+        """Return an answer of one host, asked again as long as it says "not now"."""
         for attempt in range(1, TRIES + 1):
-            connection = Connection(here, self._checked(here), self._tls, patience)
-            try:
-                head = connection.ask(method, headers, body)
-            except BaseException:
-                connection.close()
-                raise
-            if head.status not in NOT_NOW:
-                return head, connection
-            connection.close()
-            wait = wait_before(attempt, head.headers, datetime.now(UTC))
+            answer = self._asked(here, request, patience)
+            if answer.head.status not in NOT_NOW:
+                return answer
+            answer.close()
+            wait = wait_before(attempt, answer.head.headers, datetime.now(UTC))
             if wait > LONGEST_WAIT or attempt == TRIES:
                 break
             patience.wait(wait)
+        status = answer.head.status
         raise RequestRejected(
-            f"{here.authority} does not want to be asked now (status {head.status}). Try again later.",
-            head.status,
+            f"{here.authority} does not want to be asked now (status {status}). Try again later.", status
         )
 
-    def _checked(self, here: Target) -> Sequence[Address]:
-        """Return the addresses of a host; AddressRefused where any of them is one we do not go to."""
-        addresses = self._resolve(here.host, here.port)
-        if not addresses:
-            raise SourceError(f"There is no host {here.host}. Correct the address.")
-        for address in addresses:
-            if (here.host, address) not in self._allowed:
-                raise AddressRefused(
-                    f"{here.authority} leads into a private network, where Footnote does not go. "
-                    "Whoever runs the server can allow it with FOOTNOTE_PRIVATE_HOSTS."
-                )
-        return addresses
+    def _asked(self, here: Target, request: "_Request", patience: Patience) -> "_Answer":
+        connection = self._reach.connect(here, patience)
+        try:
+            return _Answer(here, connection.ask(request.method, request.headers, request.body), connection)
+        except BaseException:
+            connection.close()
+            raise
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked of each host on the way."""
+
+    method: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def of(cls, method: str, headers: Mapping[str, str], body: bytes = b"") -> "_Request":
+        """Return the caller's request, with the headers that every request has."""
+        given = {name: value for name, value in headers.items() if name.lower() not in _OURS}
+        named = {name.lower() for name in given}
+        missing = {name: value for name, value in _USUAL.items() if name.lower() not in named}
+        return cls(method, {**missing, **given, "Accept-Encoding": ENCODINGS}, body)
+
+    def for_strangers(self) -> "_Request":
+        """Return the request as another host than the caller's may see it."""
+        return _Request.of(self.method, {n: v for n, v in self.headers.items() if n.lower() in _HARMLESS})
 
 
 @dataclass(frozen=True)
@@ -205,20 +203,19 @@ class _Answer:
     head: Head
     connection: Connection
 
+    def leads_to(self) -> Target | None:
+        """Return where a redirect leads; None where this is not one."""
+        location = self.head.headers.get("location", "")
+        return onward(self.target, location) if location and self.head.status in _REDIRECTS else None
+
     def fetched(self, most: int) -> Fetched:
         return Fetched(self.target.url, self.head.status, self.head.headers, b"".join(self.pieces(most)))
 
     def pieces(self, most: int) -> Iterator[bytes]:
         return read(self.connection.pieces(), self.head.headers, most, self.target.authority)
 
-
-def resolved(host: str, port: int) -> Sequence[Address]:
-    """Return the addresses of a host as this machine resolves it, in the order to try them."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise SourceError(f"There is no host {host}. Correct the address.") from error
-    return list(dict.fromkeys(ipaddress.ip_address(place[0]) for *_, place in found))
+    def close(self) -> None:
+        self.connection.close()
 
 
 def require_success(here: Target, status: int) -> None:
@@ -233,20 +230,3 @@ def require_success(here: Target, status: int) -> None:
     }
     meaning = meanings.get(status, f"answered with status {status}. Try again later")
     raise RequestRejected(f"{here.authority} {meaning}.", status)
-
-
-def _completed(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the caller's headers with those that every request has."""
-    given = {name: value for name, value in headers.items() if name.lower() not in _OURS}
-    names = {name.lower() for name in given}
-    usual = {"User-Agent": "Footnote", "Accept": "*/*"}
-    return {
-        **{n: v for n, v in usual.items() if n.lower() not in names},
-        **given,
-        "Accept-Encoding": ENCODINGS,
-    }
-
-
-def _harmless(headers: Mapping[str, str]) -> dict[str, str]:
-    kept = _HARMLESS | {"accept-encoding"}
-    return {name: value for name, value in headers.items() if name.lower() in kept}

@@ -7,6 +7,7 @@ from rag.errors import ItemFailed
 
 ENCODINGS = "gzip, deflate"
 _PIECE = 65_536
+_GZIP = b"\x1f"
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 
@@ -52,17 +53,16 @@ def _inflate(pieces: Iterator[bytes], deflate: bool) -> Iterator[bytes]:
             inflater = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers send it without its frame
         begun = begun or bool(piece)
         while piece:
+            if inflater.eof and not piece.startswith(_GZIP):
+                return  # padding behind the end
+            inflater = zlib.decompressobj(_GZIP_OR_ZLIB) if inflater.eof else inflater
             yield inflater.decompress(piece, _PIECE)
-            piece = inflater.unconsumed_tail
-            if inflater.eof:
-                piece = inflater.unused_data
-                if not piece.startswith(b"\x1f"):
-                    return
-                inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
+            piece = inflater.unconsumed_tail or inflater.unused_data
+    yield inflater.flush()
     if begun and not inflater.eof:
         raise EOFError
 
 
 def _too_large(most: int, host: str) -> ItemFailed:
-    size = f"{most / 1_000_000:g} MB" if most >= 1_000_000 else f"{most:,} bytes"
+    size = f"{most / 1_000_000:.0f} MB" if most >= 1_000_000 else f"{most:,} bytes"
     return ItemFailed(f"{host} sends more than {size} here, which is the most that is fetched.")
