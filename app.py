@@ -1,7 +1,8 @@
-"""The server: pages, a health check, and what begins and ends with it. `streamlit run app.py` starts it."""
+"""The server: pages, routes for whoever runs it, what begins and ends with it: `streamlit run app.py`."""
 
 import gc
 import logging
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -10,10 +11,12 @@ from typing import Any
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-log = logging.getLogger(__name__)
+from rag.observing.lines import Sentence, count_errors, write_lines
+
+log = logging.getLogger("footnote")
 
 FIRST_PAGE = 1.0  # seconds in which a first page is drawn undisturbed by what is loaded for later
 
@@ -25,10 +28,11 @@ def _warm_up() -> None:
 
     try:
         opened = services()
+        count_errors(opened.metrics.error)
         time.sleep(FIRST_PAGE)
         opened.warm_up()
     except FootnoteError as error:
-        log.error("%s", error)
+        log.error("Footnote cannot work yet. %s", Sentence(error))
     # The page collects garbage on every run; what is loaded once need not be looked at again.
     gc.collect()
     gc.freeze()
@@ -36,6 +40,7 @@ def _warm_up() -> None:
 
 @asynccontextmanager
 async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
+    write_lines(sys.stderr)
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
     yield {}
     from ui.services import close
@@ -44,7 +49,20 @@ async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
 
 
 async def _healthz(_: Request) -> PlainTextResponse:
+    """Say that the process is alive: nothing is looked at."""
     return PlainTextResponse("ok\n")
+
+
+def _readyz(request: Request) -> Response:
+    from ui.operating import readyz
+
+    return readyz(request)
+
+
+def _metrics(request: Request) -> Response:
+    from ui.operating import counted
+
+    return counted(request)
 
 
 def _explain(error: Exception) -> bool:
@@ -59,4 +77,5 @@ def _explain(error: Exception) -> bool:
     return True
 
 
-app = st.App("ui/main.py", lifespan=_lifespan, routes=[Route("/healthz", _healthz)], on_script_error=_explain)
+ROUTES = [Route("/healthz", _healthz), Route("/readyz", _readyz), Route("/metrics", _metrics)]
+app = st.App("ui/main.py", lifespan=_lifespan, routes=ROUTES, on_script_error=_explain)

@@ -26,6 +26,7 @@ RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-
 STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
+HIDDEN = ("KEY", "TOKEN", "ARGUMENTS")  # in the names of settings whose values are not shown
 # What the settings page may change; the rest belongs to whoever starts the server.
 _RERANKING = frozenset({"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "best_outside"})
 EDITABLE = _RERANKING | frozenset(
@@ -94,6 +95,8 @@ class Settings(BaseSettings):
     fetch_k: int = Field(20, ge=2, le=50)
     best_outside: bool = False
     max_upload_mb: int = Field(50, ge=1)
+    stop_seconds: float = Field(10.0, ge=0, le=3600)
+    metrics_token: SecretStr = SecretStr("")
     morphemes: Use = "auto"
     raptor: Literal["off", "extractive", "model"] = "off"
     citation_judge: str = ""
@@ -214,5 +217,5 @@ def _sentence(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else "settings"
     field = name if name.isupper() else f"FOOTNOTE_{name.upper()}"
-    value = "(hidden)" if "KEY" in field or "ARGUMENTS" in field else repr(first["input"])
+    value = "(hidden)" if any(word in field for word in HIDDEN) else repr(first["input"])
     return f"The setting {field} is {value}, which cannot be used: {first['msg']}."

@@ -4,6 +4,7 @@ The answer belongs to the server, not to the page: `begin` commits the question,
 generator that condenses, retrieves, answers and persists.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,7 @@ from rag.omissions import LeftOut
 from rag.passages import Passage
 from rag.rerankers.llm_reranker import PURPOSE as RERANK
 from rag.rerankers.stage import Reordered
+from rag.scope import SearchedIn
 from rag.sending import Sent
 from storage import records, traces
 from storage.conversations import Conversations
@@ -34,8 +36,11 @@ OLDER = (
 CORRECTED = "Searched word for word, as you asked."
 UNREAD = "{} more of those found did not fit into what the model reads at once."
 CONTINUED = "It had ended early, and was gone on with after its last whole sentence."
+SEARCHED_IN = "searched_in"  # what it is called among the settings that are kept
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -48,10 +53,19 @@ class Failed:
 class Conversation:
     """Asks questions in the conversations of one owner."""
 
-    def __init__(self, conversations: Conversations, make_asker: Callable[[], Asker]):
-        """`make_asker` is called for each turn, so that a missing model ends a turn, not the server."""
+    def __init__(
+        self,
+        conversations: Conversations,
+        make_asker: Callable[[], Asker],
+        cut_off: Callable[[], AnswerState] = lambda: "stopped",
+    ):
+        """`make_asker` is called for each turn, so that a missing model ends a turn, not the server.
+
+        `cut_off` says what a cancelled answer is: stopped by its reader, or interrupted by the server.
+        """
         self._conversations = conversations
         self._make_asker = make_asker
+        self._cut_off = cut_off
 
     def begin(self, conversation_id: str, question: str) -> Turn:
         """Commit the question and an empty answer together; the first question names the conversation."""
@@ -67,7 +81,7 @@ class Conversation:
         return self._conversations.begin_version(question_id, checked(question), searched=wanted)
 
     def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
-        """Answer a begun turn and store it as events pass: complete, stopped or failed."""
+        """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed."""
         draft = _Draft(self._conversations, turn)
         try:
             draft.asker = self._make_asker()
@@ -76,10 +90,11 @@ class Conversation:
                 yield event
             draft.finish("complete")
         except Cancelled:
-            draft.finish("stopped")
+            draft.finish(self._cut_off())
         except NotFound:  # the conversation was deleted while it was being answered
             draft.finished = True
         except FootnoteError as error:
+            log.warning("An answer failed: %s", error)
             draft.finish("failed", str(error))
             yield Failed(str(error))
         except Exception:
@@ -87,7 +102,7 @@ class Conversation:
             yield Failed(UNEXPECTED)
             raise
         finally:
-            draft.finish("stopped")
+            draft.finish(self._cut_off())
 
     def _events(
         self, turn: Turn, draft: "_Draft", asker: Asker, cancelled: Cancel
@@ -98,6 +113,8 @@ class Conversation:
         draft.kept = answer.content
         if answer.content and answer.passages:
             draft.notes = {"continued": CONTINUED}
+            if answer.searched_in:
+                draft.notes[SEARCHED_IN] = answer.searched_in
             passages = [_passage(record) for record in answer.passages]
             understood = answer.standalone_question or question.content
             return asker.go_on(understood, question.content, passages, answer.content, cancelled)
@@ -149,7 +166,11 @@ class _Draft:
                 if unread:
                     self.notes["unread"] = UNREAD.format(unread)
                 self.conversations.checkpoint(
-                    self.turn.answer_id, self.kept, passages=to_records(passages), left_out=self.left_out
+                    self.turn.answer_id,
+                    self.kept,
+                    passages=to_records(passages),
+                    left_out=self.left_out,
+                    searched_in=self.notes.get(SEARCHED_IN),
                 )
             case Token(text):
                 self.text += text
@@ -164,6 +185,8 @@ class _Draft:
         match event:
             case Rephrasing(note):
                 self.notes["rephrasing"] = note
+            case SearchedIn(said):
+                self.notes[SEARCHED_IN] = said
             case Reordered(note) if note:
                 self.notes["reranking"] = note
             case LeftOut(what, reason):

@@ -7,15 +7,18 @@ and may leave, come back, or be one of several.
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Generic, TypeVar
+from contextlib import contextmanager
+from typing import Generic, Protocol, TypeVar
 
 from rag.errors import Cancelled, FootnoteError
+from rag.observing.lines import about
 
 E = TypeVar("E")
 Cancel = Callable[[], bool]
 Work = Callable[[Cancel], Iterator[E]]
+ANSWERS = "answer"  # the kind of jobs that are given time to end by themselves when the server stops
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +28,42 @@ def never() -> bool:
     return False
 
 
-class Job(Generic[E]):
-    """One running generator and everything it has said so far."""
+class Watcher(Protocol):
+    """Makes work that is asked for under a key into the same work, watched."""
 
-    def __init__(self, work: Work[E], at_end: Callable[[], None] = lambda: None):
+    def __call__(self, key: str, work: Work[E]) -> Work[E]:
+        """Return the work to run in the place of `work`."""
+        ...
+
+
+def unwatched(key: str, work: Work[E]) -> Work[E]:
+    """Watch nothing."""
+    del key
+    return work
+
+
+def kind_of(key: str) -> str:
+    """Return what kind of job a key is for: "embed:22c1" -> "embed"."""
+    return key.partition(":")[0]
+
+
+@contextmanager
+def closing(events: Iterator[E]) -> Iterator[Iterator[E]]:
+    """Close events at the end, where they can be closed."""
+    try:
+        yield events
+    finally:
+        close = getattr(events, "close", None)
+        if close is not None:
+            close()
+
+
+class Job(Generic[E]):
+    """One running generator and everything it has said so far; its `key` is on what it logs."""
+
+    def __init__(self, work: Work[E], at_end: Callable[[], None] = lambda: None, *, key: str = "job"):
         self._work = work
+        self._key = key
         self._at_end = at_end
         self.started = False
         self._events: list[E] = []
@@ -76,6 +110,10 @@ class Job(Generic[E]):
     def run(self) -> None:
         """Run the generator to its end in the calling thread; one cancelled before is not begun."""
         self.started = True
+        with about(self._key):
+            self._run()
+
+    def _run(self) -> None:
         try:
             if not self._cancel.is_set():
                 self._drain(self._work(self._cancel.is_set))
@@ -94,33 +132,30 @@ class Job(Generic[E]):
                 self._changed.notify_all()
 
     def _drain(self, events: Iterator[E]) -> None:
-        try:
+        with closing(events):
             for event in events:
                 with self._changed:
                     self._events.append(event)
                     self._changed.notify_all()
                 if self._cancel.is_set():
                     return
-        finally:
-            close = getattr(events, "close", None)
-            if close is not None:
-                close()
 
 
 class Jobs:
     """The server's running jobs, by owner and key.
 
     `lanes` names queues in which jobs wait their turn, with how many run at once; a job
-    without a lane starts at once in a thread of its own.
+    without a lane starts at once in a thread of its own. All work passes through `watch`.
     """
 
-    def __init__(self, lanes: dict[str, int] | None = None):
+    def __init__(self, lanes: dict[str, int] | None = None, watch: Watcher = unwatched):
+        self._watch = watch
         self._lanes: dict[str, Executor] = {
             name: ThreadPoolExecutor(width, thread_name_prefix=name) for name, width in (lanes or {}).items()
         }
         self._running: dict[tuple[str, str], Job[object]] = {}
         self._lock = threading.Lock()
-        self._closed = False
+        self.closed = False
 
     def start(self, owner: str, key: str, work: Work[E], *, lane: str | None = None) -> Job[E]:
         """Start `work` under `key`; where that owner's key runs already, return the running job."""
@@ -128,9 +163,9 @@ class Jobs:
             running = self._running.get((owner, key))
             if running is not None:
                 return running  # type: ignore[return-value]
-            if self._closed:
+            if self.closed:
                 raise Cancelled("Footnote is shutting down. Start it again and retry.")
-            job: Job[E] = Job(work, lambda: self._forget(owner, key))
+            job: Job[E] = Job(self._watch(key, work), lambda: self._forget(owner, key), key=key)
             self._running[owner, key] = job  # type: ignore[assignment]
         self._launch(job.run, lane)
         return job
@@ -139,19 +174,32 @@ class Jobs:
         """Return the job that runs, or waits, under this owner's key."""
         return self._running.get((owner, key))
 
-    def close(self, timeout: float = 5.0) -> None:
-        """Cancel every job and wait up to `timeout` seconds for those begun to put their things in order."""
+    def standing(self) -> list[tuple[str, str]]:
+        """Return the kind of each job, and whether it is "running" or "waiting"."""
         with self._lock:
-            self._closed = True
-            jobs = list(self._running.values())
-        for job in jobs:
-            job.cancel()
+            return [
+                (kind_of(key), "running" if job.started else "waiting")
+                for (_, key), job in self._running.items()
+            ]
+
+    def close(self, timeout: float = 5.0, *, patience: float = 0.0) -> None:
+        """Cancel every job and wait up to `timeout` seconds for those begun to put their things in order.
+
+        Answers are given `patience` seconds before, in which they may end by themselves.
+        """
+        with self._lock:
+            self.closed = True
+            jobs = dict(self._running)
+        answers = [job for (_, key), job in jobs.items() if kind_of(key) == ANSWERS]
+        for (_, key), job in jobs.items():
+            if kind_of(key) != ANSWERS:
+                job.cancel()
         for lane in self._lanes.values():
             lane.shutdown(wait=False, cancel_futures=True)
-        deadline = time.monotonic() + timeout
-        for job in jobs:
-            if job.started:
-                job.wait(max(0.0, deadline - time.monotonic()))
+        _wait(answers, patience)
+        for job in answers:
+            job.cancel()
+        _wait(jobs.values(), timeout)
 
     def _launch(self, run: Callable[[], None], lane: str | None) -> None:
         if lane is None:
@@ -162,3 +210,11 @@ class Jobs:
     def _forget(self, owner: str, key: str) -> None:
         with self._lock:
             del self._running[owner, key]
+
+
+def _wait(jobs: Iterable[Job[object]], seconds: float) -> None:
+    """Wait until those of the jobs that were begun have ended, up to `seconds` for all of them."""
+    deadline = time.monotonic() + seconds
+    for job in jobs:
+        if job.started:
+            job.wait(max(0.0, deadline - time.monotonic()))

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rag.observing.lines import fields
+
 log = logging.getLogger(__name__)
 
 _WITHOUT = {
@@ -40,7 +42,7 @@ class Omissions:
 
     def __call__(self, what: str, error: Exception) -> None:
         """Note that `what` failed with `error`."""
-        log.warning("Answering without %s: %s", what, error)
+        log.warning("Answering without %s: %s", what, error, extra=fields(missing=what.replace(" ", "_")))
         self._noted.append(LeftOut(what, str(error)))
 
     def take(self) -> list[LeftOut]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Engine, update
+from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
 from storage import backups, migrations, server, sqlite
@@ -97,6 +97,12 @@ class Database:
             raise StorageError(f"{target} exists already. Name a new file for the backup.")
         with sqlite.explained(target.parent):
             sqlite.copy(self.directory / LEDGER, target)
+
+    def confirm(self) -> None:
+        """Raise StorageError unless the ledger can be read and the directory is still ours."""
+        self._lock.confirm()
+        with self.reading() as session:
+            session.execute(select(1))
 
     def check(self) -> None:
         """Check structure and references; raises DatabaseDamaged with the restore command."""

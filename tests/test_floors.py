@@ -24,6 +24,7 @@ ONLY_IN = {
     "alembic": ("storage/",),
     "xllamacpp": ("rag/own_model/child.py",),
     "openai": ("rag/llm", "rag/embedders/remote"),
+    "prometheus_client": ("rag/observing/metrics.py",),
 }
 MAY_IMPORT_STORAGE = {
     f"rag/{room}.py"
@@ -39,6 +40,7 @@ MAY_IMPORT_STORAGE = {
         "cli/ledger",
         "cli/library",
         "comparison",
+        "editions",
         "evaluation/trees",
         "exports/cases",
         "exports/chat",
@@ -48,6 +50,8 @@ MAY_IMPORT_STORAGE = {
         "raptor/build",
         "raptor/forest",
         "raptor/view",
+        "resplitting",
+        "scope",
         "sources/sync",
         "sources/syncing",
         "targets",

@@ -188,7 +188,7 @@ KNOWN = re.compile(
 NAMED = re.compile(
     r"(?i)\b[\w-]*(?:api_?key|secret|passw(?:or)?d|token|credential)s?[\"']?\s*[:=]\s*[\"']([^\"'\s]{16,})[\"']"
 )
-MADE_UP = re.compile(r"(?i)secret|mark|example")  # the tests' own say so
+MADE_UP = re.compile(r"(?i)secret|password|mark|example")  # the tests' own say so
 RANDOM = 3.5  # bits a character: words of people have fewer, keys more
 
 

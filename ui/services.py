@@ -1,13 +1,17 @@
 """What a server holds once, for all its pages: the only shared state of the application."""
 
+import logging
 import threading
 from collections.abc import Mapping
 from typing import Any
 
 from rag import config, ingest, lab
 from rag.assembly import LOCAL_OWNER, make_llm, make_store
-from rag.jobs import Jobs
+from rag.jobs import ANSWERS, Jobs
+from rag.library import Library
 from rag.llm import LLM
+from rag.observing.metrics import Metrics
+from rag.observing.watch import Watch
 from rag.own_model.model import OwnModel
 from storage.conversations import interrupt_pending
 from storage.database import Database
@@ -15,6 +19,8 @@ from storage.documents import owners
 from storage.runs import stop_running
 from ui.installs import Installs
 from ui.workspace import Workspace
+
+log = logging.getLogger(__name__)
 
 
 class Services:
@@ -26,9 +32,12 @@ class Services:
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)
         stop_running(self.database)
-        self.jobs = Jobs({**ingest.LANES, **lab.LANES})
+        self.metrics = Metrics()
+        self.jobs = Jobs({**ingest.LANES, **lab.LANES}, Watch(self.metrics))
         self.llm: LLM | OwnModel | None = make_llm(settings)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
+        self.warm = False
+        """Whether every library is in step with the ledger."""
         self._workspaces: dict[str, Workspace] = {}
         self._lock = threading.Lock()
 
@@ -46,10 +55,16 @@ class Services:
                 )
             return self._workspaces[owner]
 
+    def libraries(self) -> list[Library]:
+        """Return the libraries that are open."""
+        with self._lock:
+            return [workspace.library for workspace in self._workspaces.values()]
+
     def warm_up(self) -> None:
         """Bring every library in step, go on with unfinished documents, open what answers need."""
         for owner in {*owners(self.database), LOCAL_OWNER}:
             self.workspace(owner).recover()
+        self.warm = True
         if self.llm is not None:
             self.llm.warm()
 
@@ -78,8 +93,13 @@ class Services:
             previous.close()
 
     def close(self) -> None:
-        """Stop the jobs, each putting its things in order, and give the data directory back."""
-        self.jobs.close()
+        """Stop the jobs, each putting its things in order, and give the data directory back.
+
+        Answers that are being written may end by themselves for `stop_seconds`; then they are interrupted.
+        """
+        answers = sum(kind == ANSWERS for kind, _ in self.jobs.standing())
+        log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.stop_seconds)
+        self.jobs.close(patience=self.settings.stop_seconds)
         if self.llm is not None:
             self.llm.close()
         for workspace in self._workspaces.values():

@@ -148,7 +148,9 @@ class Workspace:
         return FORMS[form](export(conversation, messages, datetime.now(UTC)))
 
     def _conversation(self) -> Conversation:
-        return Conversation(self.conversations, self.asker)
+        return Conversation(
+            self.conversations, self.asker, lambda: "interrupted" if self._jobs.closed else "stopped"
+        )
 
     def _answer(self, turn: Turn, after: Collection[str]) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:

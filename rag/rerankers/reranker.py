@@ -104,7 +104,7 @@ class Reranker(BaseDocumentCompressor):
         if self.on_failure is not None:
             self.on_failure(NAME, failure)
         else:
-            log.warning("%s", note)
+            log.warning("The passages stay in the order of the search: %s", failure)
         return Reranked(list(documents)[: self.k], note, failure)
 
     def _arranged(self, documents: Sequence[Document], scored: Scored) -> Reranked:

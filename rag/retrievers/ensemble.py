@@ -14,6 +14,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, model_validator
 
 from rag.errors import RetrievalError
+from rag.observing.lines import fields
 from rag.retrievers.fusion import (
     Normaliser,
     Ranking,
@@ -120,7 +121,7 @@ class EnsembleRetriever(BaseRetriever):
             if self.on_failure is not None:
                 self.on_failure(name, error)
             else:
-                log.warning("The %s search was left out: %s", name, error)
+                log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
 
     def _key(self, document: Document) -> str:
         if self.id_key is not None:
