@@ -1,0 +1,85 @@
+"""What whoever runs the server relies on: it stops in good order, and its log holds nothing of anyone's."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from rag.assembly import LOCAL_OWNER
+from storage.conversations import Conversations
+from storage.database import Database
+from storage.records import Message
+from tests.e2e.conftest import Server, Visitor, serving
+from tests.rag.fake_llm import FakeLLM, Reply
+
+Visit = Callable[..., Visitor]
+PIECES = tuple(f"word{number} " for number in range(20))
+KEY, QUESTION, TEXT = "canary-key-83", "Where does the canary-question-84 sing?", "The canary-text-85 sings."
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeLLM]:
+    with FakeLLM() as server:
+        yield server
+
+
+def asked(server: Server, visit: Visit, fake: FakeLLM, tmp_path: Path) -> Visitor:
+    """A visitor who has a document and asked a question that the model has begun to answer."""
+    visitor = visit(server.url + "/documents")
+    note = tmp_path / "canary-name-86.md"
+    note.write_text(TEXT, "utf-8")
+    visitor.add(note)
+    expect(visitor.row(note.name)).to_contain_text("Ready")
+    visitor.go("Chat")
+    visitor.ask(QUESTION)
+    expect(visitor.answers()).to_contain_text("word1")
+    return visitor
+
+
+def stopped(server: Server) -> Message:
+    """Stop the server as a service manager does, and return the answer that its ledger has then."""
+    server.process.terminate()
+    assert server.process.wait(60) == -signal.SIGTERM  # after its work is done, it ends as it was told to
+    database = Database.open(server.data)
+    conversations = Conversations(database, LOCAL_OWNER)
+    answer = conversations.messages(conversations.list()[0].id)[-1]
+    database.close()
+    return answer
+
+
+def lines(server: Server) -> list[dict[str, object]]:
+    log = server.log.read_text("utf-8")
+    return [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+
+
+def test_a_stop_lets_an_answer_end_and_the_log_holds_nothing_of_it(
+    visit: Visit, fake: FakeLLM, tmp_path: Path
+):
+    fake.reply(Reply(pieces=PIECES, pause=0.2))
+    settings = {"FOOTNOTE_LLM_API_KEY": KEY, "FOOTNOTE_STOP_SECONDS": "50"}
+    with serving(tmp_path, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake", **settings) as server:
+        asked(server, visit, fake, tmp_path)
+        answer = stopped(server)
+    assert (answer.state, answer.content.split()) == ("complete", [piece.strip() for piece in PIECES])
+    told = lines(server)
+    assert {"Stopping: 1 answers may go on for 50 seconds", "A job ended"} <= {line["event"] for line in told}
+    assert any(line.get("turn") == answer.id and line["outcome"] == "complete" for line in told)
+    assert any(line.get("document") and line["kind"] == "embed" for line in told)
+    log = server.log.read_text("utf-8")
+    assert "canary" not in log and "Traceback" not in log and "word1" not in log
+
+
+def test_an_answer_that_does_not_end_in_time_is_marked_as_interrupted_with_what_there_is(
+    visit: Visit, fake: FakeLLM, tmp_path: Path
+):
+    fake.reply(Reply(pieces=PIECES, hang_after=5))
+    settings = {"FOOTNOTE_STOP_SECONDS": "0.2"}
+    with serving(tmp_path, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake", **settings) as server:
+        asked(server, visit, fake, tmp_path)
+        answer = stopped(server)
+    assert answer.state == "interrupted"
+    assert answer.content.split() == [piece.strip() for piece in PIECES[:5]]
+    assert "Traceback" not in server.log.read_text("utf-8")
