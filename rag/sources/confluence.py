@@ -1,0 +1,139 @@
+"""Confluence as a source: its pages as the wiki stores them, and the files attached to them."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from rag.errors import ItemFailed
+from rag.jobs import Cancel, never
+from rag.loaders.confluence import packed
+from rag.sources.confluence_api import ConfluenceApi
+from rag.sources.confluence_changes import changed_files, changed_pages
+from rag.sources.confluence_cloud import CloudWiki
+from rag.sources.confluence_people import People
+from rag.sources.confluence_records import Content
+from rag.sources.confluence_server import ServerWiki
+from rag.sources.confluence_settings import ConfluenceSettings
+from rag.sources.confluence_wiki import Scope, Wiki
+from rag.sources.credentials import Credentials
+from rag.sources.fetcher import Fetcher
+from rag.sources.rest import FIRST_WAIT
+from rag.sources.source import Item, Listed, Mark, Source, Unreadable
+
+WHOLE_AFTER = timedelta(days=1)
+CHEAP = 25  # requests; a listing of all that takes no more is made every time
+_FILE = "att"  # how the ids of attached files begin
+
+
+class _Reached(BaseModel):
+    """Up to when changes are known; when all was listed, by how many requests, and of which settings."""
+
+    model_config = ConfigDict(frozen=True)
+
+    since: AwareDatetime
+    whole: AwareDatetime
+    requests: int
+    of: str
+
+
+class ConfluenceSource(Source):
+    """A wiki in the Cloud, or on a server of one's own.
+
+    The search tells what changed, but nothing of what went, was moved, or got another label: therefore all is
+    listed once a day, and every time where that takes few requests. `now` gives the time.
+    """
+
+    def __init__(
+        self,
+        settings: ConfluenceSettings,
+        credentials: Credentials,
+        fetcher: Fetcher,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        cheap: int = CHEAP,
+        first_wait: float = FIRST_WAIT,
+    ):
+        self._settings, self._now, self._cheap = settings, now, cheap
+        self._api = ConfluenceApi(settings, credentials, fetcher, first_wait=first_wait)
+        self._wiki: Wiki = CloudWiki(self._api) if settings.cloud else ServerWiki(self._api)
+        self._people = People(self._api)
+
+    def test(self) -> str:
+        """Sign in, find the spaces and pages that are wanted, and name them."""
+        name = self._api.signed_in(never)
+        scope = self._wiki.scope(self._settings, never)
+        names = [space.name or space.key for space in scope.spaces]
+        names += [f"“{root.title}” with all below it" for root in scope.roots]
+        who = f"Signed in as {name}." if name else "The token is accepted."
+        return f"{who} Can be read: {', '.join(names)}."
+
+    def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
+        """Yield all that is there, or what changed; see above."""
+        began = self._now()
+        reached = self._reached(cursor)
+        self._api.signed_in(cancelled)
+        scope = self._wiki.scope(self._settings, cancelled)
+        if reached is None or reached.requests <= self._cheap or began - reached.whole >= WHOLE_AFTER:
+            yield from self._all(scope, began, cancelled)
+        else:
+            yield from self._changed(scope, reached.since, cancelled)
+            yield Mark(reached.model_copy(update={"since": began}).model_dump_json(), whole=False)
+
+    def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
+        """Yield a page as the wiki stores it, packed under its title, or an attached file."""
+        if item.id.startswith(_FILE):
+            yield from self._api.file(self._wiki.attachment(item.id, cancelled), cancelled)
+            return
+        page = self._wiki.page(item.id, cancelled)
+        if page.body is None or page.status != "current":
+            raise ItemFailed(f"{page.title} is no longer among the wiki's pages.")
+        storage = page.body.storage.value
+        yield packed(page.title, storage, self._people.mentioned(storage, cancelled))
+
+    def _all(self, scope: Scope, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
+        """Yield every page, then the files of each; the pages at once, while none can slip by."""
+        before = self._api.asked
+        pages = {page.id: page for page in self._wiki.pages(scope, cancelled)}
+        requests = self._api.asked - before + (len(pages) if self._settings.attachments else 0)
+        whole = True
+        for page in pages.values():
+            yield page.page_item(self._api.web)
+            for listed in self._files(page, cancelled):
+                whole = whole and not isinstance(listed, Unreadable)
+                yield listed
+        reached = _Reached(since=began, whole=began, requests=requests, of=self._digest())
+        if not whole:  # to be looked at as a whole again the next time
+            reached = reached.model_copy(update={"requests": 0})
+        yield Mark(reached.model_dump_json(), whole)
+
+    def _files(self, page: Content, cancelled: Cancel) -> Iterator[Item | Unreadable]:
+        if not self._settings.attachments:
+            return
+        try:
+            for file in self._wiki.attachments(page.id, cancelled):
+                if file.holds_text:
+                    yield file.file_item(self._api.web)
+        except ItemFailed as error:
+            yield Unreadable(f"{page.id}/attachments", f"Files attached to {page.title}", str(error))
+
+    def _changed(self, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Item]:
+        for page in list(changed_pages(self._api, scope, since, cancelled)):
+            yield page.page_item(self._api.web)
+        if self._settings.attachments:
+            for file in list(changed_files(self._api, scope, since, cancelled)):
+                if file.holds_text:
+                    yield file.file_item(self._api.web)
+
+    def _reached(self, cursor: str | None) -> _Reached | None:
+        """Return what a cursor says, or nothing where it is of other settings, or says nothing."""
+        try:
+            reached = _Reached.model_validate_json(cursor or "")
+        except ValidationError:
+            return None
+        return reached if reached.of == self._digest() else None
+
+    def _digest(self) -> str:
+        wanted = self._settings.model_dump_json(exclude={"email", "credential"})
+        return hashlib.sha256(wanted.encode()).hexdigest()[:16]

@@ -1,0 +1,56 @@
+"""A wiki on a server of one's own, Confluence Server or Data Center, by version 1 of its REST API."""
+
+from collections.abc import Iterator
+
+from rag.errors import ItemFailed
+from rag.jobs import Cancel
+from rag.sources.confluence_records import Content, Results, Space
+from rag.sources.confluence_wiki import Root, Scope, Wiki
+
+_API = "/rest/api"
+
+
+class ServerWiki(Wiki):
+    """Asked with a personal access token."""
+
+    def pages(self, scope: Scope, cancelled: Cancel) -> Iterator[Content]:
+        """Yield the wanted pages of each space; which tree a page is in is told by its ancestors."""
+        whole = {space.key for space in scope.spaces}
+        roots = {root.id for root in scope.roots}
+        expanded = [
+            "version",
+            *(["ancestors"] if roots else []),
+            *(["metadata.labels"] if scope.labels else []),
+        ]
+        for space in scope.around:
+            asked = {"spaceKey": space.key, "type": "page", "status": "current", "expand": ",".join(expanded)}
+            for page in self.api.listed(Results[Content], f"{_API}/content", asked, cancelled):
+                above = {page.id, *(ancestor.id for ancestor in page.ancestors)}
+                labelled = not scope.labels or bool(page.labels & scope.labels)
+                if labelled and (space.key in whole or above & roots):
+                    yield page
+
+    def attachments(self, page_id: str, cancelled: Cancel) -> Iterator[Content]:
+        """Yield the files that are attached to a page."""
+        path = f"{_API}/content/{page_id}/child/attachment"
+        yield from self.api.listed(Results[Content], path, {"expand": "version"}, cancelled)
+
+    def page(self, page_id: str, cancelled: Cancel) -> Content:
+        """Return a page with its body."""
+        asked = {"expand": "version,body.storage"}
+        return self.api.read(Content, f"{_API}/content/{page_id}", asked, cancelled)
+
+    def attachment(self, file_id: str, cancelled: Cancel) -> Content:
+        """Return what is known of an attached file."""
+        return self.api.read(Content, f"{_API}/content/{file_id}", {"expand": "version"}, cancelled)
+
+    def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
+        if keys:
+            asked = {"spaceKey": keys}
+            yield from self.api.listed(Results[Space], f"{_API}/space", asked, cancelled)
+
+    def _root(self, page_id: str, cancelled: Cancel) -> Root:
+        page = self.api.read(Content, f"{_API}/content/{page_id}", {"expand": "space"}, cancelled)
+        if page.space is None or page.status != "current":
+            raise ItemFailed(f"{page.title} is in the trash, or not a page.")
+        return Root(page.id, page.title, page.space)

@@ -1,0 +1,116 @@
+"""A service's REST API: signed in, asked again where that may help, what it refuses told as a sentence."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ValidationError
+
+from rag.errors import ItemFailed, RequestRejected, SourceError
+from rag.jobs import Cancel, never
+from rag.sources.fetcher import Fetched, Fetcher
+from rag.sources.fetcher_patience import Patience
+from rag.sources.urls import target
+
+M = TypeVar("M", bound=BaseModel)
+Parameters = Mapping[str, str | int | Sequence[str]]
+
+TRIES = 4
+FIRST_WAIT = 1.0  # seconds; doubled before each further try
+_PASSING = frozenset({500, 502, 504})  # 429 and 503 are the fetcher's
+_LONGEST_ERROR = 100_000  # bytes of an answer that says why something was refused
+
+
+class Rest(ABC):
+    """What every such API has in common. `asked` counts the requests that were answered.
+
+    Raises SourceError where nothing more can be had of the service, ItemFailed for what concerns one thing.
+    """
+
+    def __init__(self, fetcher: Fetcher, *, first_wait: float = FIRST_WAIT):
+        self.asked = 0
+        self._fetcher, self._first_wait = fetcher, first_wait
+
+    def get(self, record: type[M], url: str, parameters: Parameters, cancelled: Cancel = never) -> M:
+        """Return what JSON says at `url`; ItemFailed where there is no such thing, or not for us."""
+        answer = self._answer(_with(url, parameters), cancelled)
+        if not 200 <= answer.status < 300:
+            raise self._refused(answer)
+        try:
+            return record.model_validate(answer.json())
+        except ValidationError as error:
+            host = target(answer.url).authority
+            raise SourceError(
+                f"{host} answered in a form that Footnote does not know. Check the address."
+            ) from error
+
+    def download(self, url: str, parameters: Parameters, cancelled: Cancel = never) -> Iterator[bytes]:
+        """Yield a file in pieces; ItemFailed where it cannot be had, or breaks off."""
+        whole, begun = _with(url, parameters), False
+        for attempt in range(1, TRIES + 1):
+            try:
+                headers = self._headers(cancelled)
+                for piece in self._fetcher.stream(whole, headers=headers, cancelled=cancelled):
+                    begun = True
+                    yield piece
+                self.asked += 1
+                return
+            except SourceError as error:
+                if begun:
+                    raise ItemFailed(f"It came only in part. {error}") from error
+                self._look_at(error, whole, attempt == TRIES, cancelled)
+            self._wait(attempt, cancelled)
+
+    @abstractmethod
+    def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
+        """Return what tells the service who asks."""
+
+    @abstractmethod
+    def _refused(self, answer: Fetched) -> SourceError:
+        """Return what an answer without success means, as a sentence."""
+
+    def _passes(self, answer: Fetched) -> bool:
+        """Whether the same request may be answered a moment later."""
+        return answer.status in _PASSING
+
+    def _answer(self, url: str, cancelled: Cancel) -> Fetched:
+        attempt = 1
+        while True:
+            last = attempt == TRIES
+            try:
+                answer = self._fetcher.get(url, headers=self._headers(cancelled), cancelled=cancelled)
+                self.asked += 1
+                if last or not self._passes(answer):
+                    return answer
+            except SourceError as error:
+                if last or not _broke_off(error):
+                    raise
+            self._wait(attempt, cancelled)
+            attempt += 1
+
+    def _look_at(self, error: SourceError, url: str, last: bool, cancelled: Cancel) -> None:
+        """Raise what ends a download that has not begun; return where it may be tried again."""
+        if not isinstance(error, RequestRejected) or error.status in (429, 503):
+            if last or not _broke_off(error):
+                raise error
+            return
+        headers = self._headers(
+            cancelled
+        )  # why it was refused is said in the body, which a stream leaves out
+        answer = self._fetcher.get(url, headers=headers, max_bytes=_LONGEST_ERROR, cancelled=cancelled)
+        if not 200 <= answer.status < 300 and (last or not self._passes(answer)):
+            raise self._refused(answer) from error
+
+    def _wait(self, attempt: int, cancelled: Cancel) -> None:
+        Patience(0, 0, cancelled).wait(self._first_wait * 2 ** (attempt - 1))
+
+
+def _broke_off(error: SourceError) -> bool:
+    """Whether an error is of the connection, and not of what was asked."""
+    return type(error) is SourceError
+
+
+def _with(url: str, parameters: Parameters) -> str:
+    query = urlencode({name: value for name, value in parameters.items() if value != ""}, doseq=True)
+    return f"{url}?{query}" if query else url

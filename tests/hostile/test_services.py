@@ -1,0 +1,86 @@
+"""A service that turns against us, or whose answers were tampered with, learns no token for anyone else."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag.errors import ItemFailed
+from rag.sources.confluence import ConfluenceSource
+from rag.sources.confluence_settings import ConfluenceSettings
+from rag.sources.credentials import Credentials
+from rag.sources.fetcher import Fetcher
+from rag.sources.source import Item
+from tests.rag.sources.confluence_server import ConfluenceServer
+from tests.rag.sources.service import Fault
+from tests.rag.sources.site import Page, Site
+
+HERE = Fetcher(private=["127.0.0.1"])
+CREDENTIALS = Credentials({"FOOTNOTE_SECRET_WIKI": "hunter2-token"}, Path("none"))
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Site]:
+    with Site() as site:
+        yield site
+
+
+@pytest.fixture
+def wiki() -> Iterator[ConfluenceServer]:
+    with ConfluenceServer() as wiki:
+        wiki.space("DOCS")
+        for number in range(7):
+            wiki.page(str(number), f"Page {number}", "<p>Text</p>", "DOCS")
+        yield wiki
+
+
+def source(wiki: ConfluenceServer, email: str = "") -> ConfluenceSource:
+    settings = ConfluenceSettings(
+        url=wiki.home, email=email, credential="wiki", spaces=("DOCS",), attachments=True
+    )
+    return ConfluenceSource(settings, CREDENTIALS, HERE, first_wait=0.01)
+
+
+@pytest.mark.parametrize("email", ["", "ada@example.com"], ids=["server", "cloud"])
+def test_a_link_to_the_next_page_on_another_host_is_not_followed(
+    wiki: ConfluenceServer, elsewhere: Site, email: str
+):
+    for host in (elsewhere.url, f"{elsewhere.url}/wiki", f"//127.0.0.1:{elsewhere.port}"):
+        wiki.next_host = host
+        listed = [item.id for item in source(wiki, email).list() if isinstance(item, Item)]
+        assert listed == ["0", "1", "2", "3", "4", "5", "6"]
+    assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize("email", ["", "ada@example.com"], ids=["server", "cloud"])
+@pytest.mark.parametrize(
+    "where", ["{other}/a.csv", "//{host}/a.csv", "\\\\{host}\\a.csv", "@{host}/a.csv", ""]
+)
+def test_a_file_said_to_be_on_another_host_is_not_asked_for(
+    wiki: ConfluenceServer, elsewhere: Site, email: str, where: str
+):
+    link = where.format(other=elsewhere.url, host=f"127.0.0.1:{elsewhere.port}")
+    told = {"id": "att1", "title": "a.csv", "downloadLink": link, "_links": {"download": link}}
+    wiki.fail(Fault(200, {}, told), at="/att1")
+    with pytest.raises(ItemFailed, match=r"does not say where a\.csv is"):
+        list(source(wiki, email).fetch(Item("att1", "a.csv", "1")))
+    assert elsewhere.requests == []
+
+
+def test_a_download_that_leads_elsewhere_goes_without_the_token(wiki: ConfluenceServer, elsewhere: Site):
+    held = wiki.attach("0", "a.csv", b"", "text/csv")
+    elsewhere.pages["/media"] = Page(b"a,b")
+    wiki.fail(Fault(302, {"Location": f"{elsewhere.url}/media"}), at="/download/")
+    assert b"".join(source(wiki).fetch(Item(held, "a.csv", "1"))) == b"a,b"
+    (asked,) = elsewhere.requests
+    assert "authorization" not in asked.headers
+    assert "hunter2" not in str(asked)
+
+
+@pytest.mark.parametrize("webui", ["javascript:alert(1)", "//evil.example/x", "https://evil.example/x", ""])
+def test_the_address_of_a_page_is_always_within_its_wiki(wiki: ConfluenceServer, webui: str):
+    page = {"id": "1", "title": "x", "version": {"number": 1}, "_links": {"webui": webui}}
+    wiki.fail(Fault(200, {}, {"results": [page], "_links": {"base": "https://evil.example"}}), at="/content")
+    (first, *_) = source(wiki).list()
+    assert isinstance(first, Item)
+    assert first.url == f"{wiki.home}/pages/viewpage.action?pageId=1"
