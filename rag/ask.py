@@ -1,8 +1,9 @@
 """A question and its history in, events out: condense, retrieve, answer.
 
 The stream of events is all that the page, the store, the command line and the tests look at:
-`Condensed`, `Rephrasing` where a model fell short of that, `Reranking` and `Reordered` where there is a
-reranker, `LeftOut` for each search that gave nothing, `Sources`, `Token` ..., `Done`, and then `Timings`.
+`Condensed`, `Rephrasing` where a model fell short of that, `SearchedIn` where that is not everything,
+`Reranking` and `Reordered` where there is a reranker, `LeftOut` for each search that gave nothing, `Sources`,
+`Token` ..., `Done`, and then `Timings`.
 A `Sent` for each request to the language model comes among them, as soon as it was sent.
 """
 
@@ -30,6 +31,7 @@ from rag.replies import Shelf, nothing_to_search, reply_to
 from rag.rerankers.reranker import Reranker
 from rag.rerankers.stage import Reordered, Reranking, reranked
 from rag.rewriting import SECONDS
+from rag.scope import EVERYTHING, Scope, SearchedIn
 from rag.sending import Noted, Sent
 from rag.small_talk import assents
 
@@ -51,7 +53,7 @@ class Rephrasing:
     note: str
 
 
-Aside = LeftOut | Rephrasing | Reranking | Reordered
+Aside = LeftOut | Rephrasing | SearchedIn | Reranking | Reordered
 """Events on how an answer is made, beside those that make it."""
 
 
@@ -67,6 +69,7 @@ class Unsearched:
 class Asker:
     """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none.
 
+    `scope` is what the retriever searches; where that is empty it is not asked.
     `omissions` is what the retriever tells of a search that it does without, `shelf` whether there is
     anything to search, `unsearched` which files cannot be. What is searched is the question as it stands
     alone, which a model may take `rephrase_seconds` to write; with `answer_rephrased` it is answered too.
@@ -87,6 +90,7 @@ class Asker:
     reranker: Reranker | None = None
     fetch_k: int | None = None
     best_outside: bool = False
+    scope: Scope = EVERYTHING
     omissions: Omissions = field(default_factory=Omissions)
     shelf: Callable[[], Shelf] = lambda: "filled"
     unsearched: Callable[[], Sequence[Unsearched]] = lambda: ()
@@ -159,7 +163,8 @@ class Asker:
             yield Rephrasing(understood.note)
         if cancelled():
             raise Cancelled("The answer was stopped.")
-        found = self._search(understood.question, question, history)
+        yield from self.scope.told()
+        found = [] if self.scope.empty else self._search(understood.question, question, history)
         watch.lap("retrieve")
         if self.reranker is not None and found:
             found = yield from reranked(self.reranker, understood.question, found, cancelled, sent)

@@ -28,8 +28,10 @@ from rag.rerankers.cross_encoder import CrossEncoderModel
 from rag.rerankers.reranker import NAME as RERANKER
 from rag.rerankers.reranker import Reranker
 from rag.rewriting import BRIEF_SECONDS
+from rag.scope import EVERYTHING, Scope
 from rag.stores.spec import StoreSpec
 from storage.database import Database
+from storage.records import DocumentRecord
 
 log = logging.getLogger(__name__)
 
@@ -162,13 +164,23 @@ def make_asker(
     *,
     retriever: RetrieverName | None = None,
     k: int | None = None,
+    scope: Scope = EVERYTHING,
 ) -> Asker:
-    """Return what answers questions over a library; `retriever` and `k` override the settings."""
+    """Return what answers questions over what `scope` has of a library.
+
+    `retriever` and `k` override the settings.
+    """
     omissions = Omissions()
     reranker = _reranker_if_there(settings, llm, k or settings.k, omissions)
     fetch_k = max(k or settings.k, settings.fetch_k if reranker else 0)
     return Asker(
-        retriever=library.retriever(retriever or settings.retriever, fetch_k, on_failure=omissions),
+        retriever=library.retriever(
+            retriever or settings.retriever,
+            fetch_k,
+            document_ids=scope.document_ids,
+            on_failure=omissions,
+        ),
+        scope=scope,
         reranker=reranker,
         fetch_k=fetch_k,
         best_outside=settings.best_outside,
@@ -177,9 +189,9 @@ def make_asker(
         rarity=library.rarity,
         judge=None if llm is None else make_judge(settings, llm),
         omissions=omissions,
-        shelf=lambda: _shelf(library),
-        unsearched=lambda: _unsearched(library),
-        standing=lambda passages: _standing(library, passages),
+        shelf=lambda: _shelf(library, scope),
+        unsearched=lambda: _unsearched(library, scope),
+        standing=lambda passages: _standing(library, scope, passages),
         k=k or settings.k,
         rephrase_seconds=rephrase_seconds(settings, llm),
         made_with={
@@ -231,25 +243,29 @@ def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) 
         return None
 
 
-def _standing(library: Library, passages: Sequence[Passage]) -> list[Passage]:
-    """Return the passages that are in the library as they were: what was removed serves no more."""
+def _standing(library: Library, scope: Scope, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages that are searched, and as they were: what was removed serves no more."""
     ids = [passage.id for passage in passages]
     there = {id_: chunk.text for id_, chunk in library.documents.chunks_by_id(ids).items()}
     leaves = library.forest.trees.nodes_by_id(set(ids) - there.keys())
     there |= {id_: leaf.text for id_, leaf in leaves.items()}
-    return [p for p in passages if there.get(p.id) == p.text]
+    return [p for p in passages if there.get(p.id) == p.text and scope.has(p.document_id)]
 
 
-def _unsearched(library: Library) -> list[Unsearched]:
+def _unsearched(library: Library, scope: Scope) -> list[Unsearched]:
     """Return the files that no search sees, and those that only words find."""
     wholly = ("searchable_by_meaning", "ready")
-    records = library.documents.list()
+    records = _within(library, scope)
     return [Unsearched(record.name, record.state) for record in records if record.state not in wholly]
 
 
-def _shelf(library: Library) -> Shelf:
+def _within(library: Library, scope: Scope) -> list[DocumentRecord]:
+    return [record for record in library.documents.list() if scope.has(record.id)]
+
+
+def _shelf(library: Library, scope: Scope) -> Shelf:
     """Return whether there is anything to search, or will be soon."""
-    states = {record.state for record in library.documents.list()} - {"refused"}
+    states = {record.state for record in _within(library, scope)} - {"refused"}
     if not states:
-        return "empty"
+        return "empty" if scope.document_ids is None else "gone"
     return "reading" if states <= {"queued", "reading"} else "filled"

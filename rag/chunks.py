@@ -1,5 +1,6 @@
 """A stored chunk in the forms that the indexes and the retrievers take."""
 
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from langchain_core.documents import Document
@@ -38,3 +39,10 @@ def to_document(chunk: ChunkRecord) -> Document:
 def to_label(id_: str, document_id: str, name: str) -> Document:
     """Return a chunk that is not read yet: whose it is, without its text."""
     return Document(id=id_, page_content="", metadata={"document_id": document_id, "document": name})
+
+
+def twins(chunks: Sequence[ChunkRecord], others: Sequence[ChunkRecord]) -> list[tuple[ChunkRecord, str]]:
+    """Pair chunks with the id of another that is indexed by the same words."""
+    by_words = {index_text(chunk): chunk.id for chunk in others}
+    words = [(chunk, index_text(chunk)) for chunk in chunks]
+    return [(chunk, by_words[text]) for chunk, text in words if text in by_words]

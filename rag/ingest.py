@@ -7,14 +7,15 @@ those before it. Two are read at once, each in a process of its own.
 from collections.abc import Iterator
 from functools import partial
 
-from rag.jobs import Cancel, Jobs
+from rag.jobs import Cancel, Job, Jobs
 from rag.library import Library, Progress
 from rag.raptor.forest import Tended
+from rag.resplitting import Resplit, resplit
 from rag.retrievers.tuning import Tuned
 
-READ, EMBED, WEIGH, TREES = "read", "embed", "weigh", "trees"
+READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
 BATCH_PATIENCE = 10.0  # seconds: an embedding stops between two batches
-LANES = {READ: 2, EMBED: 1, TREES: 1}
+LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1}
 
 
 class Ingest:
@@ -57,7 +58,7 @@ class Ingest:
     def embed_anew(self) -> None:
         """Embed every document again, after a change of model; what is being embedded stops first."""
         owner = self._library.owner
-        names = [f"{EMBED}:{record.id}" for record in self._library.documents.list()]
+        names = [SPLIT, *(f"{EMBED}:{record.id}" for record in self._library.documents.list())]
         running = [job for name in names if (job := self._jobs.get(owner, name))]
         for job in running:
             job.cancel()
@@ -73,6 +74,16 @@ class Ingest:
             self.start(document_id)
         self._weigh_if_due()
         self._grow_if_wanted()
+        self.split_if_due()
+
+    def split_if_due(self) -> None:
+        """Split anew what is split in another way than its collection says, after a change of either."""
+        if self._library.collections.due():
+            self._jobs.start(self._library.owner, SPLIT, partial(resplit, self._library), lane=SPLIT)
+
+    def splitting(self) -> Job[Resplit] | None:
+        """Return what splits documents anew; None when nothing does."""
+        return self._jobs.get(self._library.owner, SPLIT)  # type: ignore[return-value]
 
     def weigh(self) -> None:
         """Find anew how words are weighed against meaning, after what is being embedded."""
@@ -108,6 +119,7 @@ class Ingest:
         if not cancelled():
             self._weigh_if_due()
             self._grow_if_wanted()
+            self.split_if_due()
 
     def _grow_if_wanted(self) -> None:
         """Build trees once no document waits to be embedded: the layers above all are made but once."""

@@ -12,26 +12,26 @@ from typing import Literal, TypeVar
 
 from langchain_core.retrievers import BaseRetriever
 
-from rag.chunks import index_text, to_entry
+from rag.chunks import index_text, to_entry, twins
+from rag.editions import read_edition
 from rag.embeddings import Embedder
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, RetrievalError
 from rag.indexes import Indexes
 from rag.jobs import Cancel, never
-from rag.loaders import load
 from rag.morphemes import Analyser
 from rag.raptor.forest import Forest
 from rag.raptor.retrievers import TREES
 from rag.raptor.summaries import Extracting, Summariser
 from rag.retrievers.choose import choose_retriever
-from rag.splitters import split
 from rag.stores.index import VectorIndex
 from rag.stores.spec import StoreSpec
 from rag.weighing import Weighing
+from storage.collections import Collections
 from storage.database import Database
 from storage.documents import Documents
-from storage.errors import NotFound, StorageError
+from storage.errors import StorageError
 from storage.files import Files
-from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
+from storage.records import ChunkRecord, DocumentRecord, Outcome, State
 from storage.trees import Trees
 
 Stage = Literal["reading", "words", "meaning"]
@@ -69,6 +69,7 @@ class Library:
     ):
         self.owner = owner
         self.documents = Documents(database, owner)
+        self.collections = Collections(database, owner)
         self.files = Files(database.directory, owner)
         self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
         folder = hashlib.sha256(owner.encode()).hexdigest()[:32]
@@ -124,7 +125,7 @@ class Library:
             vectors = self.indexes.vectors
             present = vectors.present([chunk.id for chunk in chunks])
             missing = [chunk for chunk in chunks if chunk.id not in present]
-            yield from self._add_vectors(vectors, missing, len(chunks), cancelled)
+            yield from self.add_vectors(vectors, missing, len(chunks), cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
         except (EmbeddingError, RetrievalError) as error:
@@ -190,22 +191,32 @@ class Library:
             on_failure=on_failure,
         )
 
+    def add_vectors(
+        self, vectors: VectorIndex, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel
+    ) -> Iterator[Progress]:
+        """Embed chunks, the last of `total`, with the index's own model, and add them to it.
+
+        Raises Cancelled, also where the index is dropped for another one meanwhile.
+        """
+        done = total - len(chunks)
+        yield Progress("meaning", done, total)
+        texts = [index_text(chunk) for chunk in chunks]
+        for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
+            if cancelled() or self.indexes.vectors is not vectors:
+                raise Cancelled("The ingest was stopped; it goes on at the next start.")
+            batch = [chunks[position] for position in positions]
+            origin = [{"document_id": chunk.document_id} for chunk in batch]
+            vectors.add_vectors([chunk.id for chunk in batch], embedded, origin)
+            done += len(batch)
+            yield Progress("meaning", done, total)
+
     def rarity(self, token: str) -> float:
         """Return how rare a token is among the chunks: the word index's inverse document frequency."""
         return self.indexes.words.rarity(token)
 
     def _save_text(self, record: DocumentRecord) -> None:
-        try:
-            original = self.files.path(record.sha256)
-        except NotFound as error:
-            raise DocumentRefused(f"The original of {record.name} is gone. Add the file again.") from error
-        loaded = load(original, record.name)
-        chunks = split(loaded)
-        if not chunks:
-            raise DocumentRefused(f"{record.name} holds no text to search. Add a file that has text.")
-        pages = [PageSpan(*page) for page in loaded.pages]
-        spans = [ChunkSpan(chunk.start, chunk.end, chunk.page, chunk.heading) for chunk in chunks]
-        self.documents.save_chunks(record.id, loaded.text, pages, spans)
+        read = read_edition(self.files, record, self.collections.splitting_of(record.id))
+        self.documents.save_chunks(record.id, read.text, read.pages, read.pieces, splitting=read.splitting)
 
     def _index_words(self, record: DocumentRecord) -> Iterator[Progress]:
         chunks = self.documents.chunks(record.id)
@@ -229,28 +240,12 @@ class Library:
             return
         replaced = self.documents.get(record.replaces)
         leaving = self.documents.chunks(replaced.id)
-        self.indexes.carry_over(_twins(self.documents.chunks(record.id), leaving))
+        self.indexes.carry_over(twins(self.documents.chunks(record.id), leaving))
         nodes = self.forest.nodes_of(replaced.id)
         self.documents.promote(record.id)
         self._drop_original(replaced.sha256)
         self.indexes.forget([chunk.id for chunk in leaving])
         self.forest.forget(nodes)
-
-    def _add_vectors(
-        self, vectors: VectorIndex, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel
-    ) -> Iterator[Progress]:
-        """Embed with the index's own model; stop where the index is dropped for another one meanwhile."""
-        done = total - len(chunks)
-        yield Progress("meaning", done, total)
-        texts = [index_text(chunk) for chunk in chunks]
-        for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
-            if cancelled() or self.indexes.vectors is not vectors:
-                raise Cancelled("The ingest was stopped; it goes on at the next start.")
-            batch = [chunks[position] for position in positions]
-            origin = [{"document_id": chunk.document_id} for chunk in batch]
-            vectors.add_vectors([chunk.id for chunk in batch], embedded, origin)
-            done += len(batch)
-            yield Progress("meaning", done, total)
 
     def _take_back_if_removed(self, document_id: str, chunks: Sequence[ChunkRecord]) -> None:
         """Leave nothing in the indexes of a document that was removed while it was indexed."""
@@ -262,10 +257,3 @@ class Library:
         with self._adding:
             if all(record.sha256 != sha256 for record in self.documents.list()):
                 self.files.delete(sha256)
-
-
-def _twins(chunks: Sequence[ChunkRecord], others: Sequence[ChunkRecord]) -> list[tuple[ChunkRecord, str]]:
-    """Pair chunks with the id of another that is indexed by the same words."""
-    by_words = {index_text(chunk): chunk.id for chunk in others}
-    words = [(chunk, index_text(chunk)) for chunk in chunks]
-    return [(chunk, by_words[text]) for chunk, text in words if text in by_words]

@@ -6,7 +6,8 @@ from typing import Literal
 from rag.small_talk import is_small_talk
 from rag.text import language
 
-Shelf = Literal["filled", "reading", "empty"]
+Shelf = Literal["filled", "reading", "empty", "gone"]
+"""What can be searched: something, something soon, no document, or nothing of what was chosen."""
 
 _THANKS = re.compile(r"thank|thx|고마|고맙|감사|수고|ありがと|どうも|お疲れ", re.IGNORECASE)
 _FAREWELL = re.compile(r"\b(?:bye|goodbye|see you)\b|안녕히|잘 가|さようなら", re.IGNORECASE)
@@ -47,6 +48,14 @@ _NOTHING_TO_SEARCH = {
         "en": "Your documents are still being read. Ask again in a moment.",
         "ko": "문서를 아직 읽는 중입니다. 잠시 후 다시 질문해 주세요.",
         "ja": "ドキュメントはまだ読み込み中です。少し待ってから、もう一度質問してください。",
+    },
+    "gone": {
+        "en": "Nothing of what is chosen to be searched can be: it was deleted, is empty or could not be "
+        "read. Choose other documents, or all of them, and ask again.",
+        "ko": "검색하도록 선택한 것 중에 검색할 수 있는 문서가 없습니다. 삭제되었거나, 비어 있거나, 읽을 수 "
+        "없었습니다. 다른 문서나 전체 문서를 선택한 뒤 다시 질문해 주세요.",
+        "ja": "検索対象に選ばれたものの中に、検索できるドキュメントがありません。削除されたか、空か、読み込め"
+        "なかったものです。別のドキュメント、またはすべてを選んでから、もう一度質問してください。",
     },
 }
 

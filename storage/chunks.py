@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.orm import Session
 
-from storage.records import ChunkRecord, ChunkSpan
-from storage.tables import Chunk, Document
+from storage.records import ChunkRecord, ChunkSpan, DocumentRecord
+from storage.tables import Chunk, Document, storable
 
 _BATCH = 900  # below the 999 parameters that every SQLite allows
 
@@ -86,6 +86,15 @@ def values(document_id: str, edition: str, text: str, position: int, chunk: Chun
         "heading": chunk.heading,
         "text": text[chunk.start : chunk.end],
     }
+
+
+def records(
+    document: DocumentRecord, splitting: Mapping[str, int] | None, text: str, chunks: Sequence[ChunkSpan]
+) -> list[ChunkRecord]:
+    """Return chunks as they will be read once they are kept, for those who prepare what is made of them."""
+    split, text = edition(splitting), storable(text)
+    kept = [values(document.id, split, text, *chunk) for chunk in enumerate(chunks)]
+    return [ChunkRecord(document=document.name, sha256=document.sha256, **row) for row in kept]
 
 
 def _rows(session: Session, statement: Any, owner: str, ids: Sequence[str]) -> Iterable[Any]:

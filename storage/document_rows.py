@@ -28,7 +28,7 @@ def new(owner: str, sha256: str) -> Document:
 
 
 def queue(row: Document, name: str, size: int, standing: Document | None) -> None:
-    """Put a row at the start of its way; once it can be searched it replaces the `standing` one, there."""
+    """Put a row at the start of its way: in the place of the `standing` one, once searchable."""
     row.name, row.size, row.state, row.reason = name, size, "queued", None
     row.page_count, row.chunk_count = None, 0
     row.updated = now()

@@ -32,6 +32,7 @@ _PURPOSES = {
     "rerank": "A request to put passages in order",
 }
 _SETTINGS = {
+    "searched_in": "Searched in",
     "retriever": "Search",
     "k": "Passages searched for",
     "mixture": "Words against meaning",
