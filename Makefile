@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --disable-pip-version-check --constraint 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
 
-test: $(VENV)/.installed-tests chromium lint
+test: $(VENV)/.installed-tests chromium tesseract lint
 	$(BIN)/pytest
 
 lint: $(VENV)/.installed-tests
@@ -60,3 +60,12 @@ chromium:
 		&& SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo) \
 		&& $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk >/dev/null \
 		|| { echo "The browser tests need chromium: install it and run make test again."; exit 1; }; }
+
+# Text in scans is recognised by Tesseract; where it cannot be installed, its tests are skipped and say so.
+.PHONY: tesseract
+tesseract:
+	@command -v tesseract >/dev/null || { command -v apt-get >/dev/null \
+		&& SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo) \
+		&& $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends \
+			tesseract-ocr tesseract-ocr-osd tesseract-ocr-kor tesseract-ocr-jpn fonts-noto-cjk >/dev/null \
+		|| echo "Tesseract could not be installed: the tests that recognise text are skipped."; }

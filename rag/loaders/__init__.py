@@ -1,12 +1,14 @@
 """Files in, canonical text out: every format ends as a LoadedDocument or is refused with a sentence."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from rag.errors import DocumentRefused
 from rag.loaders import sandbox
 from rag.loaders.document import LoadedDocument, shown
+from rag.loaders.recognition import PROGRAM, Reading, recognised
 
-__all__ = ["LoadedDocument", "load"]
+__all__ = ["LoadedDocument", "load", "reading"]
 
 
 def load(path: Path, name: str, *, timeout: float = 60.0, memory: int = 1 << 30) -> LoadedDocument:
@@ -15,16 +17,42 @@ def load(path: Path, name: str, *, timeout: float = 60.0, memory: int = 1 << 30)
     The kind is found by content; `name`, the user's name for it, only helps where the content
     cannot tell (Markdown from plain text). Raises DocumentRefused with a sentence naming file and reason.
     """
+    steps = reading(path, name, timeout=timeout, memory=memory)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            document: LoadedDocument = end.value
+            return document
+
+
+def reading(
+    path: Path,
+    name: str,
+    *,
+    timeout: float = 60.0,
+    memory: int = 1 << 30,
+    tesseract: str = PROGRAM,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Reading:
+    """Read a file as `load` does; yield (done, all) of the pages whose text has to be recognised.
+
+    `tesseract` is the program that recognises it, each page within caps of its own. A PDF of which only
+    some pages are pictures is read without those where there is no such program.
+    """
     if not path.is_file():
         raise DocumentRefused(f"{shown(name)} cannot be found where it was kept. Add it again.")
     facts, output = sandbox.run("load", path, name, timeout=timeout, memory=memory)
-    text = output.decode("utf-8")
-    if not text.strip():
-        raise DocumentRefused(f"{shown(name)} holds no text.")
-    return LoadedDocument(
-        text=text,
+    document = LoadedDocument(
+        text=output.decode("utf-8"),
         pages=tuple((number, start, end) for number, start, end in facts["pages"]),
         title=facts["title"],
         media_type=facts["media_type"],
         headings=tuple((start, level, heading) for start, level, heading in facts["headings"]),
+        pictured=tuple(facts["pictured"]),
     )
+    if document.pictured:
+        document = yield from recognised(path, name, document, tesseract, cancelled)
+    if not any(character.isalnum() for character in document.text):
+        raise DocumentRefused(f"{shown(name)} holds no text.")
+    return document

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 OPEN_XML = "application/vnd.openxmlformats-officedocument."
@@ -17,7 +17,8 @@ class LoadedDocument:
     """A file as text. Offsets are code points of ``text``; ``end`` is one past the last.
 
     ``pages`` holds (number from 1, start, end) and is empty where the format has none;
-    ``headings`` holds (start, level from 1, heading).
+    ``headings`` holds (start, level from 1, heading); ``pictured`` the numbers of pages that are
+    pictures, whose text nothing but recognition can tell.
     """
 
     text: str
@@ -25,6 +26,7 @@ class LoadedDocument:
     title: str = ""
     media_type: str = "text/plain"
     headings: tuple[tuple[int, int, str], ...] = ()
+    pictured: tuple[int, ...] = ()
 
 
 def page_spans(pages: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
@@ -38,6 +40,23 @@ def page_spans(pages: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
         (number, start, start + len(page))
         for number, (page, start) in enumerate(zip(pages, starts, strict=False), 1)
     )
+
+
+def with_pages(document: LoadedDocument, texts: Mapping[int, str]) -> LoadedDocument:
+    r"""Return a document with other texts on some of its pages; its headings move with their pages.
+
+    >>> read = LoadedDocument("\n\nb", ((1, 0, 0), (2, 2, 3)), headings=((2, 1, "b"),), pictured=(1,))
+    >>> with_pages(read, {1: "a"}).pages, with_pages(read, {1: "a"}).headings
+    (((1, 0, 1), (2, 3, 4)), ((3, 1, 'b'),))
+    """
+    pages = [texts.get(number, document.text[start:end]) for number, start, end in document.pages]
+    spans = page_spans(pages)
+    moved = []
+    for (number, start, end), (_, new, _) in zip(document.pages, spans, strict=True):
+        if number not in texts:
+            inside = (heading for heading in document.headings if start <= heading[0] < end)
+            moved += [(at - start + new, level, heading) for at, level, heading in inside]
+    return replace(document, text=BETWEEN_PAGES.join(pages), pages=spans, headings=tuple(moved), pictured=())
 
 
 def clean(text: str) -> str:

@@ -23,18 +23,14 @@ _READERS = {
     "xml": "rag.loaders.markup:read_xml",
     "markdown": "rag.loaders.text:read_markdown",
     "mail": "rag.loaders.mail:read_mail",
+    "image": "rag.loaders.pictures:read",
     "notebook": "rag.loaders.text:read_notebook",
     "text": "rag.loaders.text:read_text",
 }
 _MAGIC = (
     (b"{\\rtf", "an RTF file"),
-    (b"\x89PNG", "an image"),
-    (b"\xff\xd8\xff", "an image"),
-    (b"GIF8", "an image"),
-    (b"BM", "an image"),
-    (b"II*\0", "an image"),
-    (b"MM\0*", "an image"),
-    (b"RIFF", "an image, sound or video"),
+    (b"GIF8", "an image (GIF)"),
+    (b"RIFF", "a sound or video"),
     (b"ID3", "a sound file"),
     (b"OggS", "a sound file"),
     (b"fLaC", "a sound file"),
@@ -49,6 +45,7 @@ _MAGIC = (
     (b"HWP Document File", "a Hangul (HWP) document"),
     (b"%!PS", "a PostScript file"),
 )
+_IMAGE = re.compile(rb"\x89PNG|\xff\xd8\xff|II\*\0|MM\0\*|RIFF(?s:....)WEBP|BM(?s:....)\0\0\0\0")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (  # names of streams inside, as UTF-16
     ("EncryptedPackage", ""),
@@ -105,7 +102,7 @@ def read(path: Path, name: str) -> LoadedDocument:
     document: LoadedDocument = getattr(importlib.import_module(module), function)(path)
     if len(document.text) > MAX_CHARACTERS:
         raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
-    if not any(character.isalnum() for character in document.text):
+    if not document.pictured and not any(character.isalnum() for character in document.text):
         raise DocumentRefused("holds no text.")
     return document
 
@@ -121,14 +118,21 @@ def kind(path: Path, name: str) -> str:
         return _kind_of_zip(path)
     if start.startswith(_OLE):
         raise DocumentRefused(_ole_reason(path))
-    for magic, what in _MAGIC:
-        if start.startswith(magic) and (len(magic) > 2 or b"\0" in start):
-            raise unsupported(what)
+    if _IMAGE.match(start):
+        return "image"
+    what = next((what for magic, what in _MAGIC if _begins(start, magic)), "")
+    if what:
+        raise unsupported(what)
     if _is_mail(start):
         return "mail"
     if extension in _BY_NAME:
         raise unsupported(_BY_NAME[extension])
     return _kind_of_text(start, extension)
+
+
+def _begins(start: bytes, magic: bytes) -> bool:
+    """Whether a file is known by how it begins; two letters alone may begin a text."""
+    return start.startswith(magic) and (len(magic) > 2 or b"\0" in start)
 
 
 def unsupported(what: str) -> DocumentRefused:

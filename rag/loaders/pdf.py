@@ -9,15 +9,19 @@ from rag.loaders.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, p
 from rag.loaders.pdf_headings import headings
 from rag.loaders.pdf_lines import characters_of
 from rag.loaders.pdf_text import PageText, page_text
+from rag.loaders.pictures import is_pictured
 
 
 def read(path: Path) -> LoadedDocument:
-    """Read the text layer of a PDF; one without any is refused as scanned."""
+    """Read the text layer of a PDF, and tell which of its pages are pictures without one."""
     with open_pdf(path) as pdf:
-        pages = [_page(pdf, number) for number in range(len(pdf))]
+        pages, pictured = [], []
+        for number in range(len(pdf)):
+            text, is_picture = _page(pdf, number)
+            pages.append(text)
+            if is_picture:
+                pictured.append(number + 1)
         title = clean(pdf.get_metadata_value("Title")).strip()
-    if not any(page.text.strip() for page in pages):
-        raise DocumentRefused("looks scanned: its pages have no text layer. Run OCR on it and add it again.")
     spans = page_spans([page.text for page in pages])
     return LoadedDocument(
         text=BETWEEN_PAGES.join(page.text for page in pages),
@@ -25,6 +29,7 @@ def read(path: Path) -> LoadedDocument:
         title=title,
         media_type="application/pdf",
         headings=headings(pages, [start for _, start, _ in spans]),
+        pictured=tuple(pictured),
     )
 
 
@@ -38,14 +43,16 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
         raise DocumentRefused("is damaged: it cannot be opened as a PDF.") from error
 
 
-def _page(pdf: pypdfium2.PdfDocument, number: int) -> PageText:
+def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool]:
+    """Return a page's text, and whether the page is a picture without any."""
     try:
         page = pdf[number]
     except pypdfium2.PdfiumError:  # a broken page among others: the rest is still worth reading
-        return PageText("", [], [])
-    text = characters_of(page)
+        return PageText("", [], []), False
+    characters = characters_of(page)
     try:
-        return page_text(text)
+        read = page_text(characters)
+        return read, is_pictured(page, read.text)
     finally:
-        text.close()
+        characters.close()
         page.close()

@@ -1,0 +1,183 @@
+"""Text that is only in pictures, scans and photographs, recognised by Tesseract where it is installed."""
+
+import logging
+import re
+import shutil
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from rag.errors import Cancelled, DocumentRefused
+from rag.loaders import sandbox
+from rag.loaders.document import LoadedDocument, clean, shown, with_pages
+
+log = logging.getLogger(__name__)
+
+PROGRAM = "tesseract"
+INSTALL = (
+    "Install Tesseract (the package tesseract-ocr, and tesseract-ocr-kor or -jpn for Korean or Japanese) "
+    "where Footnote runs"
+)
+_PAGE = 60.0  # seconds that one page may take; a dense one takes three
+_MEMORY = 1 << 30
+_SURE = 40.0  # a page whose words are less certain, of 100, is a photograph or a drawing
+_DOUBTFUL = 60.0  # below it a page is tried otherwise
+_ANY_LAYOUT, _ONE_BLOCK = "3", "6"  # "page segmentation modes"; the first takes some even lines for a picture
+_SCRIPT = re.compile(r"^Script: (\w+)$", re.M)
+_TURN = re.compile(r"^Rotate: (90|180|270)$", re.M)
+_ROW = re.compile(r"(?:\d+\t){10}(-1|[\d.]+)\t(.*)|level\tpage_num\t.*")
+_OF_SCRIPT = {
+    "Latin": ("eng", "deu", "fra", "spa", "ita", "por", "nld", "vie"),
+    "Korean": ("kor", "eng"),
+    "Hangul": ("kor", "eng"),
+    "Japanese": ("jpn", "eng"),
+    "Han": ("chi_sim", "chi_tra", "jpn", "eng"),
+    "Cyrillic": ("rus", "ukr", "eng"),
+    "Arabic": ("ara", "fas", "eng"),
+    "Greek": ("ell", "eng"),
+    "Hebrew": ("heb", "eng"),
+    "Thai": ("tha", "eng"),
+    "Devanagari": ("hin", "eng"),
+}
+_BETWEEN_WIDE = re.compile(
+    r"(?<=[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]) (?=[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef])"
+)
+
+_EMPTY = {
+    True: "is an image in which no text could be recognised.",
+    False: "holds no text: its pages have no text layer, and none could be recognised on them.",
+}
+
+Reading = Generator[tuple[int, int], None, LoadedDocument]
+
+
+def recognised(
+    path: Path, name: str, document: LoadedDocument, program: str, cancelled: Callable[[], bool]
+) -> Reading:
+    """Yield (done, all) as the pictured pages of a document are recognised; return it with their text.
+
+    Raises DocumentRefused where there is no such program, or where it fails; Cancelled between two pages.
+    """
+    command = shutil.which(program)
+    if command is None:
+        if any(character.isalnum() for character in document.text):
+            log.info(
+                "%s: %d pages are pictures, which nothing here reads", shown(name), len(document.pictured)
+            )
+            return document
+        raise DocumentRefused(f"{shown(name)} {_unreadable(document)} {INSTALL}, and add it again.")
+    tesseract = Tesseract(command)
+    texts: dict[int, str] = {}
+    failed: DocumentRefused | None = None
+    for done, number in enumerate(document.pictured):
+        yield done, len(document.pictured)
+        if cancelled():
+            raise Cancelled(f"Reading {shown(name)} was stopped.")
+        try:
+            texts[number] = tesseract.read(
+                partial(_picture, path, name, number), f"Page {number} of {shown(name)}"
+            )
+        except DocumentRefused as error:  # one page among others: the rest is still worth reading
+            log.warning("%s", error)
+            failed = error
+    yield len(document.pictured), len(document.pictured)
+    read = with_pages(document, texts)
+    if not any(character.isalnum() for character in read.text):
+        raise failed or DocumentRefused(f"{shown(name)} {_EMPTY[document.media_type.startswith('image/')]}")
+    return read
+
+
+def _picture(path: Path, name: str, number: int, turn: int) -> bytes:
+    _, picture = sandbox.run("picture", path, name, timeout=_PAGE, memory=_MEMORY, number=number, turn=turn)
+    return picture
+
+
+def _unreadable(document: LoadedDocument) -> str:
+    if document.media_type.startswith("image/"):
+        return "is an image, and nothing here reads the text of images."
+    return "looks scanned: its pages are pictures without a text layer, and nothing here reads those."
+
+
+class Tesseract:
+    """The program at `command`; it finds out which of its languages a document is in, and which way up."""
+
+    def __init__(self, command: str):
+        self._command = command
+        listed = self._run(b"", "the list of languages", "--list-langs").split("\n")[1:]
+        self._installed = [language.strip() for language in listed if language.strip()]
+        self._languages: list[str] = []
+
+    def read(self, picture: Callable[[int], bytes], what: str) -> str:
+        """Return the text of a page, its paragraphs apart by blank lines; nothing if it has none.
+
+        `picture` draws the page as PNG, turned by so many degrees with the clock.
+        """
+        best, certainty, words = "", 0.0, False
+        for languages, turn, layout in self._tries(picture, what):
+            if layout == _ONE_BLOCK and words:  # the layout was found, and what it holds is no text
+                break
+            options = ("-l", "+".join(languages), "--psm", layout, "-c", "page_separator=", "txt", "tsv")
+            text, sure = text_and_certainty(self._run(picture(turn), what, *options))
+            words = words or (layout == _ANY_LAYOUT and bool(text))
+            if sure > certainty:
+                best, certainty = text, sure
+            if sure >= _DOUBTFUL:
+                self._languages = languages
+                break
+        return best if certainty >= _SURE else ""
+
+    def _tries(self, picture: Callable[[int], bytes], what: str) -> Iterator[tuple[list[str], int, str]]:
+        """Yield languages, turn and layout: as the page before, by its looks, as one block, without looks."""
+        if self._languages:
+            yield self._languages, 0, _ANY_LAYOUT
+        languages, turn = self._look(picture(0), what)
+        if languages != self._languages or turn:
+            yield languages, turn, _ANY_LAYOUT
+        yield languages, turn, _ONE_BLOCK
+        for script in ("Latin", "Korean", "Japanese"):
+            yield self._those_of(_OF_SCRIPT[script]), 0, _ONE_BLOCK
+
+    def _look(self, picture: bytes, what: str) -> tuple[list[str], int]:
+        """Return the languages of a picture's script, and by how much it has to be turned."""
+        seen = self._seen(picture, what) if "osd" in self._installed else ""
+        script, turn = _SCRIPT.search(seen), _TURN.search(seen)
+        name = script[1] if script else ""
+        return self._those_of(_OF_SCRIPT.get(name, _OF_SCRIPT["Latin"])), int(turn[1]) if turn else 0
+
+    def _those_of(self, wanted: Sequence[str]) -> list[str]:
+        """Return the wanted languages that are installed, or any that is."""
+        found = [language for language in wanted if language in self._installed]
+        return found or [language for language in self._installed if language != "osd"][:1] or ["eng"]
+
+    def _seen(self, picture: bytes, what: str) -> str:
+        try:
+            return self._run(picture, what, "--psm", "0", "-l", "osd")
+        except DocumentRefused:  # too few letters to tell from, which it calls an error
+            return ""
+
+    def _run(self, picture: bytes, what: str, *options: str) -> str:
+        names = ["stdin", "stdout"] if picture else []
+        command = [self._command, *names, *options]
+        return sandbox.run_program(command, picture, what, timeout=_PAGE, memory=_MEMORY).decode(
+            "utf-8", "replace"
+        )
+
+
+def text_and_certainty(written: str) -> tuple[str, float]:
+    r"""Return the text that Tesseract wrote, and from its table how certain the letters are, of 100.
+
+    The text is not put together from the table: its words have other spaces in Korean and Japanese.
+
+    >>> row = "5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t"
+    >>> text_and_certainty(f"level\tpage_num\t...\nA bc\n{row}90\tA\n{row}60\tbc\n")
+    ('A bc', 70.0)
+    """
+    lines, letters, sure = [], 0, 0.0
+    for line in written.split("\n"):
+        row = _ROW.fullmatch(line)
+        if row is None:
+            lines.append(_BETWEEN_WIDE.sub("", line))
+        elif row[1] not in (None, "-1"):
+            letters += len(row[2].strip())
+            sure += float(row[1]) * len(row[2].strip())
+    return clean("\n".join(lines)).strip(), sure / max(letters, 1)
