@@ -1,0 +1,127 @@
+"""The main content of a web page as Markdown: trafilatura says which words, the page itself how they stand.
+
+What trafilatura writes itself loses cells that span rows, code within sentences and nested tables. So only
+its choice is taken: what of the page is not in it, is left out, and the rest is read as any HTML.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from rag.loaders.document import clean
+from rag.loaders.markup import decode_declared, to_markdown
+
+# Around the content on any page, whatever is written in it.
+_AROUND = (
+    "//nav|//*[@role='navigation' or @role='banner' or @role='contentinfo' or @role='search' or @hidden]"
+)
+_UNREAD = "//script|//style|//noscript|//template|//svg|//iframe|//comment()|//processing-instruction()"
+# What may hold a part of a page that is not of its content: a box of links, a form, a bar at the side.
+_BOXES = ("aside", "div", "dl", "figure", "footer", "form", "header", "ol", "section", "table", "ul")
+_SPACES = re.compile(r"\s+")
+_LEAST = 20  # characters without spaces; shorter words stand anywhere by chance
+_SHARE = 0.5
+
+
+def read(source: bytes, encoding: str = "") -> tuple[str, str]:
+    """Return a page's main content as Markdown, headed by its title, and that title.
+
+    `encoding` is what the server named, if it named any; it goes before what the page says of itself.
+    """
+    from lxml import etree, html  # type: ignore[import-untyped]
+
+    text = decoded(source, encoding)
+    parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
+    try:
+        tree = html.document_fromstring(text.encode(), parser=parser)
+    except etree.ParserError:  # nothing but comments
+        return "", ""
+    _drop(tree.xpath(_UNREAD))
+    titles, around = _titles(tree), _headings(tree)
+    content = _content(tree, _squeezed(_found(text)))
+    named = _title(titles, _headings(content), around)
+    markdown, _ = to_markdown(html.tostring(content, encoding="unicode"))
+    markdown = markdown or to_markdown(text)[0]  # nested more deeply than lxml reads
+    return _headed(markdown, named), named
+
+
+def decoded(source: bytes, encoding: str) -> str:
+    """Decode a page: by its byte order mark, then by what the server said, then by what itself says."""
+    if encoding and not source.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        try:
+            return clean(source.decode(encoding))
+        except (LookupError, UnicodeDecodeError):
+            pass
+    return clean(decode_declared(source))
+
+
+def _found(text: str) -> str:
+    """Return the words of the main content, as trafilatura finds it."""
+    import trafilatura
+
+    return trafilatura.extract(text, include_comments=False, include_tables=True, favor_recall=True) or ""
+
+
+def _content(tree: Any, found: str) -> Any:
+    """Return the element that holds the content, with what does not belong to it taken out."""
+    _drop(tree.xpath(_AROUND))
+    body = tree.find("body")
+    content = tree if body is None else body
+    if not found:
+        return content
+    _drop(box for box in list(content.iter(*_BOXES)) if box is not content and _is_apart(box, found))
+    return content
+
+
+def _drop(elements: Iterable[Any]) -> None:
+    """Take elements out, each with all that is in it; the root stays."""
+    for element in elements:
+        if element.getparent() is not None:
+            element.drop_tree()
+
+
+def _is_apart(box: Any, found: str) -> bool:
+    """Whether what a box says is hardly in what was found: less than half of it, and no long piece."""
+    pieces = [_squeezed(piece) for piece in box.itertext()]
+    within = [len(piece) for piece in pieces if piece and piece in found]
+    total = sum(map(len, pieces))
+    return total > 0 and max(within, default=0) < _LEAST and sum(within) < _SHARE * total
+
+
+def _title(titles: Iterable[str], content: Iterable[str], around: Iterable[str]) -> str:
+    """Return a page's title: the heading that its title repeats, else the title with the site's name in it.
+
+    >>> _title(["Duck - Wikipedia"], ["Ducks in art"], ["Contents", "Duck"])
+    'Duck'
+    """
+    told = [title for title in titles if title]
+    for heading in content:
+        if heading and (not told or any(heading in title for title in told)):
+            return heading
+    for heading in around:
+        if heading and any(title.startswith(heading) for title in told):
+            return heading
+    return next(iter(told), "")
+
+
+def _titles(tree: Any) -> list[str]:
+    """Return what a page calls itself, for those who link to it and for its reader's window."""
+    shared = tree.xpath("//meta[@property='og:title']/@content")
+    return [_line(text) for text in (*shared, tree.findtext(".//head/title") or "")]
+
+
+def _headings(element: Any) -> list[str]:
+    return [_line(heading.text_content()) for heading in element.iter("h1")]
+
+
+def _line(text: str) -> str:
+    return clean(" ".join(str(text).split()))
+
+
+def _headed(markdown: str, title: str) -> str:
+    headed = markdown.startswith("# ") or not title or not markdown
+    return markdown if headed else f"# {title}\n\n{markdown}"
+
+
+def _squeezed(text: str) -> str:
+    return _SPACES.sub("", text)

@@ -1,0 +1,128 @@
+"""Web pages by their addresses as a source: what changed is told by asking each one."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from rag.errors import AddressRefused, DocumentRefused, ItemFailed, SourceError
+from rag.jobs import Cancel, never
+from rag.sources.fetcher import Fetched, Fetcher
+from rag.sources.source import Gone, Item, Listed, Mark, Source, Unreadable
+from rag.sources.urls import shown, target
+from rag.sources.web_documents import WebDocument, digest, document
+
+_ACCEPT = {"Accept": "text/html,application/xhtml+xml,application/pdf;q=0.9,*/*;q=0.8"}
+_GONE = (404, 410)
+_NOT_MODIFIED = 304
+
+
+class WebSettings(BaseModel):
+    """Which pages."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    urls: tuple[str, ...] = Field(
+        title="Addresses",
+        description="The address of a page a line, such as https://example.org/guide. What they link to is "
+        "not followed.",
+    )
+
+    @field_validator("urls")
+    @classmethod
+    def _are_addresses(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
+        kept = tuple(dict.fromkeys(filter(None, map(str.strip, urls))))
+        if not kept:
+            raise ValueError("write at least one address, such as https://example.org/guide")
+        for url in kept:
+            try:
+                target(url)
+            except AddressRefused as error:
+                raise ValueError(str(error).rstrip(".")) from error
+        return kept
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a page was when it was last read: enough to ask whether it still is that."""
+
+    name: str
+    version: str
+    answer: str  # a hash of the bytes that came
+    etag: str = ""
+    modified: str = ""
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The headers that ask for the page only if it has changed."""
+        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
+        return {name: value for name, value in asked.items() if value}
+
+
+class WebSource(Source):
+    """Pages by address. Each listing is whole; the cursor holds what each page was."""
+
+    def __init__(self, settings: WebSettings, fetcher: Fetcher):
+        self._urls, self._fetcher = settings.urls, fetcher
+        self._latest: tuple[Item, WebDocument] | None = (
+            None  # read for its version, and about to be asked for
+        )
+
+    def test(self) -> str:
+        """Fetch the first page, and say what it is called."""
+        made = document(self._fetcher.get(self._urls[0], headers=_ACCEPT).checked())
+        others = len(self._urls) - 1
+        more = f" There {'is 1 other' if others == 1 else f'are {others} others'}." if others else ""
+        return f"{shown(self._urls[0])} is {made.name!r}.{more}"
+
+    def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
+        """Yield every page as it is now; one that is gone only where it was there before."""
+        before = {url: _Known(**known) for url, known in json.loads(cursor or "{}").items()}
+        now: dict[str, _Known] = {}
+        for url in self._urls:
+            if cancelled():
+                return
+            listed, known = self._look(url, before.get(url), cancelled)
+            now |= {url: known} if known else {}
+            yield listed
+        yield Mark(json.dumps({url: asdict(known) for url, known in now.items()}), whole=True)
+
+    def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
+        """Yield a page's content. Raises ItemFailed."""
+        if self._latest and self._latest[0] == item:
+            yield self._latest[1].content
+            return
+        try:
+            yield document(self._get(item.id, {}, cancelled).checked()).content
+        except (SourceError, DocumentRefused) as error:
+            raise ItemFailed(str(error)) from error
+
+    def _look(self, url: str, known: _Known | None, cancelled: Cancel) -> tuple[Listed, _Known | None]:
+        """Ask for a page, and read it where it is another one than the last time."""
+        try:
+            fetched = self._get(url, known.conditions if known else {}, cancelled)
+            if known and fetched.status in _GONE:
+                return Gone(url), None
+            if known and (fetched.status == _NOT_MODIFIED or known.answer == digest(fetched.checked().body)):
+                return Item(url, known.name, known.version, url), known
+            made = document(fetched.checked())
+        except (SourceError, DocumentRefused) as error:
+            return Unreadable(url, shown(url), str(error)), known
+        item = Item(url, made.name, made.version, url)
+        self._latest = item, made
+        return item, _known(made, fetched)
+
+    def _get(self, url: str, headers: Mapping[str, str], cancelled: Cancel) -> Fetched:
+        return self._fetcher.get(url, headers={**_ACCEPT, **headers}, cancelled=cancelled)
+
+
+def _known(made: WebDocument, fetched: Fetched) -> _Known:
+    headers = fetched.headers
+    return _Known(
+        made.name,
+        made.version,
+        digest(fetched.body),
+        headers.get("etag", ""),
+        headers.get("last-modified", ""),
+    )
