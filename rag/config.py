@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from rag.errors import SettingsError
 from rag.morphemes import Use
+from rag.sources.addresses import allowed
 
 RetrieverName = Literal[
     "ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25", "raptor-collapsed", "raptor-traversal"
@@ -58,6 +59,8 @@ class Settings(BaseSettings):
     `fetch_k` passages are found and `k` kept, those below `rerank_threshold` dropped; `rerank_model` is a
     cross-encoder's folder or hub id, or what the server at `rerank_base_url` calls its model. `raptor` builds
     trees over documents, their summaries "extractive" or by the connected "model", which reads all of them.
+    Sources reach the public internet and `private_hosts`, names and networks; they read folders that lie in
+    `folder_roots`, or anywhere where none are named.
     """
 
     model_config = SettingsConfigDict(
@@ -95,6 +98,8 @@ class Settings(BaseSettings):
     fetch_k: int = Field(20, ge=2, le=50)
     best_outside: bool = False
     max_upload_mb: int = Field(50, ge=1)
+    private_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    folder_roots: Annotated[tuple[str, ...], NoDecode] = ()
     stop_seconds: float = Field(10.0, ge=0, le=3600)
     metrics_token: SecretStr = SecretStr("")
     morphemes: Use = "auto"
@@ -119,6 +124,29 @@ class Settings(BaseSettings):
         if not isinstance(arguments, dict):
             raise ValueError('it must be a JSON object, such as {"path": "vectors"}')
         return arguments
+
+    @field_validator("private_hosts", "folder_roots", mode="before")
+    @classmethod
+    def _is_a_list(cls, given: Any) -> Any:
+        """Read the environment's text, separated by commas; the secrets file has an array."""
+        parts = given.split(",") if isinstance(given, str) else given
+        return [part.strip() for part in parts if part.strip()]
+
+    @field_validator("private_hosts")
+    @classmethod
+    def _may_be_private(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            allowed(given)
+        except SettingsError as error:
+            raise ValueError(str(error)) from error
+        return given
+
+    @field_validator("folder_roots")
+    @classmethod
+    def _are_whole_paths(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(Path(root).expanduser().is_absolute() for root in given):
+            raise ValueError("write whole paths, beginning with /, separated by commas")
+        return given
 
     @classmethod
     def settings_customise_sources(

@@ -44,6 +44,18 @@ def test_environment_comes_before_secrets_before_the_saved_page(monkeypatch, tmp
     assert config.fixed_fields(secrets=secrets) == {"llm_model", "k", "data"}
 
 
+def test_lists_are_written_with_commas_or_as_arrays(monkeypatch, tmp_path):
+    assert config.load().private_hosts == config.load().folder_roots == ()
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text('[footnote]\nprivate_hosts = ["wiki.corp"]\nfolder_roots = ["/srv/a,b"]\n')
+    assert config.load(secrets=secrets).private_hosts == ("wiki.corp",)
+    assert config.load(secrets=secrets).folder_roots == ("/srv/a,b",)
+    monkeypatch.setenv("FOOTNOTE_PRIVATE_HOSTS", " 10.0.0.0/8, ::1,")
+    monkeypatch.setenv("FOOTNOTE_FOLDER_ROOTS", "/srv/papers,~/notes")
+    assert config.load().private_hosts == ("10.0.0.0/8", "::1")
+    assert config.load().folder_roots == ("/srv/papers", "~/notes")
+
+
 def test_an_argument_comes_before_the_environment(tmp_path):
     assert config.load({"data": tmp_path / "other", "k": None}).data == tmp_path / "other"
 
@@ -68,6 +80,8 @@ def test_what_the_page_saves_is_for_its_owner_only_and_merges(tmp_path):
         ("FOOTNOTE_VECTOR_STORE", "faiss"),
         ("FOOTNOTE_VECTOR_STORE", "a.b:C()"),
         ("FOOTNOTE_MORPHEMES", "perhaps"),
+        ("FOOTNOTE_PRIVATE_HOSTS", "http://wiki.corp"),
+        ("FOOTNOTE_FOLDER_ROOTS", "papers"),
     ],
 )
 def test_a_wrong_value_is_refused_naming_key_and_value(monkeypatch, name, value):
