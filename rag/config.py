@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from rag.errors import SettingsError
 from rag.morphemes import Use
+from rag.refusing import PREFIX, http_address, sentence
 from rag.sources.addresses import allowed
 
 RetrieverName = Literal[
@@ -27,7 +28,6 @@ RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-
 STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
-HIDDEN = ("KEY", "TOKEN", "ARGUMENTS")  # in the names of settings whose values are not shown
 # What the settings page may change; the rest belongs to whoever starts the server.
 _RERANKING = frozenset({"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "best_outside"})
 EDITABLE = _RERANKING | frozenset(
@@ -64,7 +64,7 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="FOOTNOTE_", extra="ignore", validate_by_name=True, frozen=True
+        env_prefix=PREFIX, extra="ignore", validate_by_name=True, frozen=True, allow_inf_nan=False
     )
 
     data: Path = Path("data")
@@ -109,9 +109,7 @@ class Settings(BaseSettings):
     @field_validator("llm_base_url", "embedding_base_url", "rerank_base_url")
     @classmethod
     def _is_http(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith(("http://", "https://")):
-            raise ValueError("must start with http:// or https://")
-        return url
+        return url if url is None else http_address(url)
 
     @field_validator("vector_store_arguments", mode="before")
     @classmethod
@@ -225,6 +223,8 @@ def _read_secrets(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+    if not isinstance(table, dict):
+        raise SettingsError(f"In {path} footnote is no table. Write its settings under [footnote].")
     unknown = table.keys() - Settings.model_fields.keys()
     if unknown:
         raise SettingsError(f"{path} has no setting called {min(unknown)!r}. Correct or remove it.")
@@ -242,8 +242,4 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    name = str(first["loc"][0]) if first["loc"] else "settings"
-    field = name if name.isupper() else f"FOOTNOTE_{name.upper()}"
-    value = "(hidden)" if any(word in field for word in HIDDEN) else repr(first["input"])
-    return f"The setting {field} is {value}, which cannot be used: {first['msg']}."
+    return sentence(error, Settings.model_fields)
