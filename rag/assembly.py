@@ -29,6 +29,9 @@ from rag.rerankers.reranker import NAME as RERANKER
 from rag.rerankers.reranker import Reranker
 from rag.rewriting import BRIEF_SECONDS
 from rag.scope import EVERYTHING, Scope
+from rag.sources.credentials import Credentials
+from rag.sources.fetcher import Fetcher
+from rag.sources.kinds import Means
 from rag.stores.spec import StoreSpec
 from storage.database import Database
 from storage.records import DocumentRecord
@@ -65,6 +68,13 @@ def make_library(settings: Settings, database: Database, owner: str) -> Library:
         make_store(settings),
         analysers=find(settings.morphemes),
         summariser=lambda: make_summariser(settings, make_llm(settings)),
+    )
+
+
+def make_means(settings: Settings) -> Means:
+    """Return what sources are opened with: a way to the network, secrets, the folders they may read."""
+    return Means(
+        Fetcher(private=settings.private_hosts), Credentials.of_this_machine(), settings.folder_roots
     )
 
 

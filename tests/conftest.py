@@ -14,8 +14,8 @@ from rag.own_model.fetching import fetch
 from rag.own_model.model import OwnModel
 from storage.database import Database
 
-# The same examples every time: a red suite is the doing of what was changed. To look for examples nobody has tried:
-# `pytest --hypothesis-profile=search`.
+# The same examples every time: a red suite is the doing of what was changed. To look for examples that nobody
+# has tried: `pytest --hypothesis-profile=search`.
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")

@@ -38,6 +38,7 @@ MAY_IMPORT_STORAGE = {
         "backing",
         "cli/exporting",
         "cli/ledger",
+        "cli/syncing",
         "cli/library",
         "comparison",
         "editions",

@@ -9,7 +9,7 @@ from ui.workspace import Workspace
 
 TICK = 1.0
 
-_STATES = {
+STATES = {
     "queued": "Waiting to be read",
     "reading": "Reading",
     "searchable_by_words": "Searchable by words",
@@ -22,7 +22,7 @@ _STAGES = {"reading": "reading", "words": "indexing words", "meaning": "learning
 
 def state_name(record: DocumentRecord) -> str:
     """Return a document's state in words."""
-    return _STATES[record.state]
+    return STATES[record.state]
 
 
 def share(progress: Progress | None) -> float:

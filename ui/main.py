@@ -24,7 +24,7 @@ except FootnoteError as error:
 
 shell.mount()
 notices.show()
-page = st.navigation([pages.CHAT, pages.DOCUMENTS, pages.LAB, pages.SETTINGS])
+page = st.navigation([pages.CHAT, pages.DOCUMENTS, pages.SOURCES, pages.LAB, pages.SETTINGS])
 shell.name_tab(page.title)
 if page != pages.CHAT:  # which draws the list itself, with the chat that a question has just begun
     conversations.show_list(workspace(), None)

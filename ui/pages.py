@@ -15,6 +15,12 @@ def _documents() -> None:
     show()
 
 
+def _sources() -> None:
+    from ui.sources import show
+
+    show()
+
+
 def _lab() -> None:
     from ui.lab import show
 
@@ -29,5 +35,6 @@ def _settings() -> None:
 
 CHAT = st.Page(_chat, title="Chat", icon=":material/forum:", url_path="chat", default=True)
 DOCUMENTS = st.Page(_documents, title="Documents", icon=":material/library_books:", url_path="documents")
+SOURCES = st.Page(_sources, title="Sources", icon=":material/sync:", url_path="sources")
 LAB = st.Page(_lab, title="Lab", icon=":material/science:", url_path="lab")
 SETTINGS = st.Page(_settings, title="Settings", icon=":material/tune:", url_path="settings")

@@ -13,6 +13,8 @@ from rag.llm import LLM
 from rag.observing.metrics import Metrics
 from rag.observing.watch import Watch
 from rag.own_model.model import OwnModel
+from rag.sources import syncing
+from rag.sources.schedule import Schedule
 from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.documents import owners
@@ -33,11 +35,12 @@ class Services:
         interrupt_pending(self.database)
         stop_running(self.database)
         self.metrics = Metrics()
-        self.jobs = Jobs({**ingest.LANES, **lab.LANES}, Watch(self.metrics))
+        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES}, Watch(self.metrics))
         self.llm: LLM | OwnModel | None = make_llm(settings)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
         self.warm = False
         """Whether every library is in step with the ledger."""
+        self._schedule = Schedule(self._start_due)
         self._workspaces: dict[str, Workspace] = {}
         self._lock = threading.Lock()
 
@@ -65,6 +68,7 @@ class Services:
         for owner in {*owners(self.database), LOCAL_OWNER}:
             self.workspace(owner).recover()
         self.warm = True
+        self._schedule.start()
         if self.llm is not None:
             self.llm.warm()
 
@@ -77,6 +81,11 @@ class Services:
         if self.settings.embedding_model != before.embedding_model:
             for workspace in list(self._workspaces.values()):
                 workspace.embed_anew()
+
+    def _start_due(self) -> None:
+        """Have every source read whose time has come."""
+        for owner in owners(self.database):
+            self.workspace(owner).syncing.start_due()
 
     def _use_own(self, name: str) -> None:
         """Have a model that was just installed write the answers, where no server is connected."""
@@ -99,6 +108,7 @@ class Services:
         """
         answers = sum(kind == ANSWERS for kind, _ in self.jobs.standing())
         log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.stop_seconds)
+        self._schedule.close()
         self.jobs.close(patience=self.settings.stop_seconds)
         if self.llm is not None:
             self.llm.close()

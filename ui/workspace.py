@@ -1,12 +1,12 @@
 """Everything one person has here: documents, conversations, and the jobs that work on them."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from rag.ask import Asker
-from rag.assembly import make_asker, make_embedder, make_store, make_summariser
+from rag.assembly import make_asker, make_embedder, make_means, make_store, make_summariser
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.exports.chat import export
@@ -17,6 +17,9 @@ from rag.lab import Lab
 from rag.language_model import LanguageModel
 from rag.library import Library
 from rag.morphemes import find
+from rag.sources.kinds import open_source
+from rag.sources.source import Source
+from rag.sources.syncing import Syncing
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
@@ -56,6 +59,14 @@ class Workspace:
             summariser=lambda: make_summariser(*current()),
         )
         self.ingest = Ingest(self.library, jobs, trees=settings.raptor != "off")
+        self.syncing = Syncing(
+            database,
+            self.library,
+            self.ingest,
+            jobs,
+            lambda record: self.source(record.kind, record.settings),
+            lambda: current()[0].max_upload_mb << 20,
+        )
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
         self._current = current
@@ -63,6 +74,7 @@ class Workspace:
     def recover(self) -> None:
         """Bring the library in step, go on with unfinished documents, open what the first question needs."""
         self.ingest.recover()
+        self.syncing.recover()
         self.asker()
         self.library.indexes.words.warm()
 
@@ -76,6 +88,10 @@ class Workspace:
         record, outcome = self.library.add(name, content)
         self.ingest.start(record.id)
         return record, outcome
+
+    def source(self, kind: str, settings: Mapping[str, Any]) -> Source:
+        """Open a source of documents; raises SourceError."""
+        return open_source(kind, settings, make_means(self._current()[0]))
 
     def embed_anew(self) -> None:
         """Embed every document again, after a change of model."""

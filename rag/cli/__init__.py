@@ -1,4 +1,4 @@
-"""The command line: `footnote ingest | tree | ask | eval | export | verify | model | reindex | backup ...`.
+"""The command line: `footnote ingest | sync | tree | ask | eval | export | verify | model | reindex ...`.
 
 The same code as the app, without a browser. Bad input is one sentence on stderr and exit 2.
 """
@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag.cli import asking, evaluating, exporting, growing, ingesting, ledger, models
+from rag.cli import asking, evaluating, exporting, growing, ingesting, ledger, models, syncing
 from rag.cli.options import Parser
 from rag.config import load
 from rag.errors import FootnoteError
 
-GROUPS = (ingesting, growing, asking, evaluating, exporting, models, ledger)
+GROUPS = (ingesting, syncing, growing, asking, evaluating, exporting, models, ledger)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

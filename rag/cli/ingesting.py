@@ -39,7 +39,7 @@ def ingest_command(settings: Settings, options: Options) -> int:
             print(
                 json.dumps(result, ensure_ascii=False) if options.json else _ingest_line(result), flush=True
             )
-        _weigh_if_due(library)
+        weigh_if_due(library)
     return 1 if refused else 0
 
 
@@ -49,9 +49,9 @@ def reindex_command(settings: Settings, options: Options) -> int:
         library.recover()
         for document_id in library.rebuild_vectors():
             name = library.documents.get(document_id).name
-            _run_ingest(library, document_id, name, quiet=False)
+            run_ingest(library, document_id, name, quiet=False)
             print(f"ready       {name}")
-        _weigh_if_due(library)
+        weigh_if_due(library)
     return 0
 
 
@@ -63,7 +63,7 @@ def _ingest_one(library: Library, path: Path, name: str, *, quiet: bool) -> dict
         return {**result, "reason": f"{shown(path)} cannot be read: {error.strerror}."}
     reason = None
     try:
-        _run_ingest(library, record.id, name, quiet=quiet)
+        run_ingest(library, record.id, name, quiet=quiet)
     except EmbeddingError as error:
         reason = str(error)
     record = library.documents.get(record.id)
@@ -73,14 +73,15 @@ def _ingest_one(library: Library, path: Path, name: str, *, quiet: bool) -> dict
     return {**result, **found, "reason": reason or record.reason}
 
 
-def _run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) -> None:
+def run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) -> None:
+    """Read and embed a document, with a bar where stderr is a terminal."""
     with tqdm(desc=name[:40], unit="chunk", leave=False, disable=quiet or not sys.stderr.isatty()) as bar:
         for progress in library.index(document_id):
             bar.total = progress.total
             bar.update(progress.done - bar.n)
 
 
-def _weigh_if_due(library: Library) -> None:
+def weigh_if_due(library: Library) -> None:
     """Find anew how words are weighed against meaning, where the collection has changed much."""
     if library.weighing.due():
         told = Progress({"weighing": "weighing words against meaning over {total} passages"})

@@ -1,29 +1,35 @@
 """One owner's syncs in the server's threads: begun by hand or by the clock, one at a time for each source."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from rag.ingest import Ingest
-from rag.jobs import Job, Jobs
+from rag.jobs import Cancel, Job, Jobs
 from rag.library import Library
 from rag.sources.source import Source
 from rag.sources.sync import Sync, Synced
+from rag.sources.watching import EVERY, changes
 from storage.database import Database
 from storage.errors import NotFound
 from storage.source_items import SourceItems
 from storage.source_records import SourceRecord
 from storage.sources import Sources
 
-SYNC = "sync"
+SYNC, WATCH = "sync", "watch"
 LANES = {SYNC: 2}
+REST = timedelta(minutes=5)  # after a failure, before a folder is watched again
 PATIENCE = 10.0  # seconds: a sync stops between two items, or sooner where its source looks itself
 
 Opened = Callable[[SourceRecord], Source]
 
 
 class Syncing:
-    """Runs the syncs of one owner; `opened` opens a source, an item of more than `max_bytes` is not taken."""
+    """Runs the syncs of one owner; `opened` opens a source, an item of more than `max_bytes` is not taken.
+
+    Between two looks at a source that is watched lie `look_every` seconds or more.
+    """
 
     def __init__(
         self,
@@ -33,11 +39,12 @@ class Syncing:
         jobs: Jobs,
         opened: Opened,
         max_bytes: Callable[[], int],
+        look_every: float = EVERY,
     ):
         self.sources = Sources(database, library.owner)
         self.items = SourceItems(database, library.owner)
         self._library, self._ingest, self._jobs = library, ingest, jobs
-        self._opened, self._max_bytes = opened, max_bytes
+        self._opened, self._max_bytes, self._look_every = opened, max_bytes, look_every
 
     def start(self, source_id: str) -> Job[Synced]:
         """Sync a source; where that is going on already, it goes on."""
@@ -58,12 +65,14 @@ class Syncing:
         if job is not None:
             job.cancel()
 
+    def change(self, source_id: str, name: str, settings: Mapping[str, Any], every: int | None) -> None:
+        """Have a source be read otherwise from now on; a sync or a watch that runs ends."""
+        self._end(source_id)
+        self.sources.change(source_id, name, settings, every)
+
     def delete(self, source_id: str, *, keep_documents: bool) -> None:
         """Forget a source, and the documents that only it had where they are not to be kept."""
-        job = self.job(source_id)
-        if job is not None:
-            job.cancel()
-            job.wait(PATIENCE)
+        self._end(source_id)
         self.sources.delete(source_id, keep_documents=keep_documents)
         for document_id in self.items.orphans():
             self._remove(document_id)
@@ -75,10 +84,28 @@ class Syncing:
                 self.start(record.id)
 
     def start_due(self, now: datetime | None = None) -> None:
-        """Sync the sources whose time has come."""
+        """Sync the sources whose time has come, and watch those that are to be watched."""
+        now = now or datetime.now(UTC)
         for record in self.sources.list():
-            if is_due(record, now or datetime.now(UTC)):
+            if is_due(record, now):
                 self.start(record.id)
+            if record.settings.get("watched") and not _failed_just_now(record, now):
+                self._jobs.start(self._library.owner, _key(record.id, WATCH), partial(self._watch, record))
+
+    def _watch(self, record: SourceRecord, cancelled: Cancel) -> Iterator[None]:
+        """Sync a source at once, and whenever something in it has changed."""
+        self.start(record.id)
+        with self._opened(record) as source:
+            for change in changes(source, cancelled, every=self._look_every):
+                self.start(record.id)
+                yield change
+
+    def _end(self, source_id: str) -> None:
+        """End what runs for a source, and wait for it."""
+        keys = (_key(source_id, WATCH), _key(source_id))
+        for job in filter(None, (self._jobs.get(self._library.owner, key) for key in keys)):
+            job.cancel()
+            job.wait(PATIENCE)
 
     def _remove(self, document_id: str) -> None:
         try:
@@ -94,5 +121,9 @@ def is_due(record: SourceRecord, now: datetime) -> bool:
     return record.ended is None or now - record.ended >= timedelta(minutes=record.every)
 
 
-def _key(source_id: str) -> str:
-    return f"{SYNC}:{source_id}"
+def _failed_just_now(record: SourceRecord, now: datetime) -> bool:
+    return record.state == "failed" and record.ended is not None and now - record.ended < REST
+
+
+def _key(source_id: str, kind: str = SYNC) -> str:
+    return f"{kind}:{source_id}"

@@ -55,7 +55,9 @@ class Server:
             shelf.opened += 1
             return shelf
 
-        self.syncing = Syncing(database, self.library, self.ingest, self.jobs, opened, lambda: 1 << 20)
+        self.syncing = Syncing(
+            database, self.library, self.ingest, self.jobs, opened, lambda: 1 << 20, look_every=0.05
+        )
 
     def ready(self):
         for record in self.library.documents.unfinished():
@@ -159,3 +161,25 @@ def test_what_is_due_is_begun_by_the_clock(server):
     assert not is_due(record, now)
     assert is_due(record, now + timedelta(minutes=60))
     assert not is_due(server.syncing.sources.get(never.id), now + timedelta(days=9))
+
+
+def test_a_watched_source_is_synced_when_something_changes(server, shelf):
+    source = server.syncing.sources.create("shelf", "Watched", {"watched": True})
+    server.syncing.start_due()
+    while len(server.syncing.items.list(source.id)) < 3 or server.syncing.job(source.id):
+        threading.Event().wait(0.02)
+    shelf.texts["d"] = "The gate."
+    while len(server.syncing.items.list(source.id)) < 4:
+        threading.Event().wait(0.02)
+    server.syncing.change(source.id, "Left alone", {}, None)
+    shelf.texts["e"] = "The tower."
+    server.syncing.start_due()
+    assert server.syncing.sources.get(source.id).name == "Left alone"
+    assert len(server.syncing.items.list(source.id)) == 4
+
+
+def test_a_watched_source_that_just_failed_is_left_alone_for_a_while(server, shelf):
+    source = server.syncing.sources.create("shelf", "Watched", {"watched": True})
+    server.syncing.sources.end(source.id, "failed", "The disk is gone.")
+    server.syncing.start_due()
+    assert shelf.opened == 0

@@ -1,0 +1,66 @@
+"""The kinds of sources by name: what each is called, what it is told, and how it is opened."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from rag.errors import SourceError
+from rag.sources.credentials import Credentials
+from rag.sources.fetcher import Fetcher
+from rag.sources.folder import FolderSettings, FolderSource
+from rag.sources.source import Source
+
+
+@dataclass(frozen=True)
+class Means:
+    """What sources are opened with: their way to the network, their secrets, the folders that may be read."""
+
+    fetcher: Fetcher
+    credentials: Credentials
+    folder_roots: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of source: its name, what it brings in a sentence, its settings and how one is opened."""
+
+    title: str
+    brings: str
+    settings: type[BaseModel]
+    opened: Callable[[Any, Means], Source]
+
+
+KINDS: Mapping[str, Kind] = {
+    "folder": Kind(
+        "Folder",
+        "Files of a folder that the server can read, with those in the folders below.",
+        FolderSettings,
+        lambda settings, means: FolderSource(settings, roots=means.folder_roots),
+    ),
+}
+
+
+def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a source as they are kept; SourceError naming the first that is wrong."""
+    if kind not in KINDS:
+        raise SourceError(f"There is no source of the kind {kind!r}. There are: {', '.join(KINDS)}.")
+    try:
+        return KINDS[kind].settings(**given).model_dump(mode="json")
+    except ValidationError as error:
+        raise SourceError(_sentence(KINDS[kind].settings, error)) from error
+
+
+def open_source(kind: str, given: Mapping[str, Any], means: Means) -> Source:
+    """Open a source by what was kept of it; raises SourceError."""
+    settings = checked(kind, given)
+    return KINDS[kind].opened(KINDS[kind].settings(**settings), means)
+
+
+def _sentence(settings: type[BaseModel], error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else ""
+    field = settings.model_fields.get(name)
+    title = (field and field.title) or name or "The settings"
+    return f"{title}: {first['msg'].removeprefix('Value error, ')}."

@@ -1,0 +1,27 @@
+import threading
+
+from rag.errors import SourceError
+from rag.sources.schedule import Schedule
+
+PATIENCE = 30
+
+
+def test_it_looks_at_once_and_again_even_after_a_failure():
+    looks, thrice = [], threading.Event()
+
+    def look():
+        looks.append(1)
+        if len(looks) == 3:
+            thrice.set()
+        raise SourceError("The wiki did not answer.")
+
+    schedule = Schedule(look, seconds=0.01)
+    schedule.start()
+    assert thrice.wait(PATIENCE)
+    schedule.close()
+    seen = len(looks)
+    assert not thrice.wait(0) or len(looks) == seen
+
+
+def test_one_that_was_never_started_can_be_closed():
+    Schedule(lambda: None).close()
