@@ -7,10 +7,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rag.errors import SourceError
+from rag.sources.confluence import ConfluenceSource
+from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.credentials import Credentials
 from rag.sources.fetcher import Fetcher
 from rag.sources.folder import FolderSettings, FolderSource
 from rag.sources.source import Source
+from rag.sources.web import WebSettings, WebSource
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,18 @@ KINDS: Mapping[str, Kind] = {
         "Files of a folder that the server can read, with those in the folders below.",
         FolderSettings,
         lambda settings, means: FolderSource(settings, roots=means.folder_roots),
+    ),
+    "web": Kind(
+        "Web pages",
+        "What pages on the web say, without what stands around it.",
+        WebSettings,
+        lambda settings, means: WebSource(settings, means.fetcher),
+    ),
+    "confluence": Kind(
+        "Confluence",
+        "Pages of a wiki by space or by page tree, with the files attached to them.",
+        ConfluenceSettings,
+        lambda settings, means: ConfluenceSource(settings, means.credentials, means.fetcher),
     ),
 }
 
