@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import SettingsError
+from rag.errors import DocumentRefused, SettingsError
 from rag.loaders import LoadedDocument
 from rag.loaders.markdown import headings
-from rag.splitters import Splitting, split
+from rag.splitters import Piece, Splitting, check, split
 from tests.rag.loaders.makers import SENTENCES
 
 
@@ -91,6 +91,53 @@ def test_rows_stay_whole_and_their_header_goes_with_them() -> None:
     assert {piece.heading for piece in pieces[1:]} == {"Ships > Ship | Kind | Year"}
     assert all(text[piece.start : piece.end].split("\n")[-1] in rows for piece in pieces)
     assert all(text[piece.start : piece.end].split("\n")[0] in rows for piece in pieces[1:])
+
+
+def test_a_table_that_fits_is_never_cut() -> None:
+    rows = "\n".join(["| Ship | Year |", "| --- | --- |", *(f"| Ship {n} | {1800 + n} |" for n in range(20))])
+    for before in range(0, 1200, 150):
+        text = "A word. " * (before // 8) + "\n\n" + rows + "\n\n" + "More words. " * 80
+        pieces = [text[piece.start : piece.end] for piece in split(LoadedDocument(text))]
+        assert sum(rows in piece for piece in pieces) == 1
+        assert sum("| Ship" in piece for piece in pieces) == 1
+
+
+def test_a_table_too_large_is_cut_between_rows() -> None:
+    rows = [f"| Ship {n} | {1800 + n} |" for n in range(300)]
+    text = "\n".join(["| Ship | Year |", "| --- | --- |", *rows])
+    pieces = split(LoadedDocument(text))
+    assert all(len(text[piece.start : piece.end]) <= 900 for piece in pieces)
+    assert {piece.heading for piece in pieces[1:]} == {"Ship | Year"}
+
+
+CODE = {
+    "python": "@wraps(f)\ndef part_{n}(a):\n    '''{pad}'''\n    return a + {n}",
+    "ts": "export function part{n}(a: number) {{\n  // {pad}\n\n  return a + {n};\n}}",
+    "java": "  public int part{n}(int a) {{\n    // {pad}\n    return a + {n};\n  }}",
+    "go": "func part{n}(a int) int {{\n\t// {pad}\n\treturn a + {n}\n}}",
+    "rust": "fn part{n}(a: i32) -> i32 {{\n    // {pad}\n    a + {n}\n}}",
+    "cpp": "int part{n}(int a) {{\n  // {pad}\n\n  return a + {n};\n}}",
+    "unknown": "sub part{n} {{\n  # {pad}\n  return {n};\n}}",
+}
+
+
+@pytest.mark.parametrize("language", CODE)
+def test_code_is_cut_between_its_definitions(language: str) -> None:
+    parts = [CODE[language].format(n=n, pad="x" * 150) for n in range(30)]
+    text = ("class Whole {\n" if language == "java" else "") + "\n\n".join(parts)
+    pieces = split(LoadedDocument(text, media_type=f"text/x-{language}"), Splitting(900, 0))
+    lines = [text[piece.start : piece.end].split("\n") for piece in pieces]
+    assert len(pieces) > 5
+    assert {first[0].strip() for first in lines[1:]} <= {part.split("\n")[0].strip() for part in parts}
+    assert {last[-1].strip() for last in lines} <= {part.split("\n")[-1].strip() for part in parts}
+
+
+@pytest.mark.parametrize("span", [(0, 99), (2, 2), (3, 6), (0, 7), (-1, 2)])
+def test_a_piece_that_is_no_exact_passage_refuses_its_document(span: tuple[int, int]) -> None:
+    document = LoadedDocument("One.\n\nTwo.", pages=((1, 0, 4), (2, 6, 10)))
+    check(document, [Piece(0, 4, 1, ""), Piece(6, 10, 2, "")])
+    with pytest.raises(DocumentRefused, match="exact passages"):
+        check(document, [Piece(*span, 1, "")])
 
 
 @pytest.mark.timeout(60)
