@@ -1,7 +1,7 @@
 """A service's REST API: signed in, asked again where that may help, what it refuses told as a sentence."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -34,23 +34,17 @@ class Rest(ABC):
 
     def get(self, record: type[M], url: str, parameters: Parameters, cancelled: Cancel = never) -> M:
         """Return what JSON says at `url`; ItemFailed where there is no such thing, or not for us."""
-        answer = self._answer(_with(url, parameters), cancelled)
+        answer = self._got(_with(url, parameters), cancelled)
         if not 200 <= answer.status < 300:
             raise self._refused(answer)
-        try:
-            return record.model_validate(answer.json())
-        except ValidationError as error:
-            host = target(answer.url).authority
-            raise SourceError(
-                f"{host} answered in a form that Footnote does not know. Check the address."
-            ) from error
+        return understood(record, answer)
 
     def download(self, url: str, parameters: Parameters, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield a file in pieces; ItemFailed where it cannot be had, or breaks off."""
         whole, begun = _with(url, parameters), False
         for attempt in range(1, TRIES + 1):
+            headers = self._headers(cancelled)
             try:
-                headers = self._headers(cancelled)
                 for piece in self._fetcher.stream(whole, headers=headers, cancelled=cancelled):
                     begun = True
                     yield piece
@@ -74,12 +68,24 @@ class Rest(ABC):
         """Whether the same request may be answered a moment later."""
         return answer.status in _PASSING
 
-    def _answer(self, url: str, cancelled: Cancel) -> Fetched:
+    def _got(self, url: str, cancelled: Cancel) -> Fetched:
+        def ask(headers: Mapping[str, str]) -> Fetched:
+            return self._fetcher.get(url, headers=headers, cancelled=cancelled)
+
+        return self._answered(ask, lambda: self._headers(cancelled), cancelled)
+
+    def _answered(
+        self,
+        ask: Callable[[Mapping[str, str]], Fetched],
+        headers: Callable[[], Mapping[str, str]],
+        cancelled: Cancel,
+    ) -> Fetched:
+        """Ask, and ask again what may be answered a moment later."""
         attempt = 1
         while True:
-            last = attempt == TRIES
+            given, last = headers(), attempt == TRIES
             try:
-                answer = self._fetcher.get(url, headers=self._headers(cancelled), cancelled=cancelled)
+                answer = ask(given)
                 self.asked += 1
                 if last or not self._passes(answer):
                     return answer
@@ -104,6 +110,17 @@ class Rest(ABC):
 
     def _wait(self, attempt: int, cancelled: Cancel) -> None:
         Patience(0, 0, cancelled).wait(self._first_wait * 2 ** (attempt - 1))
+
+
+def understood(record: type[M], answer: Fetched) -> M:
+    """Return what an answer says; SourceError where it is not what its kind of answer is."""
+    try:
+        return record.model_validate(answer.json())
+    except ValidationError as error:
+        host = target(answer.url).authority
+        raise SourceError(
+            f"{host} answered in a form that Footnote does not know. Check the address."
+        ) from error
 
 
 def _broke_off(error: SourceError) -> bool:

@@ -1,17 +1,21 @@
 """A service that turns against us, or whose answers were tampered with, learns no token for anyone else."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from rag.errors import ItemFailed
+from rag.errors import ItemFailed, SourceError
 from rag.sources.confluence import ConfluenceSource
 from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.credentials import Credentials
 from rag.sources.fetcher import Fetcher
+from rag.sources.google_drive import DriveSource
+from rag.sources.google_settings import DriveSettings
 from rag.sources.source import Item
 from tests.rag.sources.confluence_server import ConfluenceServer
+from tests.rag.sources.drive_server import DriveServer
 from tests.rag.sources.service import Fault
 from tests.rag.sources.site import Page, Site
 
@@ -84,3 +88,67 @@ def test_the_address_of_a_page_is_always_within_its_wiki(wiki: ConfluenceServer,
     (first, *_) = source(wiki).list()
     assert isinstance(first, Item)
     assert first.url == f"{wiki.home}/pages/viewpage.action?pageId=1"
+
+
+@pytest.fixture
+def drive() -> Iterator[DriveServer]:
+    with DriveServer(refresh_token="hunter2-lasting") as drive:
+        drive.folder("folder-0001", "Papers")
+        drive.file("file-000001", "a.csv", b"a,b", "folder-0001")
+        yield drive
+
+
+def drive_source(drive: DriveServer, elsewhere: Site) -> DriveSource:
+    secret = {
+        "type": "authorized_user",
+        "client_id": "c",
+        "client_secret": "hunter2-secret",
+        "refresh_token": "hunter2-lasting",
+        "token_uri": f"{elsewhere.url}/token",
+    }
+    credentials = Credentials({"FOOTNOTE_SECRET_DRIVE": json.dumps(secret)}, Path("none"))
+    settings = DriveSettings(places=("folder-0001",), credential="drive")
+    return DriveSource(
+        settings, credentials, HERE, service=drive.url, tokens=f"{drive.url}/token", first_wait=0.01
+    )
+
+
+def test_a_credential_that_names_another_host_for_tokens_is_not_sent_there(
+    drive: DriveServer, elsewhere: Site
+):
+    assert len(list(drive_source(drive, elsewhere).list())) == 2
+    assert elsewhere.requests == []
+
+
+def test_where_google_leads_elsewhere_no_token_goes_along(drive: DriveServer, elsewhere: Site):
+    elsewhere.pages["/media"] = Page(b"a,b")
+    drive.fail(Fault(302, {"Location": f"{elsewhere.url}/media"}), at="alt=media")
+    drive.fail(Fault(307, {"Location": f"{elsewhere.url}/token"}), at="/token")
+    source = drive_source(drive, elsewhere)
+    with pytest.raises(SourceError, match="does not accept the credential"):
+        list(source.fetch(Item("file-000001", "a.csv", "1")))
+    assert elsewhere.requests == []
+    assert b"".join(source.fetch(Item("file-000001", "a.csv", "1"))) == b"a,b"
+    (asked,) = elsewhere.requests
+    assert "authorization" not in asked.headers
+
+
+@pytest.mark.parametrize("link", ["javascript:alert(1)", "http://evil.example/", "", "//evil.example/x"])
+def test_the_address_of_a_file_is_one_of_googles_where_the_answer_has_none(
+    drive: DriveServer, elsewhere: Site, link: str
+):
+    file = {"id": "file-000001", "name": "a.csv", "mimeType": "text/csv", "webViewLink": link}
+    drive.fail(Fault(200, {}, {"files": [file]}), at="q=")
+    (first, *_) = drive_source(drive, elsewhere).list()
+    assert isinstance(first, Item)
+    assert first.url == "https://drive.google.com/open?id=file-000001"
+
+
+def test_names_that_would_change_a_query_do_not_reach_it(drive: DriveServer, elsewhere: Site):
+    """Ids come from answers, and go into the next question."""
+    odd = "x' in parents or name contains 'secret"
+    folder = {"id": odd, "name": "odd", "mimeType": "application/vnd.google-apps.folder"}
+    drive.fail(Fault(200, {}, {"files": [folder]}), at="q=")
+    with pytest.raises(SourceError, match="in a form that Footnote does not know"):
+        list(drive_source(drive, elsewhere).list())
+    assert not any("secret" in call.query.get("q", "") for call in drive.calls)

@@ -55,7 +55,7 @@ class Service(Site):
         self._lock = threading.Lock()
 
     def fail(self, *faults: Fault, at: str = "") -> None:
-        """Let the coming requests whose path holds `at` end so, one after the other."""
+        """Let the coming requests whose path or query holds `at` end so, one after the other."""
         self._faults += [(at, _page(fault.body, fault.status, fault.headers)) for fault in faults]
 
     def cut(self, times: int = 1, *, at: str = "") -> None:
@@ -73,7 +73,7 @@ class Service(Site):
             self.requests.append(asked)
             self.calls.append(call)
             for place, (at, page) in enumerate(self._faults):
-                if at in call.path:
+                if at in call.path or at in asked.path:
                     del self._faults[place]
                     return page
         return self.answer(call)

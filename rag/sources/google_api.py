@@ -1,0 +1,158 @@
+"""Google Drive's API: signed in, page after page of its listings and logs, its refusals as sentences."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from rag.errors import ItemFailed, SourceError
+from rag.jobs import Cancel
+from rag.sources.fetcher import Fetched, Fetcher
+from rag.sources.google_credentials import Person, ServiceAccount
+from rag.sources.google_records import About, Changes, DriveFile, Files, Record, Refused, Start, Token
+from rag.sources.rest import FIRST_WAIT, Parameters, Rest, understood
+
+R = TypeVar("R", bound=Record)
+
+_EARLY = timedelta(minutes=5)  # a token is renewed this long before it ends
+_EVERYWHERE = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
+_SLOW_DOWN = frozenset({"userRateLimitExceeded", "rateLimitExceeded", "sharingRateLimitExceeded"})
+_OF_THE_ACCOUNT = {
+    **dict.fromkeys(_SLOW_DOWN, "Google asks to be asked less often. Try again in some minutes."),
+    "accessNotConfigured": "The Google Drive API is not enabled in the credential's project. "
+    "Enable it in Google Cloud's console, under APIs and services.",
+    "insufficientPermissions": "The credential may not read Drive. Give it the scope drive.readonly.",
+    "dailyLimitExceeded": "Today's quota of the credential's project is used up. Try again tomorrow.",
+}
+_OF_ONE_FILE = {
+    "exportSizeLimitExceeded": "It is too large for Google to export (more than 10 MB). Split it, or "
+    "keep it in Drive as a file of its own.",
+    "cannotDownloadFile": "Its owner does not allow it to be downloaded.",
+    "cannotDownloadAbusiveFile": "Google holds it to be harmful and does not give it out.",
+    "downloadQuotaExceeded": "It was downloaded too often of late. Google gives it out again within a day.",
+}
+
+
+class DriveApi(Rest):
+    """Drive, asked in the name of `asker`; `service` and `tokens` are where Google is."""
+
+    def __init__(
+        self,
+        asker: ServiceAccount | Person,
+        fetcher: Fetcher,
+        *,
+        service: str,
+        tokens: str,
+        now: Callable[[], datetime],
+        first_wait: float = FIRST_WAIT,
+    ):
+        super().__init__(fetcher, first_wait=first_wait)
+        self.account = asker.account
+        self._asker, self._now = asker, now
+        self._base, self._tokens = f"{service.rstrip('/')}/drive/v3", tokens
+        self._token, self._ends = "", now()
+
+    def about(self, cancelled: Cancel) -> About:
+        """Return who is signed in."""
+        return self._read(About, "/about", {}, cancelled)
+
+    def file(self, file_id: str, cancelled: Cancel) -> DriveFile:
+        """Return what is known of a file or folder; ItemFailed where it is not ours to see."""
+        return self._read(DriveFile, f"/files/{file_id}", {"supportsAllDrives": "true"}, cancelled)
+
+    def files(self, query: str, corpus: Parameters, cancelled: Cancel) -> Iterator[Files]:
+        """Yield the pages of a search among the drives of `corpus`."""
+        asked: Parameters = {"q": query, "pageSize": 1000, **_EVERYWHERE, **corpus}
+        token = ""
+        while True:
+            page = self._read(Files, "/files", {**asked, "pageToken": token}, cancelled)
+            yield page
+            if not page.next:
+                return
+            if page.next == token:
+                raise _endless()
+            token = page.next
+
+    def start(self, drive_id: str, cancelled: Cancel) -> str:
+        """Return where the log of a shared drive is now, or that of the account where none is named."""
+        asked = {"supportsAllDrives": "true", "driveId": drive_id}
+        return self._read(Start, "/changes/startPageToken", asked, cancelled).token
+
+    def changes(self, token: str, drive_id: str, cancelled: Cancel) -> Iterator[Changes]:
+        """Yield the pages of a log from a place on; the last one has the next place."""
+        asked: Parameters = {
+            "pageSize": 1000,
+            "includeRemoved": "true",
+            "driveId": drive_id,
+            **_EVERYWHERE,
+        }
+        while True:
+            page = self._read(Changes, "/changes", {**asked, "pageToken": token}, cancelled)
+            yield page
+            if page.start:
+                return
+            if not page.next or page.next == token:
+                raise _endless()
+            token = page.next
+
+    def content(self, file: DriveFile, exported: str, cancelled: Cancel) -> Iterator[bytes]:
+        """Yield a file's bytes, or those of a document of Google's own `exported` to a media type."""
+        path = f"{self._base}/files/{file.id}"
+        if exported:
+            return self.download(f"{path}/export", {"mimeType": exported}, cancelled)
+        return self.download(path, {"alt": "media", "supportsAllDrives": "true"}, cancelled)
+
+    def _read(self, record: type[R], path: str, parameters: Parameters, cancelled: Cancel) -> R:
+        return self.get(record, self._base + path, {**parameters, "fields": record.fields}, cancelled)
+
+    def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
+        if self._now() >= self._ends - _EARLY or not self._token:
+            self._renew(cancelled)
+        return {"Authorization": f"Bearer {self._token}"}
+
+    def _renew(self, cancelled: Cancel) -> None:
+        form = self._asker.form(self._now())
+        answer = self._answered(
+            lambda headers: self._fetcher.post(self._tokens, form=form, headers=headers, cancelled=cancelled),
+            dict,
+            cancelled,
+        )
+        if not 200 <= answer.status < 300:
+            raise SourceError(
+                "Google does not accept the credential: it was revoked or has expired, or this computer's "
+                "clock is wrong. Make a new one and put it into the secret."
+            )
+        token = understood(Token, answer)
+        self._token, self._ends = token.access_token, self._now() + timedelta(seconds=token.expires_in)
+
+    def _passes(self, answer: Fetched) -> bool:
+        if answer.status == 401 and self._token:
+            self._token = ""  # ended before its time; the next try gets another
+            return True
+        return super()._passes(answer) or (answer.status == 403 and bool(_reasons(answer) & _SLOW_DOWN))
+
+    def _refused(self, answer: Fetched) -> SourceError:
+        reasons = _reasons(answer)
+        if told := [_OF_THE_ACCOUNT[reason] for reason in reasons & _OF_THE_ACCOUNT.keys()]:
+            return SourceError(told[0])
+        if told := [_OF_ONE_FILE[reason] for reason in reasons & _OF_ONE_FILE.keys()]:
+            return ItemFailed(told[0])
+        if answer.status == 401:
+            return SourceError("Google does not accept the credential's tokens. Make a new credential.")
+        if answer.status in (403, 404):
+            return ItemFailed(f"It is not there, or not shared with {self.account}.")
+        return ItemFailed(f"Google Drive could not answer (status {answer.status}). Try again later.")
+
+
+def _reasons(answer: Fetched) -> frozenset[str]:
+    """Return why something was refused, in Google's words; nothing where it does not say."""
+    try:
+        error = Refused.model_validate_json(answer.body).error
+    except ValidationError:
+        return frozenset()
+    return frozenset(reason.reason for reason in error.errors)
+
+
+def _endless() -> SourceError:
+    return SourceError("Google Drive lists the same again and again, so its list has no end.")
