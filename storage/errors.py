@@ -11,6 +11,7 @@ Every message is a sentence fit to show a user: what happened, to what, and what
     │   ├── StorageBusy           the ledger stayed locked longer than we wait
     │   ├── AnswerPending         the conversation's last answer is still on its way
     │   ├── NameRefused           a name is taken already, or is none
+    │   ├── AccountClosed         whoever asks signed out, or was removed
     │   └── NotFound              no such thing for this owner
     └── ...                       the rest of the tree is drawn in rag/errors.py
 """
@@ -54,6 +55,10 @@ class NotUnfinished(StorageError):
 
 class NameRefused(StorageError):
     """Something of this owner has this name already, or it is no name."""
+
+
+class AccountClosed(StorageError):
+    """Whoever asks has signed out, was removed, or is being removed."""
 
 
 class NotFound(StorageError):

@@ -1,67 +1,18 @@
 """The tables of the ledger. Everything hangs on its owner and goes when what it hangs on goes."""
 
-import re
+import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, ForeignKey, Index, MetaData, Text, TypeDecorator, text, true
-from sqlalchemy.engine import Dialect
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy import JSON, ForeignKey, Index, text, true
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-def storable(value: str) -> str:
-    r"""Replace what no database holds, one for one so that offsets stand: ``"a\x00" -> "a\ufffd"``."""
-    return _UNSTORABLE.sub("\ufffd", value)
-
-
-class SafeText(TypeDecorator[str]):
-    """Text of any origin: NUL and lone surrogates become U+FFFD on the way in."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Make a value storable."""
-        return None if value is None else storable(value)
-
-
-class Moment(TypeDecorator[datetime]):
-    """A point in time, always aware and in UTC; SQLite itself forgets the zone."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Give the zone back; a server gives its own."""
-        if value is None or value.tzinfo is not None:
-            return value and value.astimezone(UTC)
-        return value.replace(tzinfo=UTC)
-
-
-class Base(DeclarativeBase):
-    """Names every constraint, so that a later migration can find it."""
-
-    metadata = MetaData(
-        naming_convention={
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-            "pk": "pk_%(table_name)s",
-        }
-    )
-    type_annotation_map = {  # noqa: RUF012
-        str: SafeText,
-        datetime: Moment,
-        dict[str, Any]: JSON,
-        list[Any]: JSON,
-    }
-
-
-def part_of(column: str) -> ForeignKey:
-    """Refer to what this goes with: deleted with it."""
-    return ForeignKey(column, ondelete="CASCADE")
+from storage.columns import Base as Base
+from storage.columns import Moment as Moment
+from storage.columns import SafeText as SafeText
+from storage.columns import part_of as part_of
+from storage.columns import storable as storable
+from storage.errors import AccountClosed
 
 
 class Ledger(Base):
@@ -73,15 +24,44 @@ class Ledger(Base):
 
 
 class User(Base):
-    """An owner; the id is what the sign-in calls them."""
+    """An owner; the id is what the sign-in calls them. Signed in until ``not_before`` is signed out."""
 
     __tablename__ = "users"
     id: Mapped[str] = mapped_column(primary_key=True)
     created: Mapped[datetime]
+    name: Mapped[str | None]
+    email: Mapped[str | None]
+    seen: Mapped[datetime | None]
+    not_before: Mapped[datetime | None]
+    removing: Mapped[datetime | None]
+    limits: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+
+
+class Departure(Base):
+    """That someone was removed, and when: who signed in before has nothing more to do here."""
+
+    __tablename__ = "departures"
+    id: Mapped[str] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+
+
+def departed(owner: str) -> str:
+    """Return what a removed person is remembered by: not their name."""
+    return hashlib.sha256(storable(owner).encode()).hexdigest()
+
+
+def confirm_open(session: Session, owner: str, since: datetime | None = None) -> None:
+    """Raise AccountClosed for one who is being removed, or was and has not signed in ``since``."""
+    row, departure = session.get(User, storable(owner)), session.get(Departure, departed(owner))
+    if row is not None and row.removing is not None:
+        raise AccountClosed("This account is being removed with all that is in it.")
+    if departure is not None and (since is None or since <= departure.at):
+        raise AccountClosed("This account was removed with all that was in it. Sign in again to begin anew.")
 
 
 def ensure_user(session: Session, owner: str) -> None:
-    """Give an owner their row, the first time they keep anything."""
+    """Give an owner their row, the first time they keep anything; AccountClosed for one who was removed."""
+    confirm_open(session, owner)
     if session.get(User, storable(owner)) is None:
         session.add(User(id=owner, created=datetime.now(UTC)))
         session.flush()

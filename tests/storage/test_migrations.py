@@ -10,6 +10,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from storage import migrations, sqlite
+from storage.accounts import Account
 from storage.choice_tables import Choice
 from storage.choices import Choices
 from storage.collections import Collections
@@ -19,9 +20,11 @@ from storage.documents import Documents
 from storage.errors import DatabaseTooNew, StorageError
 from storage.feedback import Feedback
 from storage.lab_tables import LabSet
+from storage.people import People
 from storage.source_tables import SourceItem
 from storage.traces import Traces
 from storage.tree_tables import TreeNode
+from storage.usage_tables import Usage
 
 NEWEST = migrations.revisions()[-1]
 
@@ -43,7 +46,8 @@ def before_the_first(directory):
 def test_an_empty_directory_gets_exactly_the_tables_declared(database):
     with database.reading() as session:
         context = MigrationContext.configure(session.connection())
-        assert LabSet.metadata is TreeNode.metadata is SourceItem.metadata is Choice.metadata
+        declared = {table.metadata for table in (LabSet, TreeNode, SourceItem, Choice, Usage)}
+        assert len(declared) == 1
         assert compare_metadata(context, LabSet.metadata) == []
 
 
@@ -211,4 +215,16 @@ def test_documents_from_before_collections_are_in_none_and_split_as_usual(direct
     assert documents.of_chunks(["d-00000"]) == {"d-00000": ("d", "a.md")}
     assert (collections.list(), collections.due()) == ([], [])
     assert Choices(database, "ann").documents("c") is None
+    database.close()
+
+
+def test_people_from_before_accounts_are_unnamed_unlimited_and_let_in(directory):
+    directory.mkdir(mode=0o700)
+    at("0007", directory / "footnote.db")
+    run(directory / "footnote.db", "INSERT INTO users VALUES ('ann', '2026-01-01')")
+    database = Database.open(directory)
+    (ann,) = People(database).list()
+    assert (ann.id, ann.name, ann.limits, ann.seen, ann.removing) == ("ann", "", {}, None, None)
+    Account(database, "ann").enter(ann.created, "Ann")
+    assert People(database).get("ann").name == "Ann"
     database.close()

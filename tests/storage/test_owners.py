@@ -8,6 +8,7 @@ import inspect
 import pytest
 from sqlalchemy import select
 
+from storage.accounts import Account
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
@@ -146,6 +147,17 @@ CHOICES = {
     "choose": lambda my, ids: my.choose(ids["conversation"]),
     "add": lambda my, ids: my.add(ids["conversation"], []),
     "documents": lambda my, ids: my.documents(ids["conversation"]),
+    "would_be": None,
+}
+ACCOUNT = {
+    "enter": None,
+    "leave": None,
+    "confirm": None,
+    "limits": None,
+    "holds": None,
+    "has": None,
+    "count": None,
+    "used": None,
 }
 FILES = {
     "save": None,
@@ -167,6 +179,7 @@ FLOOR = {
     SourceItems: SOURCE_ITEMS,
     Collections: COLLECTIONS,
     Choices: CHOICES,
+    Account: ACCOUNT,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -307,6 +320,7 @@ def test_a_strangers_documents_are_neither_moved_nor_chosen_nor_told_of(database
     for chosen in ({"collections": [everyone["collection"]]}, {"documents": [everyone["document"]]}):
         with pytest.raises(NotFound):
             choices.choose(chat.id, **chosen)
+    assert choices.would_be([everyone["collection"]], [everyone["document"]]) == ()
     choices.choose(chat.id, [mine.id])
     with pytest.raises(NotFound):
         choices.add(chat.id, [everyone["document"]])
