@@ -12,6 +12,8 @@ from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.credentials import Credentials
 from rag.sources.fetcher import Fetcher
 from rag.sources.folder import FolderSettings, FolderSource
+from rag.sources.google_drive import DriveSource
+from rag.sources.google_settings import DriveSettings
 from rag.sources.source import Source
 from rag.sources.web import WebSettings, WebSource
 
@@ -53,6 +55,12 @@ KINDS: Mapping[str, Kind] = {
         "Pages of a wiki by space or by page tree, with the files attached to them.",
         ConfluenceSettings,
         lambda settings, means: ConfluenceSource(settings, means.credentials, means.fetcher),
+    ),
+    "google-drive": Kind(
+        "Google Drive",
+        "Files of folders and shared drives; Docs, Sheets and Slides as Word, Excel and PowerPoint files.",
+        DriveSettings,
+        lambda settings, means: DriveSource(settings, means.credentials, means.fetcher),
     ),
 }
 
