@@ -206,6 +206,13 @@ def save(data: Path, changes: Mapping[str, Any]) -> None:
     temporary.replace(path)
 
 
+def shareable(data: Path) -> dict[str, Any]:
+    """Return what was set on the page without its secrets: no key, and no address with a password in it."""
+    secret = {name for name, field in Settings.model_fields.items() if field.annotation is SecretStr}
+    kept = _editable(_read_json(data / SAVED))
+    return {name: value for name, value in kept.items() if name not in secret and "@" not in str(value)}
+
+
 def _editable(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in EDITABLE}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
-from storage import backups, migrations, server, sqlite
+from storage import backups, migrations, restoring, server, sqlite
 from storage.backups import LEDGER
 from storage.errors import DatabaseDamaged, DatabaseTooNew, StorageBusy, StorageError
 from storage.lock import DataDirectoryLock
@@ -38,6 +38,7 @@ class Database:
         lock.acquire()
         try:
             with sqlite.explained(directory):
+                restoring.settle(directory, lock)
                 engine = _local(directory, lock) if url is None else _remote(url)
         except BaseException:
             lock.release()

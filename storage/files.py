@@ -19,8 +19,7 @@ class Files:
     """The originals of one owner: ``directory/files/<hash of owner>/<sha256>``."""
 
     def __init__(self, directory: Path, owner: str) -> None:
-        name = hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        self._folder = directory / "files" / name
+        self._folder = directory / folder_of(owner)
 
     def save(self, chunks: bytes | Iterable[bytes]) -> tuple[str, int]:
         """Keep an original; returns its SHA-256 in hex and its size in bytes.
@@ -36,7 +35,7 @@ class Files:
                 part.replace(self._folder / sha256)
             finally:
                 part.unlink(missing_ok=True)
-            _sync(self._folder)
+            sync(self._folder)
         return sha256, size
 
     def path(self, sha256: str) -> Path:
@@ -66,12 +65,26 @@ class Files:
         return len(stray)
 
 
+def folder_of(owner: str) -> str:
+    """Return where an owner's originals lie in the data directory: ``"files/<32 hex digits>"``."""
+    return f"files/{hashlib.sha256(owner.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def sync(folder: Path) -> None:
+    """Make a rename in a folder outlive a power cut."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def _make(folder: Path) -> None:
     """Make the folder so that it, and the one above, outlive a power cut."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sync(folder.parent)
-        _sync(folder.parent.parent)
+        sync(folder.parent)
+        sync(folder.parent.parent)
 
 
 def _write(chunks: Iterable[bytes], part: Path) -> tuple[str, int]:
@@ -84,15 +97,6 @@ def _write(chunks: Iterable[bytes], part: Path) -> tuple[str, int]:
         file.flush()
         os.fsync(file.fileno())
     return digest.hexdigest(), size
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename in a folder outlive a power cut."""
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def inspect(path: Path, *, references: bool = False) -> Stored | None:
     """
     if not path.exists() or path.stat().st_size == 0:
         return None
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as db:
+    with closing(_only_read(path)) as db:
         (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if said != "ok":
             raise sqlite3.DatabaseError(said)
@@ -103,20 +103,30 @@ def _value(db: sqlite3.Connection, query: str) -> str | None:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a ledger in use through the backup API into a plain single file, whole or not at all."""
+    """Copy a ledger in use, also by another process, into a plain single file, whole or not at all.
+
+    What is copied is one moment of it: whoever writes meanwhile neither waits nor is waited for.
+    """
     part = target.with_name(f".{target.name}.part")
     part.unlink(missing_ok=True)
     try:
-        with (
-            closing(sqlite3.connect(source, timeout=BUSY_SECONDS)) as here,
-            closing(sqlite3.connect(part)) as there,
-        ):
+        part.touch(mode=0o600, exist_ok=False)  # before anything is in it
+        with closing(_only_read(source)) as here, closing(sqlite3.connect(part)) as there:
             here.backup(there)
             there.execute("PRAGMA journal_mode=DELETE")
-        part.chmod(0o600)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def originals(path: Path) -> list[tuple[str, str, str]]:
+    """List the originals that a ledger file names: owner, SHA-256, and the name of the document."""
+    with closing(_only_read(path)) as db:
+        return db.execute("SELECT owner, sha256, name FROM documents ORDER BY owner, sha256").fetchall()
+
+
+def _only_read(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
 
 @contextmanager

@@ -150,14 +150,6 @@ def test_a_wrong_history_is_one_sentence_and_2(capsys, tmp_path, content):
     assert status == 2 and "history.json" in err
 
 
-def test_a_backup_brings_the_ledger_back(capsys, tmp_path, files):
-    footnote(capsys, tmp_path, "ingest", files, "--json")
-    assert footnote(capsys, tmp_path, "backup", tmp_path / "ledger.db")[0] == 0
-    assert footnote(capsys, tmp_path, "restore", tmp_path / "ledger.db")[0] == 0
-    _, out, _ = footnote(capsys, tmp_path, "ask", "When was the castle built?", "--json")
-    assert "1432" in json.loads(out)["answer"]
-
-
 def test_neither_torch_nor_the_parsers_are_imported_to_ask(tmp_path):
     check = (
         "import sys; from rag.cli import main; "
