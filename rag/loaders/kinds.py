@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
+from rag.loaders.code import LANGUAGES
 from rag.loaders.document import LOCKED, LoadedDocument
 
 MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
@@ -25,12 +26,16 @@ _READERS = {
     "mail": "rag.loaders.mail:read_mail",
     "image": "rag.loaders.pictures:read",
     "notebook": "rag.loaders.text:read_notebook",
+    "latex": "rag.loaders.outlines:read_latex",
+    "rst": "rag.loaders.outlines:read_rst",
+    "asciidoc": "rag.loaders.outlines:read_asciidoc",
+    "code": "rag.loaders.code:read_code",
     "text": "rag.loaders.text:read_text",
 }
 _MAGIC = (
     (b"{\\rtf", "an RTF file"),
     (b"GIF8", "an image (GIF)"),
-    (b"RIFF", "a sound or video"),
+    (b"RIFF", "a sound or video file"),
     (b"ID3", "a sound file"),
     (b"OggS", "a sound file"),
     (b"fLaC", "a sound file"),
@@ -81,6 +86,10 @@ _TEXT_BY_NAME = {
     ".ipynb": "notebook",
     ".eml": "mail",
     ".mht": "mail",
+    ".tex": "latex",
+    ".rst": "rst",
+    ".adoc": "asciidoc",
+    ".asciidoc": "asciidoc",
     ".mhtml": "mail",
 }
 _HTML = re.compile(
@@ -98,8 +107,10 @@ def read(path: Path, name: str) -> LoadedDocument:
     """Read a file of any kind; raises DocumentRefused whose message goes on from the file's name."""
     if path.stat().st_size == 0:
         raise DocumentRefused("is empty.")
-    module, _, function = _READERS[kind(path, name)].partition(":")
-    document: LoadedDocument = getattr(importlib.import_module(module), function)(path)
+    found = kind(path, name)
+    module, _, function = _READERS[found].partition(":")
+    reader = getattr(importlib.import_module(module), function)
+    document: LoadedDocument = reader(path, name) if found == "code" else reader(path)
     if len(document.text) > MAX_CHARACTERS:
         raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
     if not document.pictured and not any(character.isalnum() for character in document.text):
@@ -182,6 +193,8 @@ def _kind_of_text(start: bytes, extension: str) -> str:
     start = start.removeprefix(b"\xef\xbb\xbf")
     if _CONFLUENCE.match(start):
         return "confluence"
+    if extension in LANGUAGES and (b"<?php" in start or not _HTML.match(start)):
+        return "code"
     if _HTML.match(start) or extension in (".html", ".htm", ".xhtml"):
         return "html"
     if _XML.match(start) or extension == ".xml":

@@ -193,6 +193,52 @@ def test_notebook_is_its_texts_and_code(tmp_path: Path) -> None:
     assert load(tmp_path / "x", "a.ipynb").text == "# Tides\nHigh and low.\n\n```\nprint(1)\n```"
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "media_type"),
+    [
+        ("a.py", "# A heading it is not\ndef port():\n\treturn 'vel*dham*'\n", "text/x-python"),
+        ("A.TSX", "export const Port = () => <b>Veldham</b>;", "text/x-ts"),
+        ("a.h", "int port(void);", "text/x-c"),
+        ("a.php", "<!DOCTYPE html><html><?php port(); ?></html>", "text/x-php"),
+        ("a.sql", "SELECT port FROM ships;", "text/x-sql"),
+    ],
+)
+def test_source_code_reads_as_it_stands(tmp_path: Path, name: str, content: str, media_type: str) -> None:
+    (tmp_path / "x").write_text(content)
+    document = load(tmp_path / "x", name)
+    assert (document.text, document.media_type, document.headings) == (content, media_type, ())
+
+
+def test_a_page_that_a_server_wrote_is_read_as_a_page(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("<!DOCTYPE html><html><p>Veldham</p></html>")
+    assert load(tmp_path / "x", "index.php").text == "Veldham"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "headings"),
+    [
+        (
+            "a.tex",
+            "\\title{The\nport}\n\\section*{Trade}\nRope.\n\\subsection[s]{Tar}\nBlack.",
+            [(3, "Trade"), (4, "Tar")],
+        ),
+        (
+            "a.rst",
+            "Port\n====\n\nTar\n---\n\nnot a heading\n---\n\nEnd\n===\n",
+            [(1, "Port"), (2, "Tar"), (1, "End")],
+        ),
+        ("a.adoc", "= Port\n\n== Tar\n\nx = y\n", [(1, "Port"), (2, "Tar")]),
+    ],
+)
+def test_marks_of_other_formats_make_headings(
+    tmp_path: Path, name: str, content: str, headings: list[tuple[int, str]]
+) -> None:
+    (tmp_path / "x").write_text(content)
+    document = load(tmp_path / "x", name)
+    assert [(level, heading) for _, level, heading in document.headings] == headings
+    assert document.title in ("The port", "Port")
+
+
 def test_docx_equations_are_read_in_a_line(tmp_path: Path) -> None:
     path = makers.equation_docx(tmp_path / "x")
     assert "The area is A=πr^2 and x=(a+b)/2 too." in load(path, "a.docx").text
