@@ -4,23 +4,14 @@ What trafilatura writes itself loses cells that span rows, code within sentences
 its choice is taken: what of the page is not in it, is left out, and the rest is read as any HTML.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from rag.loaders.document import clean
 from rag.loaders.markup import decode_declared, to_markdown
+from rag.loaders.web_content import content, drop
 
-# Around the content on any page, whatever is written in it.
-_AROUND = (
-    "//nav|//*[@role='navigation' or @role='banner' or @role='contentinfo' or @role='search' or @hidden]"
-)
 _UNREAD = "//script|//style|//noscript|//template|//svg|//iframe|//comment()|//processing-instruction()"
-# What may hold a part of a page that is not of its content: a box of links, a form, a bar at the side.
-_BOXES = ("aside", "div", "dl", "figure", "footer", "form", "header", "ol", "section", "table", "ul")
-_SPACES = re.compile(r"\s+")
-_LEAST = 20  # characters without spaces; shorter words stand anywhere by chance
-_SHARE = 0.5
 
 
 def read(source: bytes, encoding: str = "") -> tuple[str, str]:
@@ -36,11 +27,11 @@ def read(source: bytes, encoding: str = "") -> tuple[str, str]:
         tree = html.document_fromstring(text.encode(), parser=parser)
     except etree.ParserError:  # nothing but comments
         return "", ""
-    _drop(tree.xpath(_UNREAD))
+    drop(tree.xpath(_UNREAD))
     titles, around = _titles(tree), _headings(tree)
-    content = _content(tree, _squeezed(_found(text)))
-    named = _title(titles, _headings(content), around)
-    markdown, _ = to_markdown(html.tostring(content, encoding="unicode"))
+    page = content(tree, _found(text))
+    named = _title(titles, _headings(page), around)
+    markdown, _ = to_markdown(html.tostring(page, encoding="unicode"))
     markdown = markdown or to_markdown(text)[0]  # nested more deeply than lxml reads
     return _headed(markdown, named), named
 
@@ -60,32 +51,6 @@ def _found(text: str) -> str:
     import trafilatura
 
     return trafilatura.extract(text, include_comments=False, include_tables=True, favor_recall=True) or ""
-
-
-def _content(tree: Any, found: str) -> Any:
-    """Return the element that holds the content, with what does not belong to it taken out."""
-    _drop(tree.xpath(_AROUND))
-    body = tree.find("body")
-    content = tree if body is None else body
-    if not found:
-        return content
-    _drop(box for box in list(content.iter(*_BOXES)) if box is not content and _is_apart(box, found))
-    return content
-
-
-def _drop(elements: Iterable[Any]) -> None:
-    """Take elements out, each with all that is in it; the root stays."""
-    for element in elements:
-        if element.getparent() is not None:
-            element.drop_tree()
-
-
-def _is_apart(box: Any, found: str) -> bool:
-    """Whether what a box says is hardly in what was found: less than half of it, and no long piece."""
-    pieces = [_squeezed(piece) for piece in box.itertext()]
-    within = [len(piece) for piece in pieces if piece and piece in found]
-    total = sum(map(len, pieces))
-    return total > 0 and max(within, default=0) < _LEAST and sum(within) < _SHARE * total
 
 
 def _title(titles: Iterable[str], content: Iterable[str], around: Iterable[str]) -> str:
@@ -119,9 +84,5 @@ def _line(text: str) -> str:
 
 
 def _headed(markdown: str, title: str) -> str:
-    headed = markdown.startswith("# ") or not title or not markdown
-    return markdown if headed else f"# {title}\n\n{markdown}"
-
-
-def _squeezed(text: str) -> str:
-    return _SPACES.sub("", text)
+    headed = markdown.startswith("# ") or f"\n# {title}\n" in markdown
+    return markdown if headed or not title or not markdown else f"# {title}\n\n{markdown}"

@@ -86,3 +86,35 @@ def test_markup_that_is_deep_broken_or_strange_is_read():
     assert "word" in read(b"<div>" * 3000 + b"word")[0]
     assert "word" in read(b"<table><tr><td>word<p></table></div><li>")[0]
     assert "word" in read(b"<?xml version='1.0' encoding='utf-16'?><html><body>word")[0]
+
+
+FIGURE = "<figure><pre><code>leave = 7</code></pre><figcaption>Listing 1: Leaving.</figcaption></figure>"
+LINKS = "<ul><li><a href=/1>First ferry</a></li><li><a href=/2>Second ferry</a></li></ul>"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_stands_within_the_article_is_of_it(language: str):
+    source = page(language).replace("<h2>", FIGURE + LINKS + "<h2>", 1)
+    text, _ = read(source.encode())
+    assert "leave = 7" in text
+    assert "Listing 1: Leaving." in text
+    assert "- First ferry\n- Second ferry" in text
+
+
+@pytest.mark.parametrize("named", ['class="related"', 'id="share-bar"', 'class="box social_links"'])
+def test_what_calls_itself_an_addition_is_not_of_it(named: str):
+    source = page("en").replace("<h2>", f"<div {named}>{LINKS}</div><h2>", 1)
+    assert "First ferry" not in read(source.encode())[0]
+
+
+def test_a_page_says_itself_where_its_content_is():
+    """Hardly anything of a table of links is found to be content; that it stands in `main` tells."""
+    rows = "".join(f"<tr><td><a href=/{n}>Ferry {n}</a></td></tr>" for n in range(200))
+    source = (
+        "<body><div id=help><p>Press any key that you like to be shown what the keys do.</p></div>"
+        f"<main><h1>Timetable</h1><p>These are the ferries that leave.</p><table>{rows}</table></main>"
+    )
+    text, _ = read(source.encode())
+    assert text.startswith("# Timetable\n\nThese are the ferries that leave.")
+    assert "| Ferry 199 |" in text
+    assert "Press any key" not in text
