@@ -1,0 +1,108 @@
+"""Confluence and Google Drive read into a real library, from their servers to an answer's passages."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag.embeddings import Embedder
+from rag.errors import SourceError
+from rag.sources.confluence import ConfluenceSource
+from rag.sources.confluence_settings import ConfluenceSettings
+from rag.sources.credentials import Credentials
+from rag.sources.fetcher import Fetcher
+from rag.sources.google_drive import DriveSource
+from rag.sources.google_settings import DriveSettings
+from storage.database import Database
+from tests.rag.sources.confluence_server import ConfluenceServer
+from tests.rag.sources.drive_server import DriveServer
+from tests.rag.sources.test_sync import Desk
+
+PERSON = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "lasting"}
+SECRETS = {"FOOTNOTE_SECRET_WIKI": "token", "FOOTNOTE_SECRET_DRIVE": json.dumps(PERSON)}
+CREDENTIALS = Credentials(SECRETS, Path("none"))
+FETCHER = Fetcher(private=["127.0.0.1"])
+
+
+@pytest.fixture
+def desk(database: Database, embedder: Embedder) -> Iterator[Desk]:
+    opened = Desk(database, embedder)
+    yield opened
+    opened.library.close()
+
+
+@pytest.fixture
+def wiki() -> Iterator[ConfluenceServer]:
+    with ConfluenceServer() as wiki:
+        wiki.space("DOCS")
+        wiki.page("1", "Harbour", "<h1>History</h1><p>The harbour opened in 1887.</p>", "DOCS")
+        wiki.page("2", "항구", "<p>벨담 항구는 1887년에 문을 열었다.</p>", "DOCS", parent="1")
+        wiki.page("3", "Ships", "<p>The Alma was built of oak.</p>", "DOCS", parent="1")
+        yield wiki
+
+
+@pytest.fixture
+def drive() -> Iterator[DriveServer]:
+    with DriveServer(refresh_token="lasting") as drive:
+        drive.folder("folder-0001", "Papers")
+        drive.folder("folder-0002", "More", "folder-0001")
+        drive.file("file-000001", "harbour.csv", b"what,year\nharbour,1887", "folder-0001")
+        drive.file("file-000002", "ships.csv", b"ship,wood\nAlma,oak", "folder-0002")
+        yield drive
+
+
+def of_wiki(wiki: ConfluenceServer) -> ConfluenceSource:
+    settings = ConfluenceSettings(url=wiki.home, credential="wiki", spaces=("DOCS",), attachments=True)
+    return ConfluenceSource(settings, CREDENTIALS, FETCHER, first_wait=0.01)
+
+
+def of_drive(drive: DriveServer) -> DriveSource:
+    settings = DriveSettings(places=("folder-0001",), credential="drive")
+    return DriveSource(
+        settings, CREDENTIALS, FETCHER, service=drive.url, tokens=f"{drive.url}/token", first_wait=0.01
+    )
+
+
+def test_a_wiki_is_followed_page_by_page(desk: Desk, wiki: ConfluenceServer):
+    wiki.attach("3", "crew.csv", b"name,rank\nAda,captain", "text/csv")
+    assert desk.run(of_wiki(wiki)).new == 4
+    assert desk.found("When did the harbour open?")[0] == "Harbour.html"
+    assert desk.found("captain") == ["crew.csv"]
+    urls = {record.name: record.url for record in desk.library.documents.list()}
+    assert urls["Harbour.html"] == f"{wiki.home}/spaces/DOCS/pages/1/Harbour"
+    wiki.calls.clear()
+    again = desk.run(of_wiki(wiki))
+    assert (again.new, again.unchanged) == (0, 4)
+    assert not [call for call in wiki.calls if "body.storage" in call.query.get("expand", "")]
+    wiki.edit("3", "<p>The Alma was built of teak.</p>")
+    wiki.trash("2")
+    last = desk.run(of_wiki(wiki))
+    assert (last.changed, last.removed) == (1, 1)
+    assert desk.found("teak") == ["Ships.html"]
+    assert desk.names() == ["Harbour.html", "Ships.html", "crew.csv"]
+
+
+def test_a_sync_of_a_wiki_that_broke_off_goes_on(desk: Desk, wiki: ConfluenceServer):
+    wiki.cut(4, at="/content/2")
+    with pytest.raises(SourceError, match="broke off"):
+        desk.run(of_wiki(wiki))
+    assert desk.names() == ["Harbour.html"]
+    wiki.calls.clear()
+    last = desk.run(of_wiki(wiki))
+    assert (last.new, last.unchanged) == (2, 1)
+    assert not [call for call in wiki.calls if call.path.endswith("/content/1")]
+
+
+def test_a_drive_is_followed_by_its_log(desk: Desk, drive: DriveServer):
+    assert desk.run(of_drive(drive)).new == 2
+    assert desk.found("oak")[0] == "ships.csv"
+    drive.calls.clear()
+    assert desk.run(of_drive(drive)).items == 0
+    assert [call.path for call in drive.calls] == ["/token", "/drive/v3/changes"]
+    drive.edit("file-000001", b"what,year\nharbour,1931")
+    drive.trash("folder-0002")
+    last = desk.run(of_drive(drive))
+    assert (last.changed, last.removed) == (1, 1)
+    assert desk.names() == ["harbour.csv"]
+    assert desk.found("1931") == ["harbour.csv"]
