@@ -26,7 +26,7 @@ MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NONE: Mapping[str, str] = MappingProxyType({})
 _OURS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
-_USUAL = {"User-Agent": "Footnote", "Accept": "*/*"}
+_USUAL = {"User-Agent": "Mozilla/5.0 (compatible; Footnote)", "Accept": "*/*"}
 # What another host may see of our headers. All else, Authorization before all, is for the one that was asked.
 _HARMLESS = frozenset({"accept", "accept-language", "user-agent"})
 
@@ -37,8 +37,8 @@ class Fetched:
 
     url: str
     status: int
-    headers: Mapping[str, str]
-    body: bytes
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
 
     def checked(self) -> "Fetched":
         """Return this answer; RequestRejected, with its status, where it is not a success."""

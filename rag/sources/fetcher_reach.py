@@ -58,9 +58,17 @@ def resolved(host: str, port: int) -> Sequence[Address]:
     """Return the addresses of a host as this machine resolves it, in the order to try them."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
+    except socket.gaierror as error:
+        raise SourceError(_unknown(host, error)) from error
+    except UnicodeError as error:
         raise SourceError(f"There is no host {host}. Correct the address.") from error
     return list(dict.fromkeys(ipaddress.ip_address(place[0]) for *_, place in found))
+
+
+def _unknown(host: str, error: socket.gaierror) -> str:
+    if error.errno == socket.EAI_AGAIN:
+        return f"The address of {host} cannot be looked up now. Check the network, and try again."
+    return f"There is no host {host}. Correct the address."
 
 
 def trusted() -> ssl.SSLContext:

@@ -3,12 +3,14 @@
 A socket listens on every address of this machine; whoever connects to it anyway is seen.
 """
 
+import ast
 import gzip
 import ipaddress
 import socket
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +138,23 @@ NOT_OURS = [
     "http://127.0.0.1:{port}/" + "a" * 9000,
     "",
 ]
+
+
+ROOT = Path(__file__).parents[2]
+# By what a source could go past the fetcher.
+OTHER_WAYS = {"aiohttp", "ftplib", "h11", "http", "httpx", "httpx2", "requests", "socket", "urllib3"}
+
+
+def test_every_source_goes_through_the_fetcher():
+    for path in (ROOT / "rag" / "sources").glob("*.py"):
+        imported: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module)
+        ways = {name for name in imported if name.split(".")[0] in OTHER_WAYS or name == "urllib.request"}
+        assert path.name.startswith("fetcher") or not ways, f"{path.name} imports {ways}"
 
 
 def resolve(host: str, port: int) -> Sequence[Address]:
