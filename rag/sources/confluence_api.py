@@ -104,8 +104,8 @@ class ConfluenceApi(Rest):
 
     def _signed_out(self) -> SourceError:
         return SourceError(
-            f"{self._host} does not accept the token. It may have expired or been revoked: make a new one "
-            f"and put it into the secret {self._secret!r}."
+            f"{self._host} does not accept the token. It may have expired, been revoked, or lack a "
+            f"scope: make a new one and put it into the secret {self._secret!r}."
         )
 
     def _learn(self, base: str) -> None:

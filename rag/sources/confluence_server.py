@@ -1,6 +1,7 @@
 """A wiki on a server of one's own, Confluence Server or Data Center, by version 1 of its REST API."""
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from rag.errors import ItemFailed
 from rag.jobs import Cancel
@@ -23,8 +24,7 @@ class ServerWiki(Wiki):
             *(["metadata.labels"] if scope.labels else []),
         ]
         for space in scope.around:
-            asked = {"spaceKey": space.key, "type": "page", "status": "current", "expand": ",".join(expanded)}
-            for page in self.api.listed(Results[Content], f"{_API}/content", asked, cancelled):
+            for page in self._of_space(space, ",".join(expanded), cancelled):
                 above = {page.id, *(ancestor.id for ancestor in page.ancestors)}
                 labelled = not scope.labels or bool(page.labels & scope.labels)
                 if labelled and (space.key in whole or above & roots):
@@ -43,6 +43,18 @@ class ServerWiki(Wiki):
     def attachment(self, file_id: str, cancelled: Cancel) -> Content:
         """Return what is known of an attached file."""
         return self.api.read(Content, f"{_API}/content/{file_id}", {"expand": "version"}, cancelled)
+
+    def _of_space(self, space: Space, expand: str, cancelled: Cancel) -> list[Content]:
+        """Return the pages of a space, by the scan that 7.18 brought, or as all versions before list them.
+
+        The scan goes on from a page, not from a number: what is deleted meanwhile hides no other page.
+        """
+        asked = {"spaceKey": space.key, "type": "page", "status": "current", "expand": expand}
+        try:
+            return list(self.api.listed(Results[Content], f"{_API}/content/scan", asked, cancelled))
+        except ItemFailed:
+            path = f"{_API}/space/{quote(space.key, safe='~')}/content/page"
+            return list(self.api.listed(Results[Content], path, {"expand": expand}, cancelled))
 
     def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
         if keys:

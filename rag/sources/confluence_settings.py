@@ -25,6 +25,8 @@ def _address(given: str) -> str:
         raise ValueError("it must begin with https:// and hold no password")
     if host.endswith(_CLOUD):
         return f"https://{host}/wiki"
+    if host == GATEWAY and not parts.path.endswith("/wiki"):
+        return f"{text}/wiki"
     return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 

@@ -47,6 +47,7 @@ class ConfluenceServer(Service):
     zone: int = 0
     accepts: str = ""
     anonymous: bool = False
+    scans: bool = True  # as of version 7.18
     next_host: str = ""
     now: datetime = EPOCH
     spaces: dict[str, str] = field(default_factory=dict)
@@ -223,10 +224,15 @@ class ConfluenceServer(Service):
         ]
         return self._v1_page(call, found)
 
-    def _v1_content(self, call: Call) -> Page:
+    def _v1_scan(self, call: Call) -> Page:
         query = call.query
+        if not self.scans:
+            return refused(404, {"statusCode": 404, "message": "No content found with id: scan"})
         found = [t for t in self._current() if t.type == query["type"] and t.space == query["spaceKey"]]
-        return self._v1_list(call, found)
+        return self._v1_list(call, found, cursors=True)
+
+    def _v1_of_space(self, call: Call, key: str) -> Page:
+        return self._v1_list(call, [t for t in self._current() if t.type == "page" and t.space == key])
 
     def _v1_thing(self, call: Call, id_: str) -> Page:
         thing = self.things.get(id_)
@@ -329,7 +335,8 @@ class ConfluenceServer(Service):
         (r"/api/v2/pages/(\w+)/attachments", _v2_attachments),
         (r"/api/v2/attachments/(\w+)", _v2_attachment),
         (r"/rest/api/space", _v1_spaces),
-        (r"/rest/api/content", _v1_content),
+        (r"/rest/api/space/([^/]+)/content/page", _v1_of_space),
+        (r"/rest/api/content/scan", _v1_scan),
         (r"/rest/api/content/(\w+)", _v1_thing),
         (r"/rest/api/content/(\w+)/child/attachment", _v1_attachments),
     )

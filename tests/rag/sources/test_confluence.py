@@ -96,6 +96,14 @@ def test_a_space_is_listed_page_after_page_with_the_pages_own_addresses(wiki: Co
     assert mark(listed).whole
 
 
+def test_a_server_of_an_old_version_is_listed_as_well(wiki: ConfluenceServer, opened: Open):
+    wiki.scans = False
+    wiki.space("~ada")
+    wiki.page("6", "Mine", "<p>x</p>", "~ada")
+    assert ids(opened(spaces=["DOCS", "~ada"])) == ["1", "2", "3", "6"]
+    assert ids(opened(pages=["2"], labels=["old"])) == ["3"]
+
+
 def test_the_whole_way_ends_as_text_with_headings_tables_and_names(
     kind: str, wiki: ConfluenceServer, opened: Open, tmp_path: Path
 ):
@@ -366,6 +374,10 @@ def test_by_way_of_the_gateway_pages_still_open_at_the_wikis_own_address():
             "https://acme.atlassian.net/wiki",
         ),
         ({"url": "https://wiki.corp:8443/confluence/"}, "https://wiki.corp:8443/confluence"),
+        (
+            {"url": "https://api.atlassian.com/ex/confluence/1a2b"},
+            "https://api.atlassian.com/ex/confluence/1a2b/wiki",
+        ),
     ],
 )
 def test_an_address_is_kept_as_paths_are_put_after_it(given: dict[str, Any], said: str):
