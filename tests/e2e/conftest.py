@@ -113,7 +113,10 @@ class Visitor:
 
     def finished(self, count: int = 1) -> None:
         """Wait until so many answers are complete, with their sources."""
-        expect(self.page.get_by_text("Sources", exact=True)).to_have_count(count)
+        sources = self.page.locator(".stMain").get_by_text(
+            "Sources", exact=True
+        )  # the navigation has one, too
+        expect(sources).to_have_count(count)
         expect(self.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
     def strangers(self) -> list[str]:
