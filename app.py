@@ -10,11 +10,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import streamlit as st
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from rag.config import load
+from rag.errors import SettingsError
 from rag.observing.lines import Sentence, count_errors, write_lines
+from ui.door import Door
+from ui.entrance import Alone, Entrance, on_this_machine, read_entrance
 
 log = logging.getLogger("footnote")
 
@@ -65,6 +70,32 @@ def _metrics(request: Request) -> Response:
     return counted(request)
 
 
+def _entrance() -> Entrance:
+    """Return how people come in; end here, before anything is served, where nobody would ask who they are."""
+    try:
+        entrance = read_entrance(load(), st.secrets)
+    except SettingsError:  # every page says so, and shows nothing else
+        entrance = Alone()
+    address = st.get_option("server.address")
+    if isinstance(entrance, Alone) and not on_this_machine(address):
+        raise SystemExit(
+            f"Footnote was not started: at {address or 'every address of this computer'} everyone could read "
+            "the documents, since nobody signs in. Start it with --server.address=127.0.0.1, or set up "
+            "sign-in first: docs/SIGNING_IN.md."
+        )
+    return entrance
+
+
+def _owner_of(session_id: str) -> str | None:
+    from ui.services import owner_of
+
+    return owner_of(session_id)
+
+
+def _origins() -> list[str]:
+    return list(st.get_option("server.corsAllowedOrigins"))
+
+
 def _explain(error: Exception) -> bool:
     """Show a sentence in place of a traceback, which is in the log already."""
     from storage.errors import FootnoteError
@@ -78,4 +109,5 @@ def _explain(error: Exception) -> bool:
 
 
 ROUTES = [Route("/healthz", _healthz), Route("/readyz", _readyz), Route("/metrics", _metrics)]
-app = st.App("ui/main.py", lifespan=_lifespan, routes=ROUTES, on_script_error=_explain)
+DOOR = Middleware(Door, entrance=_entrance(), owner_of=_owner_of, origins=_origins)
+app = st.App("ui/main.py", lifespan=_lifespan, routes=ROUTES, middleware=[DOOR], on_script_error=_explain)

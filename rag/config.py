@@ -25,6 +25,7 @@ RetrieverName = Literal[
 
 RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-score", "listwise", "remote"]
 
+Listed = Annotated[tuple[str, ...], NoDecode]
 STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
@@ -59,6 +60,10 @@ class Settings(BaseSettings):
     `fetch_k` passages are found and `k` kept, those below `rerank_threshold` dropped; `rerank_model` is a
     cross-encoder's folder or hub id, or what the server at `rerank_base_url` calls its model. `raptor` builds
     trees over documents, their summaries "extractive" or by the connected "model", which reads all of them.
+
+    `trusted_header` names who someone is, where one of the `trusted_proxies` (networks) sends it. Those
+    `admitted` may enter (nobody named: all who sign in), `admins` see everyone's usage and these settings;
+    both are ids, e-mail addresses or, as `@example.org`, domains. The `user_...` limits are each person's.
     Sources reach the public internet and `private_hosts`, names and networks; they read folders that lie in
     `folder_roots`, or anywhere where none are named.
     """
@@ -102,6 +107,15 @@ class Settings(BaseSettings):
     folder_roots: Annotated[tuple[str, ...], NoDecode] = ()
     stop_seconds: float = Field(10.0, ge=0, le=3600)
     metrics_token: SecretStr = SecretStr("")
+    trusted_header: str = ""
+    trusted_proxies: Listed = ()
+    admitted: Listed = ()
+    admins: Listed = ()
+    sign_in_hours: float = Field(168.0, gt=0)
+    user_documents: int | None = Field(None, ge=0)
+    user_megabytes: int | None = Field(None, ge=0)
+    user_answers_at_once: int | None = Field(None, ge=0)
+    user_tokens_a_day: int | None = Field(None, ge=0)
     morphemes: Use = "auto"
     raptor: Literal["off", "extractive", "model"] = "off"
     citation_judge: str = ""
@@ -110,6 +124,13 @@ class Settings(BaseSettings):
     @classmethod
     def _is_http(cls, url: str | None) -> str | None:
         return url if url is None else http_address(url)
+
+    @field_validator("trusted_proxies", "admitted", "admins", mode="before")
+    @classmethod
+    def _is_listed(cls, given: Any) -> Any:
+        """Read the environment's text, parted by commas; the secrets file may have an array."""
+        parts = given.split(",") if isinstance(given, str) else given
+        return tuple(part.strip() for part in parts if part.strip()) if isinstance(parts, list) else parts
 
     @field_validator("vector_store_arguments", mode="before")
     @classmethod

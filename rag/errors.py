@@ -22,6 +22,8 @@ FootnoteError
 │   ├── RequestRejected           a host answered with an error status
 │   └── ItemFailed                one item of a source cannot be had; the others go on
 ├── RerankError                   passages could not be put into a better order
+├── EntryRefused                  whoever asks is not let in; says why
+├── LimitReached                  a person has as much as they may have; says of what
 └── Cancelled                     the user stopped it
 """
 
@@ -30,6 +32,14 @@ from storage.errors import FootnoteError as FootnoteError
 
 class SettingsError(FootnoteError):
     """A setting is missing or wrong."""
+
+
+class EntryRefused(FootnoteError):
+    """Whoever asks is not let in."""
+
+
+class LimitReached(FootnoteError):
+    """A person has, or used, as much as they may."""
 
 
 class DocumentRefused(FootnoteError):

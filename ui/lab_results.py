@@ -179,6 +179,8 @@ def _value(metric: str) -> Callable[[ResultRecord], float]:
 
 def _make_default(run: RunRecord) -> None:
     held = services()
+    if not held.administers():
+        return
     order = ranked(run.results)
     fixed = "retriever" in fixed_fields()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="lab-default-row"):

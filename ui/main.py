@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from storage.errors import FootnoteError
-from ui import conversations, notices, pages, shell
+from ui import conversations, notices, pages, shell, signing_in
 from ui.markdown import verbatim
 from ui.services import services, workspace
 
@@ -16,16 +16,18 @@ st.set_page_config(page_title="Footnote", page_icon=ICON, layout="centered")
 st.logo(LOGO, size="large")
 
 try:
-    services()
+    held = services()
 except FootnoteError as error:
     st.error(verbatim(str(error)), icon=":material/error:")
     st.button("Try again")
     st.stop()
 
 shell.mount()
+visitor = signing_in.let_in(held)
 notices.show()
 page = st.navigation([pages.CHAT, pages.DOCUMENTS, pages.SOURCES, pages.LAB, pages.SETTINGS])
 shell.name_tab(page.title)
 if page != pages.CHAT:  # which draws the list itself, with the chat that a question has just begun
     conversations.show_list(workspace(), None)
+signing_in.show_visitor(visitor, held)
 page.run()

@@ -5,8 +5,11 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+import streamlit as st
+
 from rag import config, ingest, lab
 from rag.assembly import LOCAL_OWNER, make_llm, make_store
+from rag.errors import EntryRefused
 from rag.jobs import ANSWERS, Jobs
 from rag.library import Library
 from rag.llm import LLM
@@ -15,12 +18,18 @@ from rag.observing.watch import Watch
 from rag.own_model.model import OwnModel
 from rag.sources import syncing
 from rag.sources.schedule import Schedule
+from storage.accounts import Account
 from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.documents import owners
 from storage.runs import stop_running
+from ui import visiting
+from ui.entrance import Alone, Visitor, read_entrance
 from ui.installs import Installs
+from ui.sessions import Sessions
 from ui.workspace import Workspace
+
+FOR_ADMINISTRATORS = "The settings are everyone's: only administrators change them."
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +40,7 @@ class Services:
     def __init__(self, settings: config.Settings):
         make_store(settings)  # before anything is opened: one that cannot be had is said on every page
         self.settings = settings
+        self.entrance, self.sessions = read_entrance(settings, st.secrets), Sessions()
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)
         stop_running(self.database)
@@ -49,6 +59,19 @@ class Services:
         """Whether the next answer has to wait until a model of one's own is started."""
         return isinstance(self.llm, OwnModel) and not self.llm.ready
 
+    def visitor(self) -> Visitor | None:
+        """Return who is at the page that is being drawn; None where nobody has signed in, or EntryRefused."""
+        return visiting.visitor(self.entrance, self.settings)
+
+    def administers(self) -> bool:
+        """Tell whether who is at this page may change what is everyone's."""
+        there = self.visitor()
+        return there is not None and there.admin
+
+    def account(self, owner: str) -> Account:
+        """Return what is known of `owner`."""
+        return Account(self.database, owner)
+
     def workspace(self, owner: str) -> Workspace:
         """Return what `owner` may see and do."""
         with self._lock:
@@ -65,7 +88,8 @@ class Services:
 
     def warm_up(self) -> None:
         """Bring every library in step, go on with unfinished documents, open what answers need."""
-        for owner in {*owners(self.database), LOCAL_OWNER}:
+        local = {LOCAL_OWNER} if isinstance(self.entrance, Alone) else set()
+        for owner in {*owners(self.database), *local}:
             self.workspace(owner).recover()
         self.warm = True
         self._schedule.start()
@@ -73,7 +97,15 @@ class Services:
             self.llm.warm()
 
     def change(self, changes: Mapping[str, Any]) -> None:
-        """Keep changed settings and work by them from now on; raises SettingsError and changes nothing."""
+        """Keep settings that an administrator changed and work by them from now on.
+
+        Raises SettingsError, or EntryRefused for anyone else, and changes nothing.
+        """
+        if not self.administers():
+            raise EntryRefused(FOR_ADMINISTRATORS)
+        self._change(changes)
+
+    def _change(self, changes: Mapping[str, Any]) -> None:
         config.check(self.settings, changes)
         config.save(self.settings.data, changes)
         before, self.settings = self.settings, config.load({"data": self.settings.data})
@@ -90,7 +122,7 @@ class Services:
     def _use_own(self, name: str) -> None:
         """Have a model that was just installed write the answers, where no server is connected."""
         if not self.settings.connected and "own_model" not in config.fixed_fields():
-            self.change({"own_model": name})
+            self._change({"own_model": name})
 
     def _reconnect(self) -> None:
         """Use the model of the settings; the one in use goes on where it is the same."""
@@ -131,8 +163,17 @@ def services() -> Services:
 
 
 def workspace() -> Workspace:
-    """Return what the person at this page may see and do."""
-    return services().workspace(LOCAL_OWNER)
+    """Return what the person at this page may see and do; raises EntryRefused where nobody has signed in."""
+    there = services().visitor()
+    if there is None:
+        raise EntryRefused("Sign in first.")
+    return services().workspace(there.id)
+
+
+def owner_of(session_id: str) -> str | None:
+    """Return whose a browser session is that was let in; opens nothing."""
+    return None if _opened is None else _opened.sessions.owner_of(session_id)
+
 
 
 def close() -> None:

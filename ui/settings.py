@@ -13,7 +13,7 @@ from ui.markdown import label, verbatim
 from ui.own_model import show_own_model, used
 from ui.reranking import show_reranking
 from ui.search_names import OVER_TREES, good_for_all, name_of
-from ui.services import Services, services, workspace
+from ui.services import FOR_ADMINISTRATORS, Services, services, workspace
 from ui.weighing import show_weighing
 
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
@@ -30,6 +30,9 @@ def show() -> None:
     all_of_it = services()
     fixed = fixed_fields()
     st.title("Settings")
+    if not all_of_it.administers():
+        st.info(FOR_ADMINISTRATORS, icon=":material/lock:")
+        return
     _model(all_of_it, fixed)
     _finding(all_of_it, fixed)
 

@@ -14,7 +14,7 @@ from storage.source_records import ItemRecord, SourceRecord
 from ui import notices, source_editing
 from ui.following import follow_job
 from ui.markdown import label, verbatim
-from ui.services import workspace
+from ui.services import services, workspace
 from ui.source_items import show_items
 from ui.workspace import Workspace
 
@@ -25,6 +25,9 @@ def show() -> None:
     """Show the sources page."""
     here = workspace()
     st.title("Sources")
+    if not services().administers():  # they are read with the server's own folders and secrets
+        st.info("Sources are read with what the server may read: only administrators add them.")
+        return
     st.markdown(
         "Documents that come by themselves: from a folder, a wiki, a drive or the web. What is new there is "
         "added, what changed is read again, what is gone goes here, too."
