@@ -175,7 +175,6 @@ def owner_of(session_id: str) -> str | None:
     return None if _opened is None else _opened.sessions.owner_of(session_id)
 
 
-
 def close() -> None:
     """Close the server's services; the next call of `services` opens them anew."""
     global _opened
