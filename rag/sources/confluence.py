@@ -1,10 +1,9 @@
 """Confluence as a source: its pages as the wiki stores them, and the files attached to them."""
 
-import hashlib
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime
 
 from rag.errors import ItemFailed
 from rag.jobs import Cancel, never
@@ -18,24 +17,20 @@ from rag.sources.confluence_server import ServerWiki
 from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.confluence_wiki import Scope, Wiki
 from rag.sources.credentials import Credentials
+from rag.sources.cursors import Reached, digest
 from rag.sources.fetcher import Fetcher
 from rag.sources.rest import FIRST_WAIT
 from rag.sources.source import Item, Listed, Mark, Source, Unreadable
 
-WHOLE_AFTER = timedelta(days=1)
 CHEAP = 25  # requests; a listing of all that takes no more is made every time
 _FILE = "att"  # how the ids of attached files begin
 
 
-class _Reached(BaseModel):
-    """Up to when changes are known; when all was listed, by how many requests, and of which settings."""
-
-    model_config = ConfigDict(frozen=True)
+class _Reached(Reached):
+    """Up to when changes are known, too, and how many requests it took to list all."""
 
     since: AwareDatetime
-    whole: AwareDatetime
     requests: int
-    of: str
 
 
 class ConfluenceSource(Source):
@@ -56,6 +51,7 @@ class ConfluenceSource(Source):
         first_wait: float = FIRST_WAIT,
     ):
         self._settings, self._now, self._cheap = settings, now, cheap
+        self._of = digest(settings, "email", "credential")
         self._api = ConfluenceApi(settings, credentials, fetcher, first_wait=first_wait)
         self._wiki: Wiki = CloudWiki(self._api) if settings.cloud else ServerWiki(self._api)
         self._people = People(self._api)
@@ -72,10 +68,10 @@ class ConfluenceSource(Source):
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield all that is there, or what changed; see above."""
         began = self._now()
-        reached = self._reached(cursor)
+        reached = _Reached.read(cursor, self._of)
         self._api.signed_in(cancelled)
         scope = self._wiki.scope(self._settings, cancelled)
-        if reached is None or reached.requests <= self._cheap or began - reached.whole >= WHOLE_AFTER:
+        if reached is None or reached.requests <= self._cheap or reached.is_old(began):
             yield from self._all(scope, began, cancelled)
         else:
             yield from self._changed(scope, reached.since, cancelled)
@@ -103,9 +99,8 @@ class ConfluenceSource(Source):
             for listed in self._files(page, cancelled):
                 whole = whole and not isinstance(listed, Unreadable)
                 yield listed
-        reached = _Reached(since=began, whole=began, requests=requests, of=self._digest())
-        if not whole:  # to be looked at as a whole again the next time
-            reached = reached.model_copy(update={"requests": 0})
+        again = 0 if not whole else requests  # what was not whole is looked at as a whole the next time
+        reached = _Reached(since=began, whole=began, requests=again, of=self._of)
         yield Mark(reached.model_dump_json(), whole)
 
     def _files(self, page: Content, cancelled: Cancel) -> Iterator[Item | Unreadable]:
@@ -125,15 +120,3 @@ class ConfluenceSource(Source):
             for file in list(changed_files(self._api, scope, since, cancelled)):
                 if file.holds_text:
                     yield file.file_item(self._api.web)
-
-    def _reached(self, cursor: str | None) -> _Reached | None:
-        """Return what a cursor says, or nothing where it is of other settings, or says nothing."""
-        try:
-            reached = _Reached.model_validate_json(cursor or "")
-        except ValidationError:
-            return None
-        return reached if reached.of == self._digest() else None
-
-    def _digest(self) -> str:
-        wanted = self._settings.model_dump_json(exclude={"email", "credential"})
-        return hashlib.sha256(wanted.encode()).hexdigest()[:16]

@@ -1,41 +1,38 @@
 """Google Drive as a source: folders, shared drives and single files, and what changes in them."""
 
-import hashlib
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from datetime import UTC, datetime
 
 from rag.errors import ItemFailed, SourceError
 from rag.jobs import Cancel, never
 from rag.sources.credentials import Credentials
+from rag.sources.cursors import Reached, digest
 from rag.sources.fetcher import MAX_BYTES, Fetcher
 from rag.sources.google_api import DriveApi
 from rag.sources.google_changes import Known, files, moves_folders
 from rag.sources.google_credentials import TOKENS, asker
 from rag.sources.google_items import exported, listed
-from rag.sources.google_records import FOLDER, Change, DriveFile
+from rag.sources.google_records import FOLDER, Changes, DriveFile
 from rag.sources.google_settings import DriveSettings
 from rag.sources.google_tree import Tree
 from rag.sources.rest import FIRST_WAIT
 from rag.sources.source import Gone, Item, Listed, Mark, Source, Unreadable
 
-WHOLE_AFTER = timedelta(days=1)
 SERVICE = "https://www.googleapis.com"
 
 
-class _Reached(BaseModel):
-    """A cursor: where each log is to be read on, what was known of folders, and when all was listed."""
+class _Reached(Reached):
+    """Where each log is to be read on, too, and what was known of folders, if the logs tell all there is."""
 
-    model_config = ConfigDict(frozen=True)
-
-    of: str
-    whole: AwareDatetime
     followed: bool
     places: tuple[str, ...]
     logs: dict[str, str]
     folders: tuple[str, ...]
     shortcuts: tuple[tuple[str, str], ...]
+
+    def known(self, *, subfolders: bool) -> Known:
+        """Return what tells the meaning of a change."""
+        return Known(frozenset(self.folders), frozenset(self.shortcuts), frozenset(self.places), subfolders)
 
 
 class DriveSource(Source):
@@ -58,14 +55,9 @@ class DriveSource(Source):
         first_wait: float = FIRST_WAIT,
     ):
         self._settings, self._max_bytes, self._now = settings, max_bytes, now
-        self._api = DriveApi(
-            asker(credentials, settings.credential),
-            fetcher,
-            service=service,
-            tokens=tokens,
-            now=now,
-            first_wait=first_wait,
-        )
+        self._of = digest(settings, "credential")
+        who = asker(credentials, settings.credential)
+        self._api = DriveApi(who, fetcher, service=service, tokens=tokens, now=now, first_wait=first_wait)
 
     def test(self) -> str:
         """Sign in, find the places that are wanted, and name them."""
@@ -76,14 +68,11 @@ class DriveSource(Source):
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield all that is there, or what changed."""
         began = self._now()
-        reached = self._reached(cursor)
-        read = None
-        if reached is not None and reached.followed and began - reached.whole < WHOLE_AFTER:
-            read = self._changed(reached, cancelled)
-        if read is None:
-            yield from self._all(began, cancelled)
-        else:
-            yield from read
+        reached = _Reached.read(cursor, self._of)
+        told = None
+        if reached is not None and reached.followed and not reached.is_old(began):
+            told = self._changed(reached, cancelled)
+        yield from self._all(began, cancelled) if told is None else told
 
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield a file, or a document of Google's own as an Office file."""
@@ -98,7 +87,7 @@ class DriveSource(Source):
         for found in tree.files(places, cancelled):
             yield found if isinstance(found, Unreadable) else listed(found, self._max_bytes)
         reached = _Reached(
-            of=self._digest(),
+            of=self._of,
             whole=began,
             followed=tree.followed and tree.whole,
             places=tuple(place.id for place in places),
@@ -123,36 +112,20 @@ class DriveSource(Source):
 
     def _changed(self, reached: _Reached, cancelled: Cancel) -> tuple[Listed, ...] | None:
         """Return what changed and a mark; nothing where all is to be listed for it."""
-        known = Known(
-            frozenset(reached.folders),
-            frozenset(reached.shortcuts),
-            frozenset(reached.places),
-            self._settings.subfolders,
-        )
-        logs, changes = dict(reached.logs), tuple[Change, ...]()
-        for drive_id, token in reached.logs.items():
-            try:
-                pages = list(self._api.changes(token, drive_id, cancelled))
-            except ItemFailed:  # a place in a log that Drive does not know any more
-                return None
-            logs[drive_id] = pages[-1].start
-            changes += tuple(change for page in pages for change in page.changes)
+        try:
+            logs = {drive: self._log(token, drive, cancelled) for drive, token in reached.logs.items()}
+        except ItemFailed:  # a place in a log that Drive does not know any more
+            return None
+        changes = [change for pages in logs.values() for page in pages for change in page.changes]
+        known = reached.known(subfolders=self._settings.subfolders)
         if any(moves_folders(change, known) for change in changes):
             return None
         found = (
             Gone(id_) if file is None else listed(file, self._max_bytes)
             for id_, file in files(changes, known).items()
         )
-        return (*found, Mark(reached.model_copy(update={"logs": logs}).model_dump_json(), whole=False))
+        ends = {drive: pages[-1].start for drive, pages in logs.items()}
+        return (*found, Mark(reached.model_copy(update={"logs": ends}).model_dump_json(), whole=False))
 
-    def _reached(self, cursor: str | None) -> _Reached | None:
-        """Return what a cursor says, or nothing where it is of other settings, or says nothing."""
-        try:
-            reached = _Reached.model_validate_json(cursor or "")
-        except ValidationError:
-            return None
-        return reached if reached.of == self._digest() else None
-
-    def _digest(self) -> str:
-        wanted = self._settings.model_dump_json(exclude={"credential"})
-        return hashlib.sha256(wanted.encode()).hexdigest()[:16]
+    def _log(self, token: str, drive: str, cancelled: Cancel) -> tuple[Changes, ...]:
+        return tuple(self._api.changes(token, drive, cancelled))

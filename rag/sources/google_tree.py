@@ -49,14 +49,7 @@ class Tree:
             return
         self._named.add(found.id)
         if found.mime_type == SHORTCUT:
-            self.shortcuts[found.id] = found.shortcut.target_id
-            try:
-                target = self._api.file(found.shortcut.target_id, cancelled)
-            except ItemFailed as error:
-                yield Unreadable(found.id, found.name, f"It is a shortcut. Where it leads: {error}")
-                return
-            if target.mime_type != SHORTCUT and (self._subfolders or target.mime_type != FOLDER):
-                yield from self._sorted_in(target, folders, cancelled)
+            yield from self._followed(found, folders, cancelled)
             return
         self._know(found.drive_id, cancelled)
         if found.mime_type != FOLDER:
@@ -64,6 +57,19 @@ class Tree:
             return
         self.folders.add(found.id)
         folders.append(found)
+
+    def _followed(
+        self, shortcut: DriveFile, folders: list[DriveFile], cancelled: Cancel
+    ) -> Iterator[DriveFile | Unreadable]:
+        """Sort in what a shortcut leads to."""
+        self.shortcuts[shortcut.id] = shortcut.shortcut.target_id
+        try:
+            target = self._api.file(shortcut.shortcut.target_id, cancelled)
+        except ItemFailed as error:
+            yield Unreadable(shortcut.id, shortcut.name, f"It is a shortcut. Where it leads: {error}")
+            return
+        if target.mime_type != SHORTCUT and (self._subfolders or target.mime_type != FOLDER):
+            yield from self._sorted_in(target, folders, cancelled)
 
     def _know(self, drive_id: str, cancelled: Cancel) -> None:
         """Find out where a shared drive's log is; who is no member of it may not read it."""
