@@ -12,8 +12,8 @@ from ui import notices, source_form
 from ui.markdown import label, verbatim
 from ui.workspace import Workspace
 
-EVERY: Mapping[int | None, str] = {
-    None: "Only when asked",
+EVERY: Mapping[int, str] = {
+    0: "Only when asked",
     5: "Every 5 minutes",
     60: "Every hour",
     1440: "Every day",
@@ -23,12 +23,12 @@ EVERY: Mapping[int | None, str] = {
 
 def add(here: Workspace) -> None:
     """Ask for a new source; it is read at once."""
-    st.dialog("Add a source", width="large", icon=":material/add:")(_add)(here)
+    st.dialog("Add a source", width="medium", icon=":material/add:")(_add)(here)
 
 
 def change(here: Workspace, record: SourceRecord) -> None:
     """Ask for other settings of a source."""
-    st.dialog("Change this source", width="large", icon=":material/edit:")(_change)(here, record)
+    st.dialog("Change this source", width="medium", icon=":material/edit:")(_change)(here, record)
 
 
 def delete(here: Workspace, record: SourceRecord) -> None:
@@ -79,15 +79,16 @@ class _Given:
         """Show the inputs of a kind, filled with what there is."""
         named = st.text_input("Name", name, placeholder=KINDS[kind].title, key=f"{key}-name")
         wanted = source_form.fields(KINDS[kind].settings, settings, key=key)
-        options = [*EVERY, *([] if every in EVERY else [every])]
+        minutes = every or 0
+        options = [*EVERY, *([] if minutes in EVERY else [minutes])]
         often = st.selectbox(
             "Read it",
             options,
-            index=options.index(every),
+            index=options.index(minutes),
             format_func=lambda minutes: EVERY.get(minutes, f"Every {minutes} minutes"),
             key=f"{key}-every",
         )
-        return cls(kind, named.strip(), wanted, often, key)
+        return cls(kind, named.strip(), wanted, often or None, key)
 
 
 def _finish(here: Workspace, given: _Given, verb: str, keep: Callable[[dict[str, Any]], None]) -> None:

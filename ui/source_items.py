@@ -24,8 +24,9 @@ def show_items(record: SourceRecord, items: Sequence[ItemRecord]) -> None:
             shown = failed if chosen == FAILED else [*failed, *(item for item in items if not item.reason)]
         last = max(1, -(-len(shown) // PAGE))
         number = min(st.session_state.get(f"source-page-{record.id}", 1), last)
-        for item in shown[(number - 1) * PAGE : number * PAGE]:
-            _show_item(item)
+        with st.container(gap="xsmall", key=f"source-list-{record.id}"):
+            for item in shown[(number - 1) * PAGE : number * PAGE]:
+                _show_item(item)
         if last > 1:
             st.pagination(last, key=f"source-page-{record.id}")
 

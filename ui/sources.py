@@ -1,7 +1,7 @@
 """The sources page: where documents come from by themselves, when each was read, and what came of it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Literal
 
 import streamlit as st
@@ -10,14 +10,15 @@ from rag.errors import FootnoteError
 from rag.jobs import Job
 from rag.sources.kinds import KINDS
 from rag.sources.sync import Synced
+from storage.documents import UNFINISHED
 from storage.source_records import ItemRecord, SourceRecord
 from ui import notices, source_editing
-from ui.following import follow_job
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
 from ui.source_items import show_items
 from ui.workspace import Workspace
 
+TICK = 1.0  # seconds between looks
 Color = Literal["gray", "blue", "green", "red", "orange"]
 
 
@@ -37,20 +38,43 @@ def show() -> None:
     records = here.syncing.sources.list()
     if not records:
         st.markdown("There is none yet. Files can be added one by one, too, on the Documents page.")
+        return
+    busy = any(_is_busy(here, record) for record in records)
+    st.fragment(_show_sources, run_every=TICK if busy else None)(here, busy)
+
+
+def _is_busy(here: Workspace, record: SourceRecord) -> bool:
+    """Return whether a source, or a document of it, is being read."""
+    return here.syncing.job(record.id) is not None or _reading(here, here.syncing.items.list(record.id)) > 0
+
+
+def _reading(here: Workspace, items: Sequence[ItemRecord]) -> int:
+    unfinished = (item.document_id for item in items if item.state in UNFINISHED)
+    return sum(id_ is not None and here.ingest.running(id_) for id_ in unfinished)
+
+
+def _show_sources(here: Workspace, busy: bool) -> None:
+    """Show every source; once nothing runs any more, have the page drawn without looking again."""
+    records = here.syncing.sources.list()
     for record in records:
         with st.container(border=True, key=f"source-{record.id}"):
             _show_source(record, here)
+    if busy and not any(_is_busy(here, record) for record in records):
+        st.rerun()
 
 
 def _show_source(record: SourceRecord, here: Workspace) -> None:
     items = here.syncing.items.list(record.id)
     job = here.syncing.job(record.id)
+    reading = _reading(here, items)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"**{label(record.name, 80)}**", width="stretch")
         _actions(record, here)
-    _show_state(record, items, job)
+    _show_state(record, items, job, reading)
     if job is not None:
-        follow_job(job, partial(said, len(items)), key=f"source-stop-{record.id}")
+        share, text = said(len(items), job.latest)
+        st.progress(share, text=text)
+        st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=f"source-stop-{record.id}")
     elif st.button("Sync now", icon=":material/sync:", key=f"source-sync-{record.id}"):
         _sync(record, here)
         st.rerun()
@@ -58,8 +82,8 @@ def _show_source(record: SourceRecord, here: Workspace) -> None:
         show_items(record, items)
 
 
-def _show_state(record: SourceRecord, items: list[ItemRecord], job: Job[Synced] | None) -> None:
-    name, icon, color = _badge(record, items, job)
+def _show_state(record: SourceRecord, items: list[ItemRecord], job: Job[Synced] | None, reading: int) -> None:
+    name, icon, color = _badge(record, items, job, reading)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(name, icon=icon, color=color)
         st.caption(facts(record, items, datetime.now(UTC)), width="content")
@@ -67,9 +91,13 @@ def _show_state(record: SourceRecord, items: list[ItemRecord], job: Job[Synced] 
         st.markdown(verbatim(record.reason))
 
 
-def _badge(record: SourceRecord, items: list[ItemRecord], job: Job[Synced] | None) -> tuple[str, str, Color]:
+def _badge(
+    record: SourceRecord, items: list[ItemRecord], job: Job[Synced] | None, reading: int
+) -> tuple[str, str, Color]:
     if job is not None:
         return "syncing", ":material/sync:", "blue"
+    if reading:
+        return f"reading {reading:,} document{'' if reading == 1 else 's'}", ":material/menu_book:", "blue"
     if record.state == "failed":
         return "could not be read", ":material/error:", "red"
     if record.state == "stopped":
@@ -93,7 +121,7 @@ def facts(record: SourceRecord, items: list[ItemRecord], now: datetime) -> str:
             f"{held:,} document{'' if held == 1 else 's'}",
             f"{failed:,} could not be had" if failed else "",
             f"read {ago(now - record.ended)}" if record.ended else "",
-            source_editing.EVERY.get(record.every, f"every {record.every} minutes").lower(),
+            source_editing.EVERY.get(record.every or 0, f"every {record.every} minutes").lower(),
         )
         if fact
     )
