@@ -42,6 +42,7 @@ def test_a_folder_is_added_read_asked_and_deleted(
     visitor.go("Sources")
     page.get_by_role("button", name="Sync now").click()
     expect(page.get_by_text("Folder · 1 document ")).to_be_visible()
+    expect(page.get_by_text("up to date")).to_be_visible()  # drawn anew while something runs, a menu closes
 
     page.get_by_role("button", name="More").click()
     page.get_by_role("button", name="Delete", exact=True).click()
