@@ -4,10 +4,11 @@ Two lanes: a document is read, and searchable by words, without waiting for the 
 those before it. Two are read at once, each in a process of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
-from rag.jobs import Cancel, Job, Jobs
+from rag.errors import Cancelled
+from rag.jobs import Cancel, Job, Jobs, never
 from rag.library import Library, Progress
 from rag.raptor.forest import Tended
 from rag.resplitting import Resplit, resplit
@@ -19,12 +20,13 @@ LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1}
 
 
 class Ingest:
-    """Runs the ingests of one owner's library; with `trees` RAPTOR's are built over what is ready, too."""
+    """Runs the ingests of one owner's library; while `trees` says so, RAPTOR's grow over what is ready."""
 
-    def __init__(self, library: Library, jobs: Jobs, *, trees: bool = False):
+    def __init__(self, library: Library, jobs: Jobs, *, trees: Callable[[], bool] = never):
         self._library = library
         self._jobs = jobs
         self._trees = trees
+        self._grown: Job[Tended] | None = None
 
     def start(self, document_id: str) -> None:
         """Queue a document where it left off; one that is queued already stays as it is."""
@@ -94,20 +96,37 @@ class Ingest:
         job = self._jobs.get(self._library.owner, WEIGH)
         return job.latest if job is not None and isinstance(job.latest, Tuned) else None
 
-    def grow(self) -> None:
-        """Build the trees that are due, after those that are being built."""
-        self._jobs.start(self._library.owner, TREES, self._library.forest.tend, lane=TREES)
+    def grow(self, *, anew: bool = False) -> None:
+        """Build the trees that are due, after those that are being built; see `Forest.tend`."""
+        work = partial(self._library.forest.tend, anew=anew)
+        self._grown = self._jobs.start(self._library.owner, TREES, work, lane=TREES)
 
     def growing(self) -> Tended | None:
-        """Return how far the trees are; None when none is being built."""
+        """Return how far the trees are; None when none is built, or the build has not begun yet."""
         job = self._jobs.get(self._library.owner, TREES)
         return job.latest if job is not None and isinstance(job.latest, Tended) else None
+
+    def grows(self) -> bool:
+        """Whether trees are being built, or wait for it."""
+        return self._jobs.get(self._library.owner, TREES) is not None
+
+    def growing_failed(self) -> BaseException | None:
+        """Return why trees could not be built the last time; None where they could, or it was stopped."""
+        error = self._grown.error if self._grown is not None else None
+        return None if isinstance(error, Cancelled) else error
 
     def stop_growing(self) -> None:
         """Stop building trees; what is made of them stays, and is gone on with."""
         job = self._jobs.get(self._library.owner, TREES)
         if job is not None:
             job.cancel()
+
+    def follow_setting(self) -> None:
+        """Build trees or stop building them, as is wanted now."""
+        if self._trees():
+            self._grow_if_wanted()
+        else:
+            self.stop_growing()
 
     def _read(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
         yield from self._library.read(document_id, cancelled)
@@ -123,7 +142,7 @@ class Ingest:
 
     def _grow_if_wanted(self) -> None:
         """Build trees once no document waits to be embedded: the layers above all are made but once."""
-        if self._trees and not self._library.documents.unfinished():
+        if self._trees() and not self._library.documents.unfinished():
             self.grow()
 
     def _weigh_if_due(self) -> None:

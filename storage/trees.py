@@ -1,58 +1,28 @@
 """RAPTOR's trees of one owner: a branch over each document, and the layers above, kept as they are built."""
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, insert, select, update
+from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from storage import tables
 from storage.database import Database
 from storage.errors import NotFound
-from storage.tables import Document
+from storage.tables import Document, DocumentText
+from storage.tree_rows import (
+    BranchRecord,
+    NodeRecord,
+    as_branch,
+    batches,
+    edge_values,
+    known_ids,
+    node_values,
+    with_children,
+)
 from storage.tree_tables import TreeBranch, TreeEdge, TreeNode
-
-BranchState = Literal["building", "ready"]
-BATCH = 900  # below the 999 parameters that every SQLite allows
-
-
-@dataclass(frozen=True)
-class BranchRecord:
-    """The tree over a document, or over all documents where ``document_id`` is None.
-
-    ``contents`` is equal for equal things below it; ``left_out`` is how many summaries could not be made.
-    """
-
-    id: str
-    document_id: str | None
-    state: BranchState
-    made_with: Mapping[str, Any]
-    contents: str
-    left_out: int
-
-
-@dataclass(frozen=True)
-class NodeRecord:
-    """A node: of a leaf, level 0, ``text == canonical[start:end]``; a summary has children and no place.
-
-    ``weight`` is how much a leaf tells of what its document is about, against the document's other leaves.
-    """
-
-    id: str
-    level: int
-    text: str
-    children: tuple[str, ...] = ()
-    start: int = 0
-    end: int = 0
-    page: int | None = None
-    heading: str = ""
-    weight: float = 0.0
-    document_id: str | None = None
-    document: str = ""
-    sha256: str = ""
 
 
 class Trees:
@@ -86,17 +56,17 @@ class Trees:
             row.updated = datetime.now(UTC)
             session.add(row)
             session.flush()
-            return _branch(row)
+            return as_branch(row)
 
     def keep(self, branch_id: str, nodes: Sequence[NodeRecord]) -> None:
         """Add nodes to a branch in one commit; those it has stay. NotFound when it was dropped meanwhile."""
         with self._database.writing() as session:
             row = self._row(session, branch_id)
-            known = _known(session, [node.id for node in nodes])
-            fresh = [(at, node) for at, node in enumerate(nodes) if node.id not in known]
+            there = known_ids(session, [node.id for node in nodes])
+            fresh = [(at, node) for at, node in enumerate(nodes) if node.id not in there]
             if fresh:
-                session.execute(insert(TreeNode), [_node_values(row.id, at, node) for at, node in fresh])
-            edges = [_edge_values(node.id, *child) for _, node in fresh for child in enumerate(node.children)]
+                session.execute(insert(TreeNode), [node_values(row.id, at, node) for at, node in fresh])
+            edges = [edge_values(node.id, *child) for _, node in fresh for child in enumerate(node.children)]
             if edges:
                 session.execute(insert(TreeEdge), edges)
 
@@ -107,7 +77,7 @@ class Trees:
             kept = set(node_ids)
             there = session.scalars(select(TreeNode.id).where(TreeNode.branch_id == row.id)).all()
             gone = [id_ for id_ in there if id_ not in kept]
-            for batch in _batches(gone):
+            for batch in batches(gone):
                 session.execute(delete(TreeNode).where(TreeNode.id.in_(batch)))
             row.state, row.left_out, row.updated = "ready", left_out, datetime.now(UTC)
             return gone
@@ -117,11 +87,15 @@ class Trees:
         with self._database.writing() as session:
             session.execute(delete(TreeBranch).where(TreeBranch.owner == self._owner, _over(document_id)))
 
-    def reopen(self) -> None:
-        """Call every branch one that is to be built on: its nodes stay, and are not searched until then."""
+    def reopen(self, *, incomplete: bool = False) -> None:
+        """Call branches such as are to be built on: their nodes stay, and are not searched until then.
+
+        All of them, or only the `incomplete`, whose summaries could not all be made.
+        """
         with self._database.writing() as session:
             mine = update(TreeBranch).where(TreeBranch.owner == self._owner)
-            session.execute(mine.values(state="building", contents=""))
+            chosen = mine.where(TreeBranch.left_out > 0) if incomplete else mine
+            session.execute(chosen.values(state="building", contents=""))
 
     def drop_stale(self) -> list[str]:
         """Remove every summary of what is gone, and what stands above it; returns their ids.
@@ -132,7 +106,7 @@ class Trees:
         with self._database.writing() as session:
             while stale := session.execute(self._stale()).all():
                 gone += [id_ for id_, _ in stale]
-                for batch in _batches([id_ for id_, _ in stale]):
+                for batch in batches([id_ for id_, _ in stale]):
                     session.execute(delete(TreeNode).where(TreeNode.id.in_(batch)))
                 branches = {branch for _, branch in stale}
                 session.execute(
@@ -146,14 +120,62 @@ class Trees:
         """Return the branch over a document, or the layers above all; None where there is none."""
         with self._database.reading() as session:
             row = session.scalar(self._branches().where(_over(document_id)))
-            return None if row is None else _branch(row)
+            return None if row is None else as_branch(row)
 
     def nodes(self, branch_id: str) -> list[NodeRecord]:
         """List the nodes of one branch, leaves first, ready or not; NotFound when there is no such branch."""
         with self._database.reading() as session:
             mine = self._nodes().where(TreeBranch.id == self._row(session, branch_id).id)
             ordered = mine.order_by(TreeNode.level, TreeNode.position, TreeNode.id)
-            return _with_children(session, session.execute(ordered).all())
+            return with_children(session, session.execute(ordered).all())
+
+    def tops(self, branch_id: str) -> list[NodeRecord]:
+        """List the nodes of a branch that nothing in it stands above; leaves where it has nothing else."""
+        below = exists().where(
+            TreeEdge.child_id == TreeNode.id,
+            TreeEdge.parent_id.in_(select(TreeNode.id).where(TreeNode.branch_id == branch_id)),
+        )
+        with self._database.reading() as session:
+            highest = session.scalar(select(func.max(TreeNode.level)).where(TreeNode.branch_id == branch_id))
+            mine = self._nodes().where(TreeBranch.id == branch_id, ~below.correlate(TreeNode))
+            chosen = mine.where(TreeNode.level > 0) if highest else mine
+            ordered = chosen.order_by(TreeNode.level, TreeNode.position, TreeNode.id)
+            return with_children(session, session.execute(ordered).all())
+
+    def leaves_at(self, document_id: str, start: int, end: int) -> list[str]:
+        """Return the ids of the leaves that have a part of ``text[start:end]`` of a document."""
+        mine = (
+            select(TreeNode.id)
+            .join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
+            .where(TreeBranch.owner == self._owner, TreeBranch.document_id == document_id)
+            .where(TreeNode.level == 0, TreeNode.start < end, TreeNode.end > start)
+            .order_by(TreeNode.position)
+        )
+        with self._database.reading() as session:
+            return list(session.scalars(mine))
+
+    def levels(self, document_id: str | None = None) -> dict[int, int]:
+        """Count the nodes of each level: of one document's branch, or of all that stands."""
+        mine = (
+            select(TreeNode.level, func.count())
+            .join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
+            .where(TreeBranch.owner == self._owner, TreeBranch.state == "ready")
+            .group_by(TreeNode.level)
+            .order_by(TreeNode.level)
+        )
+        chosen = mine if document_id is None else mine.where(TreeBranch.document_id == document_id)
+        with self._database.reading() as session:
+            return {row[0]: row[1] for row in session.execute(chosen)}
+
+    def characters(self, document_ids: Collection[str]) -> int:
+        """Return how long the texts of documents are together."""
+        length = select(func.sum(func.length(DocumentText.text))).join(
+            Document, Document.id == DocumentText.document_id
+        )
+        mine = length.where(Document.owner == self._owner)
+        with self._database.reading() as session:
+            parts = batches(sorted(document_ids))
+            return sum(session.scalar(mine.where(Document.id.in_(part))) or 0 for part in parts)
 
     def nodes_by_id(self, ids: Iterable[str]) -> dict[str, NodeRecord]:
         """Look nodes up, in the order of the ids; unknown ones and those being built are absent."""
@@ -162,10 +184,10 @@ class Trees:
             ready = self._nodes().where(TreeBranch.state == "ready")
             rows = [
                 row
-                for batch in _batches(wanted)
+                for batch in batches(wanted)
                 for row in session.execute(ready.where(TreeNode.id.in_(batch)))
             ]
-            found = {node.id: node for node in _with_children(session, rows)}
+            found = {node.id: node for node in with_children(session, rows)}
         return {id_: found[id_] for id_ in wanted if id_ in found}
 
     def parents(self, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -179,7 +201,7 @@ class Trees:
                 .where(TreeBranch.owner == self._owner, TreeBranch.state == "ready")
                 .order_by(TreeEdge.parent_id)
             )
-            for batch in _batches(list(ids)):
+            for batch in batches(list(ids)):
                 for child, parent in session.execute(mine.where(TreeEdge.child_id.in_(batch))):
                     found.setdefault(child, []).append(parent)
         return {child: tuple(above) for child, above in found.items()}
@@ -194,7 +216,7 @@ class Trees:
         """Every branch, those over documents first."""
         with self._database.reading() as session:
             ordered = self._branches().order_by(TreeBranch.document_id.is_(None), TreeBranch.document_id)
-            return [_branch(row) for row in session.scalars(ordered)]
+            return [as_branch(row) for row in session.scalars(ordered)]
 
     def _branches(self) -> Select[TreeBranch]:
         return select(TreeBranch).where(TreeBranch.owner == self._owner)
@@ -230,67 +252,3 @@ class Trees:
 
 def _over(document_id: str | None) -> ColumnElement[bool]:
     return TreeBranch.document_id.is_(None) if document_id is None else TreeBranch.document_id == document_id
-
-
-def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (ids[first : first + BATCH] for first in range(0, len(ids), BATCH))
-
-
-def _known(session: Session, ids: Sequence[str]) -> set[str]:
-    found = (session.scalars(select(TreeNode.id).where(TreeNode.id.in_(batch))) for batch in _batches(ids))
-    return {id_ for batch in found for id_ in batch}
-
-
-def _with_children(session: Session, rows: Sequence[Any]) -> list[NodeRecord]:
-    """Make records of rows, in their order, with one query for the children of all."""
-    ids = [node.id for node, *_ in rows if node.level > 0]
-    below: dict[str, list[str]] = {}
-    edges = select(TreeEdge.parent_id, TreeEdge.child_id).order_by(TreeEdge.parent_id, TreeEdge.position)
-    for batch in _batches(ids):
-        for parent, child in session.execute(edges.where(TreeEdge.parent_id.in_(batch))):
-            below.setdefault(parent, []).append(child)
-    return [_node(row, below.get(row[0].id, ())) for row in rows]
-
-
-def _node(row: Any, children: Sequence[str]) -> NodeRecord:
-    node, document_id, name, sha256 = row
-    return NodeRecord(
-        id=node.id,
-        level=node.level,
-        text=node.text,
-        children=tuple(children),
-        start=node.start or 0,
-        end=node.end or 0,
-        page=node.page,
-        heading=node.heading,
-        weight=node.weight,
-        document_id=document_id,
-        document=name or "",
-        sha256=sha256 or "",
-    )
-
-
-def _branch(row: TreeBranch) -> BranchRecord:
-    return BranchRecord(
-        row.id, row.document_id, cast(BranchState, row.state), row.made_with, row.contents, row.left_out
-    )
-
-
-def _node_values(branch_id: str, position: int, node: NodeRecord) -> dict[str, Any]:
-    leaf = node.level == 0
-    return {
-        "id": node.id,
-        "branch_id": branch_id,
-        "level": node.level,
-        "position": position,
-        "start": node.start if leaf else None,
-        "end": node.end if leaf else None,
-        "page": node.page,
-        "heading": node.heading,
-        "weight": node.weight,
-        "text": node.text,
-    }
-
-
-def _edge_values(parent_id: str, position: int, child_id: str) -> dict[str, Any]:
-    return {"parent_id": parent_id, "position": position, "child_id": child_id}

@@ -58,7 +58,7 @@ class Workspace:
             analysers=find(settings.morphemes),
             summariser=lambda: make_summariser(*current()),
         )
-        self.ingest = Ingest(self.library, jobs, trees=settings.raptor != "off")
+        self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
         self.syncing = Syncing(
             database,
             self.library,

@@ -15,7 +15,7 @@ from rag.raptor.extracts import rarities
 from rag.raptor.summaries import Summariser
 from rag.stores.index import VectorIndex
 from storage.records import ChunkRecord
-from storage.trees import NodeRecord
+from storage.tree_rows import NodeRecord
 
 DEPTH = 5  # layers of summaries, as in the paper
 EMBED_BATCH = 8  # nodes: a question's own embedding waits behind one batch at most

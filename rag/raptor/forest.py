@@ -16,7 +16,8 @@ from rag.raptor.leaves import leaves
 from rag.raptor.summaries import Extracting, Summariser
 from rag.stores.chroma import ChromaVectorStore
 from storage.documents import Documents
-from storage.trees import BranchRecord, NodeRecord, Trees
+from storage.tree_rows import BranchRecord, NodeRecord
+from storage.trees import Trees
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class Forest:
         """
         self.forget()
         self._sweep()
-        tops = [node for branch in self._standing() for node in self._tops(branch)]
+        tops = [node for branch in self._standing() for node in self.trees.tops(branch.id)]
         if len({node.document_id for node in tops}) < 2:
             self.trees.drop(None)
             self._sweep()
@@ -96,10 +97,13 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, tops, cancelled)
 
-    def tend(self, cancelled: Cancel = never) -> Iterator[Tended]:
-        """Build what is due: a branch over each ready document that has none, then what stands above all."""
+    def tend(self, cancelled: Cancel = never, *, anew: bool = False) -> Iterator[Tended]:
+        """Build what is due: a branch over each ready document that has none, then what stands above all.
+
+        With `anew` those whose summaries another summariser wrote, too.
+        """
         done = 0
-        while due := self.due():
+        while due := self.due(anew=anew):
             record = self._documents.get(due[0])
             for step in self.grow(record.id, cancelled):
                 yield Tended(record.name, done, done + len(due), step)
@@ -107,18 +111,20 @@ class Forest:
         for step in self.join(cancelled):
             yield Tended("", done, done, step)
 
-    def cost(self) -> Cost:
-        """Return what building the branches that are due will take."""
-        characters = sum(len(self._documents.text(document_id)) for document_id in self.due())
-        return estimate(characters, by_model=self.summariser.name != Extracting.name)
+    def cost(self, *, anew: bool = False, by_model: bool | None = None) -> Cost:
+        """Return what building the branches that are due will take, by what writes summaries now or else."""
+        model = self.summariser.name != Extracting.name if by_model is None else by_model
+        return estimate(self.trees.characters(self.due(anew=anew)), by_model=model)
 
-    def due(self) -> list[str]:
+    def due(self, *, anew: bool = False) -> list[str]:
         """Return the ids of the ready documents whose branch is not built, or was built in another way.
 
-        Summaries by another model stay: whoever changes the model has not asked for all of them anew.
+        Summaries by another model stay, unless `anew`: whoever changes the model has not asked for all of
+        them anew.
         """
-        now = {**self._made_with(), "summaries": None}
-        made = {b.document_id for b in self._standing() if {**b.made_with, "summaries": None} == now}
+        asked = {} if anew else {"summaries": None}
+        now = {**self._made_with(), **asked}
+        made = {b.document_id for b in self._standing() if {**b.made_with, **asked} == now}
         records = self._documents.list()
         return [record.id for record in records if record.state == "ready" and record.id not in made]
 
@@ -152,9 +158,9 @@ class Forest:
         self.check()
         over_all = self.trees.branch(None)
         if document_ids is None and over_all is not None and over_all.state == "ready":
-            return self._tops(over_all)
+            return self.trees.tops(over_all.id)
         chosen = [b for b in self._standing() if document_ids is None or b.document_id in document_ids]
-        return [node for branch in chosen for node in self._tops(branch)]
+        return [node for branch in chosen for node in self.trees.tops(branch.id)]
 
     def path(self, leaf_id: str) -> list[NodeRecord]:
         """Return the summaries above a passage, the topmost last: one way, where there are several."""
@@ -222,13 +228,6 @@ class Forest:
 
     def _standing(self) -> list[BranchRecord]:
         return [b for b in self.trees.list() if b.document_id is not None and b.state == "ready"]
-
-    def _tops(self, branch: BranchRecord) -> list[NodeRecord]:
-        """Return the nodes of a branch that nothing in it stands above."""
-        nodes = self.trees.nodes(branch.id)
-        covered = {child for node in nodes for child in node.children}
-        highest = max((node.level for node in nodes), default=0)
-        return [node for node in nodes if node.id not in covered and (node.level > 0 or highest == 0)]
 
     def _sweep(self) -> None:
         there = self.vectors.ids()

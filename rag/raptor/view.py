@@ -11,7 +11,7 @@ from rag.prompts import count_tokens
 
 if TYPE_CHECKING:
     from rag.raptor.forest import Forest
-    from storage.trees import NodeRecord
+    from storage.tree_rows import NodeRecord
 
 Found = tuple["NodeRecord", float, list["NodeRecord"]]  # a leaf, its similarity, and the summaries above it
 

@@ -3,6 +3,7 @@ import time
 import pytest
 
 from rag.embeddings import Embedder
+from rag.errors import EmbeddingError
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs
 from rag.library import Library
@@ -112,7 +113,7 @@ def test_a_lost_original_is_a_refusal_with_a_reason(library):
 
 def test_trees_grow_after_the_last_document_is_ready_where_they_are_wanted(library):
     jobs = Jobs(LANES)
-    ingest = Ingest(library, jobs, trees=True)
+    ingest = Ingest(library, jobs, trees=lambda: True)
     for name in ("one", "two"):
         record, _ = library.add(f"{name}.md", f"{TEXT}\nOf {name} more is told here.".encode())
         ingest.start(record.id)
@@ -129,3 +130,31 @@ def test_no_tree_grows_unasked(library, ingest):
     ingest.start(record.id)
     assert wait_until(lambda: states(library) == {"ready"})
     assert library.forest.trees.list() == []
+
+
+def test_trees_follow_the_setting_while_the_server_runs(library):
+    jobs, wanted = Jobs(LANES), []
+    ingest = Ingest(library, jobs, trees=lambda: bool(wanted))
+    record, _ = library.add("one.md", TEXT.encode())
+    ingest.start(record.id)
+    assert wait_until(lambda: states(library) == {"ready"})
+    ingest.follow_setting()
+    assert not ingest.grows() and library.forest.trees.list() == []
+    wanted.append(True)
+    ingest.follow_setting()
+    assert wait_until(lambda: not library.forest.due() and not ingest.grows())
+    assert ingest.growing_failed() is None
+    jobs.close()
+
+
+def test_why_trees_could_not_be_built_is_kept(library, database):
+    def lost():
+        raise EmbeddingError("The embedding model is not there.")
+
+    jobs = Jobs(LANES)
+    without = Library(database, "ann", lost)
+    ingest = Ingest(without, jobs)
+    ingest.grow()
+    assert wait_until(lambda: ingest.growing_failed() is not None)
+    assert "not there" in str(ingest.growing_failed())
+    jobs.close()

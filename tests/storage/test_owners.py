@@ -25,7 +25,8 @@ from storage.sources import Sources
 from storage.standing import Standings
 from storage.tables import Base
 from storage.traces import Sent, Trace, Traces
-from storage.trees import NodeRecord, Trees
+from storage.tree_rows import NodeRecord
+from storage.trees import Trees
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
 DOCUMENTS = {

@@ -5,7 +5,8 @@ import pytest
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.records import ChunkSpan
-from storage.trees import NodeRecord, Trees
+from storage.tree_rows import NodeRecord
+from storage.trees import Trees
 
 MADE = {"model": "e5"}
 
@@ -127,3 +128,38 @@ def test_a_stranger_finds_nothing_and_removes_nothing(database, trees):
     bob.reopen()
     assert trees.branch(here).state == "ready"
     assert len(trees.nodes(branch.id)) == 2
+
+
+def test_a_tree_tells_its_tops_its_levels_and_the_leaves_at_a_place(database, trees):
+    here = document(database)
+    branch = built(
+        trees, here, [leaf("l1"), leaf("l2", 5, 9), summary("s", "l1"), summary("t", "s", level=2)]
+    )
+    assert [node.id for node in trees.tops(branch.id)] == ["t"]
+    assert trees.levels() == trees.levels(here) == {0: 2, 1: 1, 2: 1}
+    assert trees.leaves_at(here, 3, 6) == ["l1", "l2"]
+    assert trees.leaves_at(here, 4, 5) == []
+    assert trees.characters([here, "no such"]) == 9
+
+
+def test_without_summaries_the_leaves_are_the_tops(database, trees):
+    branch = built(trees, document(database), [leaf("l1"), leaf("l2", 5, 9)])
+    assert [node.id for node in trees.tops(branch.id)] == ["l1", "l2"]
+
+
+def test_only_incomplete_branches_are_opened_again_where_these_are_meant(database, trees):
+    whole, broken = document(database), document(database, "b.txt")
+    built(trees, whole, [leaf("l1")])
+    branch = trees.begin(broken, MADE, "c")
+    trees.keep(branch.id, [leaf("l2")])
+    trees.finish(branch.id, ["l2"], left_out=1)
+    trees.reopen(incomplete=True)
+    assert [trees.branch(id_).state for id_ in (whole, broken)] == ["ready", "building"]
+
+
+def test_nobody_else_sees_a_tree(database, trees):
+    here = document(database)
+    branch = built(trees, here, [leaf("l1")])
+    other = Trees(database, "bob")
+    assert other.tops(branch.id) == [] and other.levels(here) == {} and other.leaves_at(here, 0, 9) == []
+    assert other.characters([here]) == 0

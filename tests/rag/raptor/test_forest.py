@@ -169,3 +169,19 @@ def test_a_tree_that_lost_its_vectors_is_built_on_with_the_summaries_it_has(libr
     grow(library, ships)
     assert nodes(library, ships) == before
     assert library.forest.vectors.ids() == library.forest.trees.node_ids()
+
+
+def test_summaries_of_another_summariser_stay_until_they_are_asked_for_anew(make_library, fake_llm):
+    fake_llm.say("Of engines.")
+    library = make_library()
+    ships = add(library, "a.txt", story(["engine"], lines=3))
+    grow(library, ships)
+    by_model = ByModel(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), print)
+    library = make_library(summariser=lambda: by_model)
+    assert library.forest.due() == [] and library.forest.due(anew=True) == [ships]
+    assert library.forest.cost().leaves == 0
+    assert library.forest.cost(anew=True).tokens > 0 == library.forest.cost(anew=True, by_model=False).tokens
+    list(library.forest.tend(anew=True))
+    assert [node.text for node in library.forest.roots()] == ["Of engines."]
+    assert library.forest.due(anew=True) == []
+    assert library.forest.vectors.ids() == library.forest.trees.node_ids()
