@@ -126,17 +126,21 @@ class Visitor:
 
 
 @contextmanager
-def serving(data: Path, **settings: str) -> Iterator[Server]:
+def serving(
+    data: Path, *, before: Callable[[int], None] = lambda port: None, cwd: Path = ROOT, **settings: str
+) -> Iterator[Server]:
+    """Run the application in `cwd`; `before` prepares what depends on its port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    before(port)
     data.mkdir(parents=True, exist_ok=True)
     fixed = {"FOOTNOTE_DATA": str(data / "data"), "FOOTNOTE_MORPHEMES": "off"}
     environment = {**os.environ, **fixed, **settings}
     with (data / "log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"],
-            cwd=ROOT,
+            [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={port}"],
+            cwd=cwd,
             env=environment,
             stdout=log,
             stderr=log,
