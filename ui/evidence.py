@@ -6,6 +6,7 @@ around it, so an old answer stays whole when its document is gone.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -78,6 +79,8 @@ def _panel(evidence: Evidence, workspace: Workspace) -> None:
     where = [_page_numbers(spans, passage), label(passage.heading, 200)]
     if any(where):
         st.caption(" · ".join(part for part in where if part))
+    if found == "here":
+        _show_address(passage, workspace)
     if found in _BADGES:
         st.warning(_BADGES[found], icon=":material/history:")
     if not spans or not is_pdf(passage, workspace):
@@ -91,6 +94,14 @@ def _panel(evidence: Evidence, workspace: Workspace) -> None:
     with page:
         for span in spans:
             show_page(evidence, span, workspace)
+
+
+def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
+    """Link to the thing itself, where its source said where that can be seen."""
+    address = workspace.library.documents.get(passage.document_id).url or ""
+    if address.startswith(("https://", "http://")):
+        host = label(urlsplit(address).netloc, 60)
+        st.link_button(f"Open at {host}", address, icon=":material/open_in_new:", type="tertiary")
 
 
 def _pages(evidence: Evidence, workspace: Workspace) -> list[PageSpan]:
