@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from rag.errors import AddressRefused
 
@@ -44,14 +44,7 @@ def target(url: str) -> Target:
     >>> target("https://Example.org/한국?q=1#top").url
     'https://example.org/%ED%95%9C%EA%B5%AD?q=1'
     """
-    text = url.strip()
-    if len(text) > LONGEST or any(ord(c) <= 32 or ord(c) == 127 or c == "\\" for c in text):
-        raise AddressRefused(f"{shown(url)} is not a URL. Copy it again from the browser.")
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-    except ValueError as error:
-        raise AddressRefused(f"{shown(url)} is not a URL. Copy it again from the browser.") from error
+    parts, port = _split(url)
     if parts.scheme not in PORTS:
         raise AddressRefused(f"{shown(url)} does not begin with https:// or http://, so it is not fetched.")
     if "@" in parts.netloc:
@@ -77,6 +70,19 @@ def shown(url: str) -> str:
     plain = re.sub(r"//[^/?#]*@", "//", re.split(r"[?#]", url.strip(), maxsplit=1)[0])
     printable = "".join(character if character.isprintable() else "?" for character in plain)
     return (printable if len(printable) <= 100 else printable[:99] + "…") or "An empty line"
+
+
+def _split(url: str) -> tuple[SplitResult, int | None]:
+    """Return a URL's parts and its port; what a parser might read otherwise than another is none."""
+    text = url.strip()
+    strange = any(ord(character) <= 32 or character in "\\\x7f" for character in text)
+    try:
+        if strange or len(text) > LONGEST:
+            raise ValueError
+        parts = urlsplit(text)
+        return parts, parts.port
+    except ValueError as error:
+        raise AddressRefused(f"{shown(url)} is not a URL. Copy it again from the browser.") from error
 
 
 def _host(name: str, url: str) -> str:
