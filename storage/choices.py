@@ -1,6 +1,6 @@
 """What the conversations of one owner search: the collections and documents chosen for each, or all."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -45,9 +45,17 @@ class Choices:
         """Tell what is chosen for a conversation, collections first, by name; nothing where that is all."""
         with self._database.reading() as session:
             rows = _rows(session, self._conversation(session, conversation_id).id)
-            there = self._names(session, rows)
-            chosen = [_chosen(row, there.get((row.kind, row.chosen_id))) for row in rows]
-            return tuple(sorted(chosen, key=lambda one: (one.kind, messages.fold(one.name), one.id)))
+            there = self._names(session, [row.chosen_id for row in rows])
+            return _sorted(_chosen(row, there.get((cast(Kind, row.kind), row.chosen_id))) for row in rows)
+
+    def would_be(self, collections: Iterable[str], documents: Iterable[str]) -> tuple[Chosen, ...]:
+        """Tell of these as `of` does, for a conversation that has not begun; those not there are left out."""
+        wanted = {*(("collection", id_) for id_ in collections), *(("document", id_) for id_ in documents)}
+        with self._database.reading() as session:
+            there = self._names(session, [id_ for _, id_ in wanted])
+            return _sorted(
+                Chosen(kind, id_, name) for (kind, id_), name in there.items() if (kind, id_) in wanted
+            )
 
     def choose(
         self, conversation_id: str, collections: Iterable[str] = (), documents: Iterable[str] = ()
@@ -111,11 +119,14 @@ class Choices:
                 raise NotFound(f"There is no document {id_!r}.")
             yield "document", row.replaces or row.id, row.name
 
-    def _names(self, session: Session, rows: list[Choice]) -> dict[tuple[str, str], str]:
+    def _names(self, session: Session, ids: Sequence[str]) -> dict[tuple[Kind, str], str]:
         """Return the present names of what is there, by kind and id."""
-        ids = [row.chosen_id for row in rows]
-        found: dict[tuple[str, str], str] = {}
-        for kind, table in (("collection", Collection), ("document", Document)):
+        found: dict[tuple[Kind, str], str] = {}
+        tables: list[tuple[Kind, type[Collection | Document]]] = [
+            ("collection", Collection),
+            ("document", Document),
+        ]
+        for kind, table in tables:
             for start in range(0, len(ids), _BATCH):
                 named = select(table.id, table.name).where(table.id.in_(ids[start : start + _BATCH]))
                 mine = session.execute(named.where(table.owner == self._owner))
@@ -139,6 +150,10 @@ def follow(session: Session, gone: str, successor: str) -> None:
 
 def _rows(session: Session, conversation_id: str) -> list[Choice]:
     return list(session.scalars(select(Choice).where(Choice.conversation_id == conversation_id)))
+
+
+def _sorted(chosen: Iterable[Chosen]) -> tuple[Chosen, ...]:
+    return tuple(sorted(chosen, key=lambda one: (one.kind, messages.fold(one.name), one.id)))
 
 
 def _chosen(row: Choice, name: str | None) -> Chosen:

@@ -8,7 +8,7 @@ import streamlit as st
 from rag.ask import checked
 from storage.errors import FootnoteError, NotFound
 from storage.records import Conversation, Message
-from ui import conversations, evidence, markers, pages, paging, tracing
+from ui import conversations, evidence, markers, pages, paging, scope, tracing
 from ui.ingesting import show_ingest
 from ui.live import follow
 from ui.markdown import label
@@ -27,12 +27,14 @@ def show() -> None:
     limit = services().settings.max_upload_mb
     markers.listen(evidence.choose)
     conversation = _opened(here)
-    asked = st.chat_input(
-        "Ask your documents",
-        key="question",
-        accept_file="multiple",
-        max_upload_size=limit,
-    )
+    with st.bottom:
+        scope.show(conversation, here)
+        asked = st.chat_input(
+            "Ask your documents",
+            key="question",
+            accept_file="multiple",
+            max_upload_size=limit,
+        )
     if asked:
         conversation = _submit(asked, conversation, here)
     if conversation is not None:
@@ -75,7 +77,7 @@ def _submit(asked: Any, conversation: Conversation | None, here: Workspace) -> C
         return conversation
     try:
         question = checked(asked.text)
-        opened = conversation or here.conversations.create()
+        opened = conversation or _begun(here)
         here.ask(opened.id, question, after=read_first)
     except FootnoteError as error:
         st.error(label(str(error), 500), icon=":material/error:")
@@ -83,6 +85,12 @@ def _submit(asked: Any, conversation: Conversation | None, here: Workspace) -> C
     st.query_params[conversations.PARAMETER] = opened.id
     paging.show_newest()
     return here.conversations.open(opened.id)
+
+
+def _begun(here: Workspace) -> Conversation:
+    conversation = here.conversations.create()
+    scope.keep_next(conversation, here)
+    return conversation
 
 
 def _welcome(here: Workspace, limit_mb: int) -> None:
@@ -134,6 +142,7 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
     questions = {message.id: message for message in messages if message.role == "user"}
     standings = here.standings.of(passage for message in messages for passage in message.passages)
     model = services().llm is not None
+    narrowed = any(message.searched_in for message in messages)
     pending = None
     for message in messages:
         if message.role == "user":
@@ -142,7 +151,8 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
             pending = message
         else:
             question = questions.get(message.question_id or "")
-            show_answer(message, question, here, standings, settled=settled, model=model)
+            said = scope.of_answer(message, narrowed=narrowed)
+            show_answer(message, question, here, standings, settled=settled, model=model, searched=said)
     return pending
 
 

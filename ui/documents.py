@@ -1,4 +1,4 @@
-"""The documents page: add, see how far each is, download, delete."""
+"""The documents page: add, see how far each is and where it belongs, move, download, delete."""
 
 from datetime import datetime
 from typing import Literal
@@ -7,7 +7,7 @@ import streamlit as st
 
 from storage.errors import FootnoteError
 from storage.records import DocumentRecord
-from ui import notices
+from ui import collections, moving, notices, splitting
 from ui.confirming import ask_first
 from ui.ingesting import TICK, share, state_name, step_name
 from ui.markdown import label, verbatim
@@ -33,7 +33,8 @@ def show() -> None:
     """Show the documents page."""
     here = workspace()
     st.title("Documents")
-    uploader(here, services().settings.max_upload_mb)
+    into = collections.choose_target(here)
+    uploader(here, services().settings.max_upload_mb, into)
     show_report()
     records = here.library.documents.list()
     if not records:
@@ -41,6 +42,8 @@ def show() -> None:
             "Nothing here yet. Add files above; you can ask about each as soon as its words are read."
         )
         return
+    collections.choose_shown(here, records)
+    splitting.show_progress(here)
     busy = any(here.ingest.running(record.id) for record in records)
     st.fragment(_rows, run_every=TICK if busy else None)(here, busy)
 
@@ -54,25 +57,34 @@ def _totals(records: list[DocumentRecord]) -> None:
 def _rows(here: Workspace, busy: bool) -> None:
     """Show one page of rows; once nothing runs any more, have the page drawn without looking again."""
     records = here.library.documents.list()
-    _totals(records)
-    last = max(1, -(-len(records) // PAGE))
+    listed = collections.shown(records)
+    if listed:
+        _totals(listed)
+        moving.show_bar(records, listed, here)
+    else:
+        st.caption("No document is in this collection, or has such a name.")
+    names = {one.id: one.name for one in here.library.collections.list()}
+    last = max(1, -(-len(listed) // PAGE))
     number = min(st.session_state.get("documents-page", 1), last)
-    for record in records[(number - 1) * PAGE : number * PAGE]:
-        _row(record, here)
+    for record in listed[(number - 1) * PAGE : number * PAGE]:
+        _row(record, names.get(record.collection_id or ""), here)
     if last > 1:
         st.pagination(last, key="documents-page")
     if busy and not any(here.ingest.running(record.id) for record in records):
         st.rerun()
 
 
-def _row(record: DocumentRecord, here: Workspace) -> None:
+def _row(record: DocumentRecord, collection: str | None, here: Workspace) -> None:
     icon, color = _BADGES[record.state]
     with st.container(border=True, gap="xsmall", key=f"document-{record.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+            moving.show_tick(record)
             st.markdown(f"**{label(record.name, 90)}**", width="stretch")
             _actions(record, here)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(state_name(record), icon=icon, color=color)
+            if collection is not None:
+                st.badge(label(collection, 60), icon=":material/folder:", color="gray")
             st.caption(_facts(record), width="content")
         progress = here.ingest.progress(record.id)
         if progress is not None:
@@ -92,6 +104,8 @@ def _actions(record: DocumentRecord, here: Workspace) -> None:
             key=f"download-{record.id}",
             width="stretch",
         )
+        if st.button("Move", icon=":material/drive_file_move:", key=f"move-{record.id}", width="stretch"):
+            moving.ask_where([record], here)
         if st.button("Delete", icon=":material/delete:", key=f"ask-{record.id}", width="stretch"):
             ask_first(
                 "Delete this document?",

@@ -9,9 +9,11 @@ from rag.answer import Condensed, Sources, Token
 from rag.jobs import Job
 from rag.omissions import LeftOut
 from rag.rerankers.stage import Reranking
+from rag.scope import SearchedIn
 from storage.records import Message
 from ui.answer_text import safe_answer
 from ui.messages import ANSWER_AVATAR, show_left_out
+from ui.scope import searched_in
 from ui.services import services
 from ui.turns import understood_as
 from ui.workspace import Workspace
@@ -51,6 +53,8 @@ class _Growing:
                 said = understood_as(standalone, self.question) if self.question else ""
                 if said:
                     self.understood.caption(said)
+            case SearchedIn(said):
+                self.understood.caption(searched_in(said))
             case LeftOut():
                 with self.missing:
                     show_left_out((event,))

@@ -55,14 +55,18 @@ def show_answer(
     *,
     settled: bool,
     model: bool,
+    searched: str = "",
 ) -> None:
     """Show a finished answer: how much of it is backed, the text, its sources, ways to have it otherwise.
 
     `standings` tell what became of its passages' documents, by the documents' ids; `settled` whether no
-    answer of the conversation is on its way, `model` whether there is one to go on with.
+    answer of the conversation is on its way, `model` whether there is one to go on with. `searched` says in
+    Markdown what it was searched in.
     """
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
         turns.show_understood(message, question, workspace if settled else None)
+        if searched:
+            st.caption(searched)
         _show_backing(backing(message), own_words=message.model is None)
         if message.content:
             st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)

@@ -41,11 +41,14 @@ class Line:
     document_id: str | None
 
 
-def take(files: Iterable[_File], workspace: Workspace) -> list[Line]:
-    """Copy files into the library, each on its own; the next `show_report` tells what became of them."""
+def take(files: Iterable[_File], workspace: Workspace, collection_id: str | None = None) -> list[Line]:
+    """Copy files into the library, each on its own, and into a collection if one is given.
+
+    The next `show_report` tells what became of them.
+    """
     lines = []
     for file in files:
-        lines.append(_take_one(file, workspace))
+        lines.append(_take_one(file, workspace, collection_id))
         _release(file)
     if lines:
         st.session_state[REPORT] = lines
@@ -67,8 +70,11 @@ def show_report() -> None:
         st.markdown("\n".join(f"- **{label(line.name, 80)}**: {line.said}" for line in lines))
 
 
-def uploader(workspace: Workspace, limit_mb: int) -> None:
-    """Show an uploader; it goes on showing what it said of files that it would not take."""
+def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = None) -> None:
+    """Show an uploader, into a collection if one is given.
+
+    It goes on showing what it said of files that it would not take.
+    """
     files = st.file_uploader(
         "Add documents",
         accept_multiple_files=True,
@@ -80,7 +86,7 @@ def uploader(workspace: Workspace, limit_mb: int) -> None:
     fresh = [file for file in files if file.file_id not in taken]
     if fresh:
         taken.update(file.file_id for file in fresh)
-        take(fresh, workspace)
+        take(fresh, workspace, collection_id)
         st.rerun()
 
 
@@ -91,9 +97,9 @@ def _release(file: _File) -> None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
-def _take_one(file: _File, workspace: Workspace) -> Line:
+def _take_one(file: _File, workspace: Workspace, collection_id: str | None) -> Line:
     try:
-        record, outcome = workspace.add(file.name, _pieces(file))
+        record, outcome = workspace.add(file.name, _pieces(file), collection_id)
     except FootnoteError as error:
         return Line(file.name, label(str(error), 300), None)
     return Line(file.name, _SAID[outcome], record.id)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from rag.ask import Asker
@@ -17,9 +18,11 @@ from rag.lab import Lab
 from rag.language_model import LanguageModel
 from rag.library import Library
 from rag.morphemes import find
+from rag.scope import EVERYTHING, scope_of
 from rag.sources.kinds import open_source
 from rag.sources.source import Source
 from rag.sources.syncing import Syncing
+from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
@@ -46,7 +49,7 @@ class Workspace:
         current: Callable[[], tuple[Settings, LanguageModel | None]],
     ):
         self.owner = owner
-        self.conversations = Conversations(database, owner)
+        self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
         self.standings = Standings(database, owner)
         settings, _ = current()
@@ -78,14 +81,23 @@ class Workspace:
         self.asker()
         self.library.indexes.words.warm()
 
-    def asker(self) -> Asker:
-        """Return what answers questions by the current settings."""
+    def asker(self, conversation_id: str | None = None) -> Asker:
+        """Return what answers questions by the current settings, in all that a conversation searches."""
         settings, llm = self._current()
-        return make_asker(settings, self.library, llm)
+        scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
+        return make_asker(settings, self.library, llm, scope=scope)
 
-    def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
-        """Keep a file and queue it for reading; returns at once."""
+    def add(
+        self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None
+    ) -> tuple[DocumentRecord, Outcome]:
+        """Keep a file, in a collection if one is given, and queue it for reading; returns at once.
+
+        One that is there already stays in the collection that it is in.
+        """
         record, outcome = self.library.add(name, content)
+        if collection_id is not None and (outcome != "unchanged" or record.collection_id is None):
+            self.library.collections.put([record.id], collection_id)
+            self.ingest.split_if_due()
         self.ingest.start(record.id)
         return record, outcome
 
@@ -98,10 +110,14 @@ class Workspace:
         self.ingest.embed_anew()
 
     def ask(self, conversation_id: str, question: str, *, after: Collection[str] = ()) -> Turn:
-        """Commit a question and answer it in a job, once the documents `after` have been read."""
+        """Commit a question and answer it in a job, once the documents `after` have been read.
+
+        Where the conversation does not search all documents, it searches these, too, from now on.
+        """
         pending = self.conversations.pending(conversation_id)
         if pending is not None:
             self.settle(pending)
+        self.choices.add(conversation_id, after)
         turn = self._conversation().begin(conversation_id, question)
         self._answer(turn, after)
         return turn
@@ -163,15 +179,17 @@ class Workspace:
         messages = self.conversations.messages(conversation_id, limit=EVERY)
         return FORMS[form](export(conversation, messages, datetime.now(UTC)))
 
-    def _conversation(self) -> Conversation:
+    def _conversation(self, searching: str | None = None) -> Conversation:
         return Conversation(
-            self.conversations, self.asker, lambda: "interrupted" if self._jobs.closed else "stopped"
+            self.conversations,
+            partial(self.asker, searching),
+            lambda: "interrupted" if self._jobs.closed else "stopped",
         )
 
     def _answer(self, turn: Turn, after: Collection[str]) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
             self._wait_until_read(after, cancelled)
-            yield from self._conversation().run(turn, cancelled)
+            yield from self._conversation(turn.conversation_id).run(turn, cancelled)
 
         ending = self.answering(turn.answer_id)
         if ending is not None:

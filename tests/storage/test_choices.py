@@ -70,6 +70,13 @@ def test_what_was_chosen_and_is_gone_does_not_become_everything(choices, collect
     )
 
 
+def test_what_would_be_chosen_is_told_before_there_is_a_conversation(choices, collections, documents):
+    hr, document = collections.create("HR"), add(documents, "a.md")
+    told = choices.would_be([hr.id, "gone"], [document, hr.id])
+    assert told == (Chosen("collection", hr.id, "HR"), Chosen("document", document, "a.md"))
+    assert choices.would_be([], []) == ()
+
+
 def test_what_is_chosen_goes_by_the_name_that_it_has_now(choices, collections, chat):
     hr = collections.create("HR")
     choices.choose(chat, [hr.id])

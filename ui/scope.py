@@ -1,0 +1,145 @@
+"""Which documents a conversation searches: said in words beside the input, and changed there."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import streamlit as st
+
+from rag.scope import counted
+from storage.choices import Chosen, Kind
+from storage.collections import CollectionRecord
+from storage.errors import FootnoteError
+from storage.records import Conversation, DocumentRecord, Message
+from ui.markdown import label, plain
+from ui.workspace import Workspace
+
+NEXT = "scope-next"  # what is chosen for a chat that has not begun
+ALL = "All documents"
+
+
+def show(conversation: Conversation | None, here: Workspace) -> None:
+    """Show what is searched, and in it the ways to change that; nothing where there is nothing to choose."""
+    documents = [record for record in here.library.documents.list() if record.replaces is None]
+    chosen = _chosen(conversation, here)
+    if not documents and not chosen:
+        return
+    with st.container(key="scope"):
+        gone = chosen and not counted(chosen)
+        icon = (
+            ":material/warning:"
+            if gone
+            else ":material/filter_alt:"
+            if chosen
+            else ":material/library_books:"
+        )
+        # No popover: it would open below, where there is no room.
+        control = st.expander(
+            f"Searches: {label(in_short(chosen), 60)}",
+            icon=icon,
+            type="compact",
+            key="scope-expander",
+            on_change="rerun",
+        )
+        if control.open:
+            with control:
+                _show_choice(conversation, here, documents, chosen)
+
+
+def keep_next(conversation: Conversation, here: Workspace) -> None:
+    """Keep with a conversation that has just begun what was chosen for it."""
+    collections, documents = st.session_state.pop(NEXT, ((), ()))
+    if collections or documents:
+        here.choices.choose(conversation.id, collections, documents)
+
+
+def choose_next(collections: Collection[str]) -> None:
+    """Have the chat that is begun next search these collections."""
+    st.session_state[NEXT] = (tuple(collections), ())
+
+
+def in_short(chosen: Sequence[Chosen]) -> str:
+    """Say what is searched: "All documents", a single one's name, or "2 collections, 1 document"."""
+    there = [one for one in chosen if one.there]
+    if chosen and not there:
+        return "nothing, what was chosen is gone"
+    if len(chosen) == 1:
+        return plain(chosen[0].name, 40)
+    gone = len(chosen) - len(there)
+    return f"{counted(chosen)}{f' ({gone} more gone)' if gone else ''}" if chosen else ALL
+
+
+def of_answer(message: Message, *, narrowed: bool) -> str:
+    """Say what an answer was searched in, where answers beside it were searched in less than everything."""
+    return searched_in(message.searched_in or ALL.lower()) if narrowed and message.passages else ""
+
+
+def searched_in(said: str) -> str:
+    """Return in Markdown what an answer was searched in."""
+    return f"Searched in: {label(said, 300)}"
+
+
+def _chosen(conversation: Conversation | None, here: Workspace) -> tuple[Chosen, ...]:
+    if conversation is not None:
+        return here.choices.of(conversation.id)
+    collections, documents = st.session_state.get(NEXT, ((), ()))
+    return here.choices.would_be(collections, documents)
+
+
+def _show_choice(
+    conversation: Conversation | None,
+    here: Workspace,
+    documents: Sequence[DocumentRecord],
+    chosen: Sequence[Chosen],
+) -> None:
+    names = {record.id: plain(record.name, 80) for record in documents}
+    collections = {one.id: _sized(one) for one in here.library.collections.list()}
+    with st.form("scope-form", border=False):
+        st.caption(
+            f"Nothing chosen stands for all {len(documents):,} documents. It can be changed at any time."
+        )
+        _note_gone(chosen)
+        wanted = _pick("Collections", collections, "collection", chosen)
+        single = _pick("Single documents", names, "document", chosen)
+        with st.container(horizontal=True, gap="small"):
+            search = st.form_submit_button("Search these", type="primary")
+            search_all = st.form_submit_button("Search all documents", disabled=not chosen)
+    if search or search_all:
+        _keep(conversation, here, *(((), ()) if search_all else (wanted, single)))
+        st.rerun()
+
+
+def _note_gone(chosen: Sequence[Chosen]) -> None:
+    gone = ", ".join(label(one.name, 60) for one in chosen if not one.there)
+    if gone:
+        st.caption(f":material/warning: Deleted since it was chosen: {gone}.")
+
+
+def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:
+    """Show one of the two lists, with what is chosen of it; a choice made elsewhere makes it another list."""
+    if not names:
+        return []
+    ids = [one.id for one in chosen if one.kind == kind and one.id in names]
+    return st.multiselect(
+        title,
+        list(names),
+        default=ids,
+        format_func=lambda id_: names.get(id_, id_),
+        placeholder="None chosen",
+        key=f"scope-{kind}-{'-'.join(ids)[:200]}",
+    )
+
+
+def _sized(collection: CollectionRecord) -> str:
+    many = "1 document" if collection.documents == 1 else f"{collection.documents:,} documents"
+    return f"{plain(collection.name, 60)} ({many})"
+
+
+def _keep(
+    conversation: Conversation | None, here: Workspace, collections: Sequence[str], documents: Sequence[str]
+) -> None:
+    if conversation is None:
+        st.session_state[NEXT] = (tuple(collections), tuple(documents))
+        return
+    try:
+        here.choices.choose(conversation.id, collections, documents)
+    except FootnoteError as error:
+        st.toast(label(str(error), 300), icon=":material/error:")
