@@ -13,6 +13,7 @@ from rag.loaders.markup import to_markdown
 NAMESPACE = "http://atlassian.com/content"
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = ("p", "div", "ul", "ol", "li", *_HEADINGS)
 _USER = "confluence-user"
 
 
@@ -66,5 +67,10 @@ def _flatten_cells(soup: Any) -> None:
     for code in soup.select("td pre, th pre"):
         code.replace_with(" ".join(code.get_text().split()))
     for cell in soup(["td", "th"]):
+        for block in reversed(cell(_BLOCKS)):
+            block.insert(0, " - " if block.name == "li" else " ")
+            block.append(" ")
+            block.unwrap()
+        cell.smooth()
         for words in cell.find_all(string=lambda text: text is not None and "|" in text):
             words.replace_with(words.replace("|", "/"))

@@ -1,5 +1,6 @@
 """The elements that only Confluence has, turned into HTML that says the same: links, tasks, pictures."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ _SIGNS = {
     "thumbs-up": "👍",
     "thumbs-down": "👎",
 }
+_FILE_NAME = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)$", re.I)
 _LONGEST_URL = 500  # characters; longer ones say nothing to a reader
 
 
@@ -65,6 +67,8 @@ def _after(words: str, where: str) -> Iterator[str]:
 
 def _image(page: Page, image: Any) -> None:
     alternative = description(str(image.get("ac:alt") or image.get("ac:title") or ""))
+    if _FILE_NAME.search(alternative):  # what the editor puts there by itself
+        alternative = ""
     caption = image.find("ac:caption")
     below = "" if caption is None else " ".join(caption.get_text(" ").split())
     page.say(image, " ".join(filter(None, (alternative, below))))
@@ -116,7 +120,7 @@ def _node(page: Page, node: Any) -> None:
 
 def _extension(_: Page, extension: Any) -> None:
     """Choose between a part and what stands for it where it cannot be shown: never both."""
-    fallback = extension.find("ac:adf-fallback")
+    fallback = extension.find("ac:adf-fallback", recursive=False)
     if fallback is None:
         return
     for attribute in extension.find_all("ac:adf-attribute"):

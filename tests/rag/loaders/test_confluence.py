@@ -67,6 +67,7 @@ def test_a_table_keeps_its_rows_whatever_its_cells_hold(tmp_path: Path):
         '<td><ac:emoticon ac:name="tick" /></td></tr>'
         '<tr><td><ac:link><ri:user ri:userkey="8a7f" /></ac:link></td>'
         f"<td>{macro('status', colour='Red', title='LATE')}</td></tr>"
+        "<tr><td><p>One.</p><ul><li><p>two</p></li><li>three</li></ul></td><td><h3>four</h3></td><td></td></tr>"
         f"<tr><td>{macro('code', plain('a' + chr(10) + 'b'))}</td><td>"
         "<table><tbody><tr><td>in</td><td>side</td></tr></tbody></table></td><td></td></tr></tbody></table>"
     )
@@ -75,6 +76,7 @@ def test_a_table_keeps_its_rows_whatever_its_cells_hold(tmp_path: Path):
         "| --- | --- | --- |",
         "| Billing / EU | @김민수 | ✔ |",
         "| Billing / EU | @Ada Byron | LATE |",
+        "| One. - two - three | four |  |",
         "| a b | in, side |  |",
     ]
 
@@ -113,6 +115,11 @@ def test_code_keeps_its_language_its_lines_and_every_sign(tmp_path: Path):
         ('<p><ac:emoticon ac:name="blue-star" ac:emoji-fallback="🎉" /> done</p>', "🎉 done"),
         ('<p><ac:emoticon ac:name="tick" ac:emoji-fallback=":check_mark:" /> done</p>', "✔ done"),
         ('<p><ac:inline-comment-marker ac:ref="1">kept</ac:inline-comment-marker></p>', "kept"),
+        (
+            '<ac:image ac:alt="스크린샷 2024-12-09.png"><ri:attachment ri:filename="a.png" />'
+            '<ac:caption><p>항구</p></ac:caption><ac:adf-mark color="#091e4224" key="border" /></ac:image>',
+            "항구",
+        ),
         (
             '<ac:image ac:alt="The harbour"><ri:attachment ri:filename="a.png" />'
             "<ac:caption><p>In 1887</p></ac:caption></ac:image>",
