@@ -1,31 +1,16 @@
 """Equations of Word documents as one line of text, `x = (-b ± √(b^2-4ac))/(2a)`."""
 
-import io
-import zipfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 
-def with_equations(path: Path) -> BinaryIO:
-    """Return a Word file whose equations are text; mammoth would leave them out."""
-    changed = io.BytesIO()
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            is_body = name.startswith("word/") and name.endswith(".xml")
-            new.writestr(name, _rewritten(content) if is_body and b"<m:oMath" in content else content)
-    changed.seek(0)
-    return changed
-
-
-def _rewritten(content: bytes) -> bytes:
+def write_equations(root: Any) -> None:
+    """Put a line of text in the place of each equation below an element (lxml)."""
     from lxml import etree  # type: ignore[import-untyped]
 
-    root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, huge_tree=True))
     for equation in list(root.iter(_MATH + "oMathPara", _MATH + "oMath")):
         if any(
             parent.tag == equation.tag or parent.tag == _MATH + "oMathPara"
@@ -36,7 +21,6 @@ def _rewritten(content: bytes) -> bytes:
         etree.SubElement(run, _WORD + "t").text = linear(equation)
         run.tail = equation.tail
         equation.getparent().replace(equation, run)
-    return bytes(etree.tostring(root))
 
 
 def linear(element: Any) -> str:
@@ -46,8 +30,20 @@ def linear(element: Any) -> str:
         return element.text or ""
     children = [child for child in element if isinstance(child.tag, str)]
     parts = {child.tag.removeprefix(_MATH): linear(child) for child in children}
+    if tag == "nary":
+        sign = next(element.iter(_MATH + "chr"), None)
+        return _nary(
+            parts, "∫" if sign is None else sign.get(_MATH + "val", "")
+        )  # ∫ is what Office leaves out
     written = _WRITTEN.get(tag)
     return written(parts) if written else "".join(map(linear, children))
+
+
+def _nary(parts: Mapping[str, str], sign: str) -> str:
+    """Write a sum, product or integral with its limits: `∑_(k=0)^n a_k`."""
+    low, high = parts.get("sub", ""), parts.get("sup", "")
+    limits = (f"_{_group(low)}" if low else "") + (f"^{_group(high)}" if high else "")
+    return f"{sign}{limits} {parts.get('e', '')}"
 
 
 def _group(part: str) -> str:

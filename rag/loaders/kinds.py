@@ -17,7 +17,7 @@ _READERS = {
     "docx": "rag.loaders.office:read_docx",
     "pptx": "rag.loaders.slides:read_pptx",
     "epub": "rag.loaders.ebook:read_epub",
-    "xlsx": "rag.loaders.tables:read_xlsx",
+    "xlsx": "rag.loaders.sheets:read_xlsx",
     "csv": "rag.loaders.tables:read_csv",
     "confluence": "rag.loaders.confluence:read",
     "html": "rag.loaders.markup:read_html",

@@ -62,6 +62,8 @@ def to_markdown(source: str) -> tuple[str, str]:
         element.decompose()
     for picture in soup("img"):
         picture.replace_with(description(str(picture.get("alt", ""))))
+    for box in soup("input", type="checkbox"):
+        box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
     for table in soup("table"):
         _unfold(table) if _is_layout(table) else _fill_spans(table)
     try:

@@ -1,13 +1,16 @@
-"""DOCX by mammoth: headings, lists and tables become Markdown; equations become a line of text."""
+"""DOCX by mammoth: headings, lists and tables become Markdown; comments stand at the end."""
 
 import zipfile
 from pathlib import Path
 
 from rag.loaders import archive
-from rag.loaders.document import OPEN_XML, LoadedDocument
-from rag.loaders.equations import with_equations
+from rag.loaders.comments import comments
+from rag.loaders.document import OPEN_XML, LoadedDocument, clean
 from rag.loaders.markdown import headings, title
 from rag.loaders.markup import to_markdown
+from rag.loaders.word import DOCUMENT, readable
+
+_STYLES = "p[style-name='Title'] => h1:fresh"  # mammoth knows only the numbered ones as headings
 
 
 def read_docx(path: Path) -> LoadedDocument:
@@ -16,12 +19,10 @@ def read_docx(path: Path) -> LoadedDocument:
 
     archive.inspect(path)
     pictures = mammoth.images.img_element(lambda _: {"src": ""})
-    with with_equations(path) if _has_equations(path) else path.open("rb") as file:
-        result = mammoth.convert_to_html(file, convert_image=pictures, include_embedded_style_map=False)
-    text, _ = to_markdown(result.value)
+    with readable(path) as file, zipfile.ZipFile(path) as container:
+        result = mammoth.convert_to_html(
+            file, style_map=_STYLES, convert_image=pictures, include_embedded_style_map=False
+        )
+        said = [to_markdown(result.value)[0], *comments(container, DOCUMENT)]
+    text = clean("\n\n".join(filter(None, said)))
     return LoadedDocument(text, (), title(text), OPEN_XML + "wordprocessingml.document", headings(text))
-
-
-def _has_equations(path: Path) -> bool:
-    with zipfile.ZipFile(path) as container:
-        return b"<m:oMath" in container.read("word/document.xml")

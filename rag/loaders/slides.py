@@ -1,11 +1,13 @@
-"""PPTX: each slide is a page of its title, texts, tables, charts and notes."""
+"""PPTX: each slide is a page of its title, texts, tables, charts, notes and comments."""
 
+import zipfile
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from rag.loaders import archive
+from rag.loaders.charts import chart
+from rag.loaders.comments import comments
 from rag.loaders.document import BETWEEN_PAGES, OPEN_XML, LoadedDocument, clean, page_spans
 from rag.loaders.markdown import headings, title
 from rag.loaders.tables import markdown_table
@@ -16,14 +18,16 @@ def read_pptx(path: Path) -> LoadedDocument:
     from pptx import Presentation
 
     archive.inspect(path)
-    with path.open("rb") as file:
-        slides = [clean("\n\n".join(filter(None, _slide(slide)))) for slide in Presentation(file).slides]
+    with path.open("rb") as file, zipfile.ZipFile(path) as container:
+        slides = [
+            clean("\n\n".join(filter(None, _slide(slide, container)))) for slide in Presentation(file).slides
+        ]
     text = BETWEEN_PAGES.join(slides)
     media_type = OPEN_XML + "presentationml.presentation"
     return LoadedDocument(text, page_spans(slides), title(text), media_type, headings(text))
 
 
-def _slide(slide: Any) -> Iterator[str]:
+def _slide(slide: Any, container: zipfile.ZipFile) -> Iterator[str]:
     heading = slide.shapes.title
     if heading is not None and heading.text_frame.text.strip():
         yield "# " + " ".join(heading.text_frame.text.split())
@@ -32,6 +36,7 @@ def _slide(slide: Any) -> Iterator[str]:
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
         yield f"### Notes\n\n{notes}" if notes else ""
+    yield "\n\n".join(comments(container, str(slide.part.partname).lstrip("/")))
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[str]:
@@ -39,11 +44,23 @@ def _shapes(shapes: Iterable[Any]) -> Iterator[str]:
         if hasattr(shape, "shapes"):
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
-            yield "\n".join(markdown_table([cell.text for cell in row.cells] for row in shape.table.rows))
+            yield "\n".join(markdown_table(_rows(shape.table)))
         elif getattr(shape, "has_chart", False):
-            yield from _chart(shape.chart)
+            yield from chart(shape.chart.element)
         elif getattr(shape, "has_text_frame", False):
             yield _text(shape.text_frame)
+
+
+def _rows(table: Any) -> Iterator[list[str]]:
+    """Yield a table's rows; a cell that spans rows stands in each of them."""
+    above: list[str] = []
+    for row in table.rows:
+        texts = [cell.text for cell in row.cells]
+        merged = [cell.is_spanned and cell._tc.vMerge for cell in row.cells]
+        above = [
+            above[place] if merged[place] and place < len(above) else text for place, text in enumerate(texts)
+        ]
+        yield above
 
 
 def _text(frame: Any) -> str:
@@ -53,22 +70,3 @@ def _text(frame: Any) -> str:
     if len(filled) < 2:
         return "".join(text for _, text in filled)
     return "\n".join(f"{'  ' * level}- {text}" for level, text in filled)
-
-
-def _chart(chart: Any) -> Iterator[str]:
-    """Yield a chart's title and its numbers as a table, a row for each category."""
-    if chart.has_title and chart.chart_title.has_text_frame:
-        yield f"### {chart.chart_title.text_frame.text}"
-    columns = [_series(series) for series in chart.element.xpath(".//c:ser")]  # of any type of chart
-    if columns:
-        labels = max((labels for _, labels, _ in columns), key=len)
-        names = ["", *(name for name, _, _ in columns)]
-        rows = zip_longest(labels, *(values for _, _, values in columns), fillvalue="")
-        yield "\n".join(markdown_table([names, *rows]))
-
-
-def _series(series: Any) -> tuple[str, list[str], list[str]]:
-    """Return a series' name, its categories and its values, as the chart keeps them."""
-    name = " ".join(series.xpath("./c:tx//c:v/text()"))
-    labels = series.xpath("(./c:cat | ./c:xVal)//c:pt/c:v/text()")
-    return name, labels, series.xpath("(./c:val | ./c:yVal)//c:pt/c:v/text()")

@@ -137,6 +137,81 @@ def equation_docx(path: Path) -> Path:
     return path
 
 
+def numbered_docx(path: Path, form: str, text: str) -> Path:
+    """Write a Word document whose headings and clauses Word numbers by itself."""
+    from docx import Document
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    document = Document()
+    levels = "".join(
+        f'<w:lvl w:ilvl="{depth}"><w:start w:val="1"/><w:numFmt w:val="{kind}"/>'
+        f'<w:lvlText w:val="{shown}"/></w:lvl>'
+        for depth, (kind, shown) in enumerate([("decimal", "%1"), (form, text)])
+    )
+    numbering = document.part.numbering_part.element
+    numbering.insert(
+        0, parse_xml(f'<w:abstractNum {nsdecls("w")} w:abstractNumId="77">{levels}</w:abstractNum>')
+    )
+    numbering.append(parse_xml(f'<w:num {nsdecls("w")} w:numId="77"><w:abstractNumId w:val="77"/></w:num>'))
+    for depth, words in [
+        (0, "Trade"),
+        (1, "Rope is sold."),
+        (1, "Tar is not."),
+        (0, "Ships"),
+        (1, "Ships wait."),
+    ]:
+        paragraph = document.add_heading(words, 1) if depth == 0 else document.add_paragraph(words)
+        paragraph._p.get_or_add_pPr().append(
+            parse_xml(f'<w:numPr {nsdecls("w")}><w:ilvl w:val="{depth}"/><w:numId w:val="77"/></w:numPr>')
+        )
+    document.save(str(path))
+    return path
+
+
+def charted_xlsx(path: Path) -> Path:
+    """Write a workbook with a comment, a chart beside its table, and a sheet that is a chart."""
+    from openpyxl import Workbook
+    from openpyxl.chart import BarChart, Reference
+    from openpyxl.comments import Comment
+
+    book = Workbook()
+    sheet = book.active
+    for row in [("Ship", "Rope"), ("Alma", 12), ("Bora", 7)]:
+        sheet.append(row)
+    sheet["B2"].comment = Comment("항구에서 센 것.", "Ada")
+    for place in (sheet, book.create_chartsheet("그림")):
+        chart = BarChart()
+        chart.title = "Rope by ship"
+        chart.add_data(Reference(sheet, min_col=2, min_row=1, max_row=3), titles_from_data=True)
+        chart.set_categories(Reference(sheet, min_col=1, min_row=2, max_row=3))
+        place.add_chart(chart, *(["D2"] if place is sheet else []))
+    book.save(str(path))
+    return path
+
+
+def charted_pptx(path: Path) -> Path:
+    """Write a slide with a chart and a table in which one cell spans two rows."""
+    from pptx import Presentation
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+    from pptx.util import Inches
+
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    table = slide.shapes.add_table(3, 2, Inches(1), Inches(1), Inches(4), Inches(1)).table
+    for row, texts in enumerate([("Ship", "Year"), ("Alma", "1890"), ("", "1901")]):
+        for column, text in enumerate(texts):
+            table.cell(row, column).text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    data = CategoryChartData()
+    data.categories = ["1890", "1901"]
+    data.add_series("Rope", (3, 4.5))
+    slide.shapes.add_chart(XL_CHART_TYPE.LINE, Inches(1), Inches(3), Inches(4), Inches(3), data)
+    deck.save(str(path))
+    return path
+
+
 def pptx(path: Path) -> Path:
     """Write three slides, the second with notes."""
     from pptx import Presentation
