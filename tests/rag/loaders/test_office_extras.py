@@ -118,6 +118,6 @@ def test_a_damaged_comment_does_not_take_the_document_along(tmp_path: Path) -> N
     makers.charted_xlsx(tmp_path / "y")
     with zipfile.ZipFile(tmp_path / "y") as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    broken = {name: b"<a><b" for name in parts if "comment" in name or "charts/" in name}
+    broken = {name: b"<a><b" for name in parts if "comment" in name}
     assert broken
     assert "| Alma | 12 |" in load(makers.zipped(tmp_path / "x", {**parts, **broken}), "a.xlsx").text
