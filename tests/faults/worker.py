@@ -1,7 +1,8 @@
-"""A process to be killed: ingests a file or answers a question over a data directory, saying each step.
+"""A process to be killed: ingests a file, answers a question or syncs a folder, saying each step.
 
 python tests/faults/worker.py ingest DATA FILE
 python tests/faults/worker.py answer DATA LLM_URL QUESTION
+python tests/faults/worker.py sync DATA FOLDER
 """
 
 import sys
@@ -14,8 +15,12 @@ from rag.embeddings import Embedder, open_embedder
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
+from rag.sources.folder import FolderSettings, FolderSource
+from rag.sources.sync import Sync
 from storage.conversations import Conversations
 from storage.database import Database
+from storage.source_items import SourceItems
+from storage.sources import Sources
 
 
 def embedder() -> Embedder:
@@ -44,9 +49,24 @@ def answer(data: Path, url: str, question: str) -> None:
         print(type(event).__name__, flush=True)
 
 
+def sync(data: Path, folder: Path) -> None:
+    database = Database.open(data)
+    library = Library(database, "ann", embedder)
+    library.recover()
+    sources, items = Sources(database, "ann"), SourceItems(database, "ann")
+    source = next(iter(sources.list()), None) or sources.create("folder", "Folder", {"path": str(folder)})
+    reading = Sync(library, sources, items, lambda _: None, library.remove, 1 << 20)
+    print("begun", flush=True)
+    for synced in reading.run(source.id, lambda: FolderSource(FolderSettings(path=str(folder)))):
+        print("items", synced.items, flush=True)
+    print("ready", flush=True)
+
+
 if __name__ == "__main__":
     command, directory, *rest = sys.argv[1:]
     if command == "ingest":
         ingest(Path(directory), Path(rest[0]))
+    elif command == "sync":
+        sync(Path(directory), Path(rest[0]))
     else:
         answer(Path(directory), *rest)
