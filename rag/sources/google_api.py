@@ -109,7 +109,9 @@ class DriveApi(Rest):
     def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
         if self._now() >= self._ends - _EARLY or not self._token:
             self._renew(cancelled)
-        return {"Authorization": f"Bearer {self._token}"}
+        project = self._asker.quota_project  # whose quota it is, where the credential is of no project
+        payer = {"X-Goog-User-Project": project} if project else {}
+        return {"Authorization": f"Bearer {self._token}", **payer}
 
     def _renew(self, cancelled: Cancel) -> None:
         form = self._asker.form(self._now())

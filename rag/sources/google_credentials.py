@@ -23,6 +23,7 @@ class ServiceAccount(BaseModel):
     type: Literal["service_account"]
     account: str = Field(alias="client_email")
     private_key: SecretStr
+    quota_project: str = Field("", alias="quota_project_id")
 
     def form(self, now: datetime) -> dict[str, str]:
         """Return what asks for a token: a request signed with the account's key (RFC 7523)."""
@@ -49,13 +50,19 @@ class Person(BaseModel):
     client_id: str
     client_secret: SecretStr
     refresh_token: SecretStr
-    account: str = "this account"
+    quota_project: str = Field("", alias="quota_project_id")
+
+    @property
+    def account(self) -> str:
+        """Who it is, as far as the credential tells."""
+        return "this account"
 
     def form(self, now: datetime) -> dict[str, str]:
-        """Return what asks for a token."""
+        """Return what asks for a token: one for reading, even where the lasting one may do more."""
         del now
         return {
             "grant_type": "refresh_token",
+            "scope": SCOPE,
             "client_id": self.client_id,
             "client_secret": self.client_secret.get_secret_value(),
             "refresh_token": self.refresh_token.get_secret_value(),

@@ -136,6 +136,7 @@ class DriveServer(Service):
     def _token(self, form: dict[str, str]) -> Page:
         by_key = form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer" and self._signed(form)
         by_person = form["grant_type"] == "refresh_token" and form["refresh_token"] == self.refresh_token
+        assert by_key or form["scope"] == READ_ONLY
         if not (by_key or by_person):
             return refused(400, {"error": "invalid_grant", "error_description": "Bad Request"})
         self.granted += 1

@@ -371,8 +371,10 @@ def test_one_token_serves_until_it_is_about_to_end(drive: DriveServer, secret: s
 def test_a_person_asks_by_a_lasting_token(drive: DriveServer, opened: Open):
     drive.refresh_token = "1//lasting"
     person = {"type": "authorized_user", "client_id": "c", "client_secret": "s"}
-    granted = opened(secret=json.dumps({**person, "refresh_token": "1//lasting"}))
+    paid = {**person, "account": "", "quota_project_id": "papers-1"}
+    granted = opened(secret=json.dumps({**paid, "refresh_token": "1//lasting"}))
     assert len(ids(list(granted.list()))) == 3
+    assert drive.requests[-1].headers["x-goog-user-project"] == "papers-1"
     with pytest.raises(SourceError, match="does not accept the credential") as refused:
         list(opened(secret=json.dumps({**person, "refresh_token": "1//revoked"})).list())
     assert "revoked" not in str(refused.value).replace("it was revoked", "")
