@@ -14,10 +14,12 @@ from urllib.parse import urlencode
 from rag.errors import RequestRejected, SourceError
 from rag.jobs import Cancel, never
 from rag.sources.addresses import allowed
-from rag.sources.fetcher_bodies import ENCODINGS, read
+from rag.sources.fetcher_bodies import read
 from rag.sources.fetcher_connection import Connection, Head
+from rag.sources.fetcher_idle import Idle
 from rag.sources.fetcher_patience import Patience
 from rag.sources.fetcher_reach import Reach, Resolve, resolved, trusted
+from rag.sources.fetcher_request import Request
 from rag.sources.fetcher_retries import LONGEST_WAIT, NOT_NOW, TRIES, wait_before
 from rag.sources.urls import Target, onward, target
 
@@ -25,10 +27,6 @@ MAX_BYTES = 50_000_000
 MAX_REDIRECTS = 10
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NONE: Mapping[str, str] = MappingProxyType({})
-_OURS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
-_USUAL = {"User-Agent": "Mozilla/5.0 (compatible; Footnote)", "Accept": "*/*"}
-# What another host may see of our headers. All else, Authorization before all, is for the one that was asked.
-_HARMLESS = frozenset({"accept", "accept-language", "user-agent"})
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Fetcher:
         resolve: Resolve = resolved,
         tls: ssl.SSLContext | None = None,
     ):
-        self._reach = Reach(allowed(private), resolve, tls or trusted())
+        self._reach, self._idle = Reach(allowed(private), resolve, tls or trusted()), Idle()
         self._patience, self._longest, self._max_bytes = patience, longest, max_bytes
 
     def get(
@@ -98,7 +96,7 @@ class Fetcher:
         Where it is 429 or 503 the request is repeated as Retry-After asks, at most three times; then it is
         a RequestRejected. More than `max_bytes` of body are an ItemFailed.
         """
-        with self._opened(_Request.of("GET", headers), url, cancelled) as answer:
+        with self._opened(Request.of("GET", headers), url, cancelled) as answer:
             return answer.fetched(self._most(max_bytes))
 
     def post(
@@ -114,7 +112,7 @@ class Fetcher:
         if form is not None:
             body = urlencode(form).encode("ascii")
             headers = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
-        with self._opened(_Request.of("POST", headers, body), url, cancelled) as answer:
+        with self._opened(Request.of("POST", headers, body), url, cancelled) as answer:
             return answer.fetched(self._max_bytes)
 
     def stream(
@@ -126,7 +124,7 @@ class Fetcher:
         cancelled: Cancel = never,
     ) -> Iterator[bytes]:
         """Yield the body at `url` in pieces. Where the status is no success: RequestRejected."""
-        with self._opened(_Request.of("GET", headers), url, cancelled) as answer:
+        with self._opened(Request.of("GET", headers), url, cancelled) as answer:
             require_success(answer.target, answer.head.status)
             yield from answer.pieces(self._most(max_bytes))
 
@@ -134,7 +132,7 @@ class Fetcher:
         return self._max_bytes if max_bytes is None else max_bytes
 
     @contextmanager
-    def _opened(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["_Answer"]:
+    def _opened(self, request: Request, url: str, cancelled: Cancel) -> Iterator["_Answer"]:
         """Ask until there is an answer that leads nowhere else; its body is still to be read."""
         here = target(url)
         patience = Patience(self._patience, self._longest, cancelled)
@@ -149,7 +147,7 @@ class Fetcher:
             here = there
         raise SourceError(f"{here.authority} redirects again and again, so the page cannot be reached.")
 
-    def _answered(self, here: Target, request: "_Request", patience: Patience) -> "_Answer":
+    def _answered(self, here: Target, request: Request, patience: Patience) -> "_Answer":
         """Return an answer of one host, asked again as long as it says "not now"."""
         for attempt in range(1, TRIES + 1):
             answer = self._asked(here, request, patience)
@@ -165,34 +163,17 @@ class Fetcher:
             f"{here.authority} does not want to be asked now (status {status}). Try again later.", status
         )
 
-    def _asked(self, here: Target, request: "_Request", patience: Patience) -> "_Answer":
+    def _asked(self, here: Target, request: Request, patience: Patience) -> "_Answer":
+        """Ask over a connection that is open already, else over a new one."""
+        kept = self._idle.take(here.origin) if request.method == "GET" else None
+        if kept:
+            try:
+                return _Answer(here, kept.ask(here, request, patience), kept, self._idle)
+            except SourceError:
+                if kept.heard:
+                    raise
         connection = self._reach.connect(here, patience)
-        try:
-            return _Answer(here, connection.ask(request.method, request.headers, request.body), connection)
-        except BaseException:
-            connection.close()
-            raise
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What is asked of each host on the way."""
-
-    method: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(default=b"", repr=False)
-
-    @classmethod
-    def of(cls, method: str, headers: Mapping[str, str], body: bytes = b"") -> "_Request":
-        """Return the caller's request, with the headers that every request has."""
-        given = {name: value for name, value in headers.items() if name.lower() not in _OURS}
-        named = {name.lower() for name in given}
-        missing = {name: value for name, value in _USUAL.items() if name.lower() not in named}
-        return cls(method, {**missing, **given, "Accept-Encoding": ENCODINGS}, body)
-
-    def for_strangers(self) -> "_Request":
-        """Return the request as another host than the caller's may see it."""
-        return _Request.of(self.method, {n: v for n, v in self.headers.items() if n.lower() in _HARMLESS})
+        return _Answer(here, connection.ask(here, request, patience), connection, self._idle)
 
 
 @dataclass(frozen=True)
@@ -202,6 +183,7 @@ class _Answer:
     target: Target
     head: Head
     connection: Connection
+    idle: Idle
 
     def leads_to(self) -> Target | None:
         """Return where a redirect leads; None where this is not one."""
@@ -215,7 +197,8 @@ class _Answer:
         return read(self.connection.pieces(), self.head.headers, most, self.target.authority)
 
     def close(self) -> None:
-        self.connection.close()
+        """Keep the connection for the next request where the answer was read to its end."""
+        self.idle.keep(self.connection)
 
 
 def require_success(here: Target, status: int) -> None:

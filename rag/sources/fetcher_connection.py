@@ -1,9 +1,11 @@
-"""One connection to an address that was checked, and one HTTP request over it."""
+"""One connection to an address that was checked, and the HTTP requests over it, one after another."""
 
+import errno
 import os
 import select
 import socket
 import ssl
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,9 +15,11 @@ import h11
 from rag.errors import SourceError
 from rag.sources.addresses import Address
 from rag.sources.fetcher_patience import LOOK, Patience
+from rag.sources.fetcher_request import Request
 from rag.sources.urls import Target
 
 PIECE = 65_536  # bytes read at once
+ADDRESS = 10.0  # seconds for one address of several, before the next one is tried
 _MAX_HEAD = 131_072  # bytes of all headers together
 
 
@@ -31,26 +35,53 @@ class Connection:
     """Connected to the first of `addresses` that answers; with https the certificate is that of the host."""
 
     def __init__(self, target: Target, addresses: Sequence[Address], tls: ssl.SSLContext, patience: Patience):
-        self._target, self._patience = target, patience
+        self._target, self._patience, self.heard = target, patience, False
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
         self._socket = self._reach(addresses)
         if target.scheme == "https":
             self._socket = self._secured(tls)
 
-    def ask(self, method: str, headers: Mapping[str, str], body: bytes) -> Head:
-        """Send a request and return the head of its answer. Raises SourceError and Cancelled."""
-        lines = [("Host", self._target.authority), *headers.items(), ("Connection", "close")]
-        lines += [("Content-Length", str(len(body)))] if body else []
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """Whom it leads to: scheme, host and port."""
+        return self._target.origin
+
+    @property
+    def is_free(self) -> bool:
+        """Whether what was asked is answered to the end, and the other side has not hung up since."""
+        if (self._http.our_state, self._http.their_state) != (h11.DONE, h11.DONE):
+            return False
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return not poll.poll(0)
+
+    def ask(self, target: Target, request: Request, patience: Patience) -> Head:
+        """Send a request and return the head of its answer. Raises SourceError and Cancelled, and is closed.
+
+        `heard` then tells whether anything had come: a server may hang up just as it is asked again.
+        """
+        self._target, self._patience, self.heard = target, patience, False
+        if self._http.our_state is h11.DONE:
+            self._http.start_next_cycle()
         try:
-            request = h11.Request(method=method, target=self._target.path, headers=lines)
+            self._send(self._written(request))
+            return self._head()
+        except BaseException:
+            self.close()
+            raise
+
+    def _written(self, request: Request) -> bytes:
+        lines = [("Host", self._target.authority), *request.headers.items()]
+        lines += [("Content-Length", str(len(request.body)))] if request.body else []
+        try:
+            head = h11.Request(method=request.method, target=self._target.path, headers=lines)
         except h11.LocalProtocolError:  # its text quotes the header, which may be a secret
             raise SourceError(
                 f"A header for {self._target.authority} holds what no header may, such as a line break. "
                 "Check the token."
             ) from None
-        parts = [request, *([h11.Data(data=body)] if body else []), h11.EndOfMessage()]
-        self._send(b"".join(self._http.send(part) or b"" for part in parts))
-        return self._head()
+        parts = [head, *([h11.Data(data=request.body)] if request.body else []), h11.EndOfMessage()]
+        return b"".join(self._http.send(part) or b"" for part in parts)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the body as it comes. Raises SourceError where it breaks off, and Cancelled."""
@@ -84,9 +115,11 @@ class Connection:
 
     def _receive(self) -> bytes:
         try:
-            return self._patience.until_done(lambda: self._socket.recv(PIECE))
+            received = self._patience.until_done(partial(self._socket.recv, PIECE))
         except OSError as error:
             raise _broken(self._target) from error
+        self.heard = self.heard or bool(received)
+        return received
 
     def _send(self, data: bytes) -> None:
         left = memoryview(data)
@@ -120,17 +153,21 @@ class Connection:
         return made
 
     def _begin(self, made: socket.socket, address: str) -> None:
-        """Connect, looking at the clock meanwhile."""
-        made.connect_ex((address, self._target.port))
+        """Connect, looking at the clock meanwhile; OSError where that takes longer than one address may."""
+        until = time.monotonic() + ADDRESS
+        number = made.connect_ex((address, self._target.port))
 
-        def arrived() -> None:
+        def arrived() -> int:
             poll = select.poll()
             poll.register(made, select.POLLOUT)
-            if not poll.poll(LOOK * 1000):
-                raise TimeoutError
+            if poll.poll(LOOK * 1000):
+                return made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if time.monotonic() > until:
+                return errno.ETIMEDOUT
+            raise TimeoutError
 
-        self._patience.until_done(arrived)
-        if number := made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+        number = self._patience.until_done(arrived) if number == errno.EINPROGRESS else number
+        if number:
             raise OSError(number, os.strerror(number))
 
     def _secured(self, tls: ssl.SSLContext) -> ssl.SSLSocket:

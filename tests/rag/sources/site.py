@@ -43,11 +43,14 @@ class Asked:
 class Site:
     """The server, in threads of its own, from `with` to the end of its block."""
 
-    def __init__(self, *, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1"):
+    def __init__(
+        self, *, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1", keeps_open: bool = False
+    ):
         self.pages: dict[str, Page | list[Page]] = {}
         self.requests: list[Asked] = []
+        self.connections = 0
         self.closing = threading.Event()
-        self._server = _Server((address, 0), _Handler)
+        self._server = _Server((address, 0), _Keeping if keeps_open else _Handler)
         self._server.site = self
         if tls:
             self._server.socket = tls.wrap_socket(
@@ -85,12 +88,17 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
+    def setup(self) -> None:
+        super().setup()
+        self.server.site.connections += 1
+
     def do_GET(self) -> None:
         length = int(self.headers.get("Content-Length", 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         page = self.server.site.take(Asked(self.command, self.path, headers, self.rfile.read(length)))
         if page.raw:
             page.raw(self.connection, self.server.site.closing)
+            self.close_connection = True
             return
         self.send_response(page.status)
         for name, value in {"Content-Length": str(len(page.body)), **page.headers}.items():
@@ -102,3 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+
+class _Keeping(_Handler):
+    protocol_version = "HTTP/1.1"

@@ -1,5 +1,6 @@
 """The fetcher against a real local server: what it brings, how it waits, and what it keeps to itself."""
 
+import gc
 import gzip
 import ipaddress
 import logging
@@ -210,14 +211,18 @@ def test_what_cannot_be_reached_is_named():
         Fetcher(private=["127.0.0.1"]).get(f"http://127.0.0.1:{port}/path?token=marked-secret")
 
 
-def test_a_second_address_is_tried_where_the_first_does_not_answer(site: Site):
-    def two(host: str, port: int) -> Sequence[Address]:
-        return [ipaddress.ip_address("127.0.0.77"), ipaddress.ip_address("127.0.0.1")]
+def test_the_next_address_is_tried_where_one_does_not_answer(site: Site):
+    def three(host: str, port: int) -> Sequence[Address]:
+        return [
+            ipaddress.ip_address("127.0.0.77"),  # refused
+            ipaddress.ip_address("255.255.255.255"),  # not even tried by the system
+            ipaddress.ip_address("127.0.0.1"),
+        ]
 
     site.pages["/"] = Page(b"here")
-    fetcher = Fetcher(private=["two.example"], resolve=two)
-    assert fetcher.get(f"http://two.example:{site.port}/").body == b"here"
-    assert site.requests[0].headers["host"] == f"two.example:{site.port}"
+    fetcher = Fetcher(private=["many.example", "255.255.255.255"], resolve=three)
+    assert fetcher.get(f"http://many.example:{site.port}/").body == b"here"
+    assert site.requests[0].headers["host"] == f"many.example:{site.port}"
 
 
 def test_names_in_other_scripts_are_asked_for_as_dns_has_them(site: Site):
@@ -317,3 +322,86 @@ def test_proxies_of_the_environment_are_not_used(
         proxy.setblocking(False)
         with pytest.raises(BlockingIOError):
             proxy.accept()
+
+
+class TestConnections:
+    @pytest.fixture
+    def open_site(self) -> Iterator[Site]:
+        with Site(keeps_open=True) as site:
+            site.pages["/a"] = Page(b"a" * 100_000)
+            site.pages["/b"] = Page(gzip.compress(b"b"), {"Content-Encoding": "gzip"})
+            yield site
+
+    def test_one_serves_request_after_request(self, open_site: Site, fetcher: Fetcher):
+        for path in ("/a", "/b", "/nowhere", "/a"):
+            fetcher.get(open_site.url + path)
+        assert len(b"".join(fetcher.stream(open_site.url + "/a"))) == 100_000
+        assert (len(open_site.requests), open_site.connections) == (5, 1)
+
+    def test_one_is_not_used_by_two_at_once(self, open_site: Site, fetcher: Fetcher):
+        fetcher.get(open_site.url + "/b")
+        first, second = fetcher.stream(open_site.url + "/a"), fetcher.stream(open_site.url + "/a")
+        begun = next(first) + next(second)
+        assert len(begun + b"".join(first) + b"".join(second)) == 200_000
+        assert open_site.connections == 2
+        for _ in range(3):
+            fetcher.get(open_site.url + "/b")
+        assert open_site.connections == 2
+
+    def test_one_whose_answer_was_left_is_not_used_again(self, open_site: Site, fetcher: Fetcher):
+        with pytest.raises(ItemFailed):
+            fetcher.get(open_site.url + "/a", max_bytes=10)
+        left = fetcher.stream(open_site.url + "/a")
+        next(left)
+        left.close()
+        assert fetcher.get(open_site.url + "/b").body == b"b"
+        assert open_site.connections == 3
+
+    def test_one_that_the_server_closes_is_not_used_again(self, open_site: Site, fetcher: Fetcher):
+        def once(connection: socket.socket, closing: threading.Event) -> None:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nonce")
+
+        open_site.pages["/once"] = Page(raw=once)
+        open_site.pages["/told"] = Page(b"told", {"Connection": "close"})
+        for path in ("/once", "/once", "/told", "/b"):
+            assert fetcher.get(open_site.url + path).status == 200
+        assert (len(open_site.requests), open_site.connections) == (4, 4)
+
+    def test_one_that_closes_as_it_is_asked_again_is_made_anew(self, open_site: Site, fetcher: Fetcher):
+        hung_up = threading.Event()
+
+        def late(connection: socket.socket, closing: threading.Event) -> None:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate")
+            connection.recv(65_536)  # the next request
+            hung_up.set()
+
+        open_site.pages["/late"] = Page(raw=late)
+        assert fetcher.get(open_site.url + "/late").body == b"late"
+        assert fetcher.get(open_site.url + "/b").body == b"b"
+        assert hung_up.is_set()
+        assert open_site.connections == 2
+
+    def test_what_is_posted_is_never_posted_twice(self, open_site: Site, fetcher: Fetcher):
+        def hang_up(connection: socket.socket, closing: threading.Event) -> None:
+            return
+
+        open_site.pages["/token"] = Page(raw=hang_up)
+        fetcher.get(open_site.url + "/b")
+        with pytest.raises(SourceError, match="broke off"):
+            fetcher.post(open_site.url + "/token", form={"grant": "x"})
+        assert len(open_site.requests) == 2
+
+    def test_all_are_closed_with_the_fetcher(self, open_site: Site):
+        hung_up = threading.Event()
+
+        def follow(connection: socket.socket, closing: threading.Event) -> None:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nopen")
+            if not connection.recv(1):
+                hung_up.set()
+
+        open_site.pages["/open"] = Page(raw=follow)
+        fetcher = Fetcher(private=["127.0.0.1"])
+        fetcher.get(open_site.url + "/open")
+        del fetcher
+        gc.collect()
+        assert hung_up.wait(60)
