@@ -18,6 +18,7 @@ from rag.errors import QuestionRefused
 from rag.jobs import never
 from rag.omissions import LeftOut
 from rag.passages import Passage
+from rag.scope import SearchedIn, scope_within
 
 
 def add_commands(commands: Commands) -> None:
@@ -27,6 +28,9 @@ def add_commands(commands: Commands) -> None:
     ask.add_argument("--history", type=Path, metavar="FILE", help='a JSON list of {"role", "content"}')
     ask.add_argument("--k", type=count, metavar="N", help=f"how many passages, 1 to {MAX_K}")
     ask.add_argument("--retriever", choices=get_args(RetrieverName))
+    ask.add_argument(
+        "--collection", action="append", default=[], metavar="NAME", help="search this one; may be repeated"
+    )
     ask.add_argument("--json", action="store_true", help="one JSON object")
     ask.set_defaults(command=ask_command)
 
@@ -34,10 +38,17 @@ def add_commands(commands: Commands) -> None:
 def ask_command(settings: Settings, options: Options) -> int:
     """Answer one question over the library."""
     question, history = checked(options.question), _history(options.history)
-    result: dict[str, Any] = {"question": question, "left_out": []}
+    result: dict[str, Any] = {"question": question, "searched_in": None, "left_out": []}
     with open_library(settings) as library:
         library.recover()
-        asker = make_asker(settings, library, make_llm(settings), retriever=options.retriever, k=options.k)
+        asker = make_asker(
+            settings,
+            library,
+            make_llm(settings),
+            retriever=options.retriever,
+            k=options.k,
+            scope=scope_within(library.collections, options.collection),
+        )
         for event in asker.ask(question, history, never):
             if isinstance(event, LeftOut):
                 print(f"footnote: {event.sentence}", file=sys.stderr)
@@ -72,6 +83,8 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
     match event:
         case Condensed(question):
             return {"standalone_question": question}
+        case SearchedIn(said):
+            return {"searched_in": said}
         case LeftOut():
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):

@@ -13,6 +13,7 @@ from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.errors import EmbeddingError
 from rag.library import Library
+from rag.resplitting import resplit
 from rag.walk import files_of, shown
 
 
@@ -20,6 +21,7 @@ def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
     ingest = commands.add_parser("ingest", help="add files and folders")
     ingest.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    ingest.add_argument("--collection", metavar="NAME", help="put them into this collection, made if need be")
     ingest.add_argument("--json", action="store_true", help="one JSON line per file")
     ingest.set_defaults(command=ingest_command)
 
@@ -33,12 +35,14 @@ def ingest_command(settings: Settings, options: Options) -> int:
     refused = 0
     with open_library(settings) as library:
         library.recover()
+        into = None if options.collection is None else _collection(library, options.collection)
         for path, name in files:
-            result = _ingest_one(library, path, name, quiet=options.json)
+            result = _ingest_one(library, path, name, into, quiet=options.json)
             refused += result["status"] == "refused"
             print(
                 json.dumps(result, ensure_ascii=False) if options.json else _ingest_line(result), flush=True
             )
+        _split_if_due(library)
         weigh_if_due(library)
     return 1 if refused else 0
 
@@ -55,12 +59,18 @@ def reindex_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _ingest_one(library: Library, path: Path, name: str, *, quiet: bool) -> dict[str, Any]:
+def _collection(library: Library, name: str) -> str:
+    return (library.collections.named(name) or library.collections.create(name)).id
+
+
+def _ingest_one(library: Library, path: Path, name: str, into: str | None, *, quiet: bool) -> dict[str, Any]:
     result = {"path": shown(path), "status": "refused", "document_id": None, "pages": None, "chunks": 0}
     try:
         record, outcome = library.add(name, path.read_bytes())
     except OSError as error:
         return {**result, "reason": f"{shown(path)} cannot be read: {error.strerror}."}
+    if into is not None:
+        library.collections.put([record.id], into)
     reason = None
     try:
         run_ingest(library, record.id, name, quiet=quiet)
@@ -79,6 +89,15 @@ def run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) ->
         for progress in library.index(document_id):
             bar.total = progress.total
             bar.update(progress.done - bar.n)
+
+
+def _split_if_due(library: Library) -> None:
+    """Split anew what was there and was put into a collection that splits in another way."""
+    told = Progress({"splitting": "splitting {total} documents anew"})
+    due = len(library.collections.due())
+    for step in resplit(library):
+        told("splitting", step.done, max(due, step.total))
+    told.close()
 
 
 def weigh_if_due(library: Library) -> None:

@@ -43,7 +43,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class ExportedTurn:
-    """A question and its answer; `understood` is the question as it was searched, where that differs."""
+    """A question and its answer; `understood` is the question as it was searched, where that differs.
+
+    `searched_in` names what it was searched in, where that was not everything.
+    """
 
     question: str
     asked: datetime
@@ -53,6 +56,7 @@ class ExportedTurn:
     state: str
     model: str
     backed: str
+    searched_in: str
     quotes: tuple[Quote, ...]
 
 
@@ -96,6 +100,7 @@ def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
         state=answer.state,
         model=answer.model or "",
         backed=counted.sentence if counted else "",
+        searched_in=answer.searched_in or "",
         quotes=tuple(
             _quote(answer, numbers[target], passage, target[1]) for target, passage in cited.items()
         ),

@@ -57,6 +57,7 @@ def to_html(chat: ExportedChat) -> str:
 
 def _turn(number: int, turn: ExportedTurn) -> str:
     understood = f"Understood as: {_text(turn.understood)}" if turn.understood else ""
+    searched = f"Searched in: {_text(turn.searched_in)}" if turn.searched_in else ""
     state = "" if turn.state == "complete" else f"This answer is {turn.state}."
     model = f"Written by {_text(turn.model)}." if turn.model else ""
     quotes = "\n".join(map(_quote, turn.quotes))
@@ -66,6 +67,7 @@ def _turn(number: int, turn: ExportedTurn) -> str:
             f"<h2>Question {number}</h2>",
             f'<p class="text"{_lang(turn.question)}>{_text(turn.question)}</p>',
             _note(understood),
+            _note(searched),
             "<h3>Answer</h3>",
             _note(turn.backed),
             f'<div class="text"{_lang(turn.answer)}>{"".join(map(_piece, turn.pieces))}</div>',

@@ -28,6 +28,7 @@ def _turn(turn: ExportedTurn) -> dict[str, Any]:
         "question": turn.question,
         "asked": turn.asked.isoformat(),
         "understood": turn.understood or turn.question,
+        "searched_in": turn.searched_in or None,
         "answer": turn.answer,
         "state": turn.state,
         "model": turn.model or None,

@@ -28,12 +28,13 @@ def to_markdown(chat: ExportedChat) -> str:
 def _turn(number: int, turn: ExportedTurn) -> list[str]:
     asked = "\n".join(f"> {escaped(line)}" for line in turn.question.split("\n"))
     understood = f"Understood as: {escaped(turn.understood)}" if turn.understood else ""
+    searched = f"Searched in: {escaped(turn.searched_in)}" if turn.searched_in else ""
     state = "" if turn.state == "complete" else f"*This answer is {turn.state}.*"
     model = f"*Written by {escaped(turn.model)}.*" if turn.model else ""
     backed = f"*{turn.backed}*" if turn.backed else ""
     answer = "".join(map(_piece, turn.pieces))
     quotes = "\n".join(map(_quote, turn.quotes))
-    blocks = [f"## Question {number}", asked, understood, backed, answer, state, model, quotes]
+    blocks = [f"## Question {number}", asked, understood, searched, backed, answer, state, model, quotes]
     return [block for block in blocks if block.strip()]
 
 

@@ -6,6 +6,7 @@ from rag.answer import Done, Sources
 from rag.ask import Asker
 from rag.assembly import make_asker, make_llm
 from rag.config import RetrieverName, Settings
+from rag.conversation import Conversation
 from rag.embeddings import Embedder
 from rag.errors import QuestionRefused
 from rag.jobs import never
@@ -15,6 +16,7 @@ from rag.scope import EVERYTHING, Scope, SearchedIn, counted, in_words, scope_of
 from storage.choices import Choices, Chosen
 from storage.conversations import Conversations
 from storage.database import Database
+from storage.traces import Traces
 from tests.rag.fake_llm import FakeLLM
 
 RETRIEVERS = get_args(RetrieverName)
@@ -145,3 +147,53 @@ def test_a_choice_is_said_in_words_of_bounded_length():
     mixed = [Chosen("document", "1", "a.md"), *[Chosen("collection", str(n), "HR") for n in range(2)]]
     assert counted(mixed) == "2 collections, 1 document"
     assert counted([Chosen("document", "1", "a.md", there=False)]) == ""
+
+
+def test_each_answer_keeps_what_it_was_searched_in_through_versions_retries_and_another_choice(shelf):
+    library, ids, choices, chats = shelf
+    chat = chats.create().id
+    conversation = Conversation(
+        chats, lambda: make_asker(Settings(k=3), library, None, scope=scope_of(choices, chat))
+    )
+
+    def run(turn):
+        list(conversation.run(turn, never))
+        return chats.message(turn.answer_id)
+
+    choices.choose(chat, documents=[ids["Celle"]])
+    first = run(conversation.begin(chat, "How deep is the moat?"))
+    choices.choose(chat)
+    version = run(conversation.begin_version(first.question_id, "How deep is that moat?"))
+    assert (first.searched_in, version.searched_in) == ("celle.md", None)
+    assert chats.message(first.id) == first
+    assert Traces(chats._database, "ann").get(first.id).settings["searched_in"] == "celle.md"
+    assert "searched_in" not in Traces(chats._database, "ann").get(version.id).settings
+    choices.choose(chat, documents=[ids["Dorne"]])
+    again = run(chats.begin_retry(first.id))
+    assert again.searched_in == "dorne.md" and {p.document for p in again.passages} == {"dorne.md"}
+    chats.show_version(version.question_id)
+    assert choices.documents(chat) == {ids["Dorne"]}
+
+
+def test_an_answer_that_is_gone_on_with_was_searched_in_what_it_was(shelf):
+    library, ids, choices, chats = shelf
+    chat = chats.create().id
+    choices.choose(chat, documents=[ids["Celle"]])
+    with FakeLLM() as fake:
+        settings = Settings(llm_base_url=fake.url, llm_model="fake", k=3)
+        llm = make_llm(settings)
+        conversation = Conversation(
+            chats, lambda: make_asker(settings, library, llm, scope=scope_of(choices, chat))
+        )
+        turn = conversation.begin(chat, "How deep is the moat?")
+        list(conversation.run(turn, never))
+        answered = chats.message(turn.answer_id)
+        cut = chats.begin_retry(turn.answer_id)
+        chats.checkpoint(cut.answer_id, "It is", passages=answered.passages, searched_in=answered.searched_in)
+        chats.finish(cut.answer_id, "stopped", "It is")
+        choices.choose(chat, documents=[ids["Velden"]])
+        list(conversation.run(chats.begin_continuation(cut.answer_id), never))
+        llm.close()
+    whole = chats.message(cut.answer_id)
+    assert (whole.state, whole.searched_in) == ("complete", "celle.md")
+    assert Traces(chats._database, "ann").get(whole.id).settings["searched_in"] == "celle.md"

@@ -141,10 +141,27 @@ def test_every_form_has_the_question_the_answer_and_each_quotes_origin(form):
         assert "not found in your documents" in text and "page 3" in text
 
 
+def test_what_an_answer_was_searched_in_is_told_in_every_form():
+    told = chat(question(), answer(searched_in="HR (collection), a.md"), question("Again?", 2), answer(2))
+    assert [turn.searched_in for turn in told.turns] == ["HR (collection), a.md", ""]
+    assert [turn["searched_in"] for turn in json.loads(to_json(told))["turns"]] == [
+        "HR (collection), a.md",
+        None,
+    ]
+    for form in (to_html, to_markdown):
+        assert form(told).count("Searched in: HR (collection), a.md") == 1
+
+
 def hostile_chat() -> ExportedChat:
     quoted = CitationRecord(1, 0, 10, "verified", 100, 100 + len(HOSTILE), HOSTILE)
     named = passage(1, HOSTILE, document=HOSTILE, heading=HOSTILE)
-    told = answer(content=HOSTILE, passages=(named,), citations=(quoted,), standalone_question="?" + HOSTILE)
+    told = answer(
+        content=HOSTILE,
+        passages=(named,),
+        citations=(quoted,),
+        standalone_question="?" + HOSTILE,
+        searched_in=HOSTILE,
+    )
     return chat(question(HOSTILE), told, title=HOSTILE)
 
 
