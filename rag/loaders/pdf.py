@@ -1,5 +1,6 @@
 """PDF: the text layer page by page, with headings by font size."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pypdfium2
@@ -52,7 +53,7 @@ def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool]:
     characters = characters_of(page)
     try:
         read = page_text(characters)
-        return read, is_pictured(page, read.text)
+        return replace(read, indices=[]), is_pictured(page, read.text)  # a thousand pages of them take 100 MB
     finally:
         characters.close()
         page.close()

@@ -2,6 +2,7 @@
 
 import io
 import math
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def is_pictured(page: Any, text: str) -> bool:
     """Whether a page of a PDF (pypdfium2's) says nothing but what a picture on it may say."""
     import pypdfium2.raw as pdfium
 
-    letters = sum(character.isalnum() for character in text)
+    letters = sum(1 for _ in islice(filter(str.isalnum, text), _SPARSE))
     if letters >= _SPARSE:
         return False
     objects = list(page.get_objects(max_depth=2))
