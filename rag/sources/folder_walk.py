@@ -11,6 +11,7 @@ from rag.sources.folder_patterns import chosen, is_hidden
 
 OURS = "footnote.lock"  # what a data directory of Footnote's holds: originals, settings and the ledger
 
+SYSTEM = ("/dev", "/proc", "/sys")
 DEEPEST = 100  # folders; deeper than people nest them
 
 
@@ -48,9 +49,7 @@ class _Walk:
     def below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[Found | Unlisted]:
         """Yield what is in one folder and below it; `above` are the folders on the way, to see a circle."""
         try:
-            here = (self._root / folder).stat()
-            with os.scandir(self._root / folder) as entries:
-                inside = sorted(entries, key=lambda entry: entry.name)
+            circle, inside = self._look(folder)
         except FileNotFoundError:
             return  # gone since its name was read
         except OSError as error:
@@ -58,8 +57,7 @@ class _Walk:
                 raise SourceError(f"{self._root} cannot be read: {reason(error)}.") from error
             yield Unlisted(folder, f"The folder cannot be read: {reason(error)}.")
             return
-        circle = (here.st_dev, here.st_ino)
-        if circle in above or any(entry.name == OURS for entry in inside):
+        if circle in above or self._is_closed(folder, inside):
             return
         for entry in inside:
             if self._hidden or not is_hidden(entry.name):
@@ -83,6 +81,17 @@ class _Walk:
             yield from self.below(path, above)
         elif stat.S_ISREG(facts.st_mode) and self._chosen(path):
             yield Found(path, version(facts))
+
+    def _look(self, folder: str) -> tuple[tuple[int, int], list[os.DirEntry[str]]]:
+        """Return what tells a folder from every other one, and what is in it."""
+        facts = (self._root / folder).stat()
+        with os.scandir(self._root / folder) as entries:
+            return (facts.st_dev, facts.st_ino), sorted(entries, key=lambda entry: entry.name)
+
+    def _is_closed(self, folder: str, inside: Collection[os.DirEntry[str]]) -> bool:
+        """Whether a folder is Footnote's own, or the system's, whose files are on no disk and may have no end."""
+        systems = any((self._root / folder).is_relative_to(system) for system in SYSTEM)
+        return systems or any(entry.name == OURS for entry in inside)
 
     def _is_inside(self, path: str) -> bool:
         return Path(os.path.realpath(self._root / path)).is_relative_to(self._root)

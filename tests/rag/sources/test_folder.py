@@ -229,6 +229,11 @@ def test_data_of_footnotes_own_is_passed_over(folder: Path, source: Make):
     assert names(source()) == ["a.txt"]
 
 
+@pytest.mark.parametrize("path", ["/proc", "/proc/self", "/sys", "/dev"])
+def test_the_systems_own_folders_hold_nothing(path: str):
+    assert names(FolderSource(FolderSettings(path=path))) == []
+
+
 def test_a_folder_that_is_not_there_is_said(folder: Path):
     for path in (folder / "missing", put(folder / "file.txt")):
         with pytest.raises(SourceError, match="There is no folder"):
