@@ -89,7 +89,7 @@ class _Walk:
             return (facts.st_dev, facts.st_ino), sorted(entries, key=lambda entry: entry.name)
 
     def _is_closed(self, folder: str, inside: Collection[os.DirEntry[str]]) -> bool:
-        """Whether a folder is Footnote's own, or the system's, whose files are on no disk and may have no end."""
+        """Whether a folder is Footnote's own, or the system's, whose files are on no disk and have no end."""
         systems = any((self._root / folder).is_relative_to(system) for system in SYSTEM)
         return systems or any(entry.name == OURS for entry in inside)
 
