@@ -18,12 +18,13 @@ from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.confluence_wiki import Scope, Wiki
 from rag.sources.credentials import Credentials
 from rag.sources.cursors import Reached, digest
-from rag.sources.fetcher import Fetcher
+from rag.sources.fetcher import MAX_BYTES, Fetcher
 from rag.sources.rest import FIRST_WAIT
 from rag.sources.source import Item, Listed, Mark, Source, Unreadable
 
 CHEAP = 25  # requests; a listing of all that takes no more is made every time
 _FILE = "att"  # how the ids of attached files begin
+_FILES = "/attachments"  # after a page's id: those of its files that cannot be listed
 
 
 class _Reached(Reached):
@@ -37,7 +38,8 @@ class ConfluenceSource(Source):
     """A wiki in the Cloud, or on a server of one's own.
 
     The search tells what changed, but nothing of what went, was moved, or got another label: therefore all is
-    listed once a day, and every time where that takes few requests. `now` gives the time.
+    listed once a day, and every time where that takes few requests. `max_bytes` is how large an attached file
+    may be, `now` gives the time.
     """
 
     def __init__(
@@ -46,11 +48,12 @@ class ConfluenceSource(Source):
         credentials: Credentials,
         fetcher: Fetcher,
         *,
+        max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         cheap: int = CHEAP,
         first_wait: float = FIRST_WAIT,
     ):
-        self._settings, self._now, self._cheap = settings, now, cheap
+        self._settings, self._max_bytes, self._now, self._cheap = settings, max_bytes, now, cheap
         self._of = digest(settings, "email", "credential")
         self._api = ConfluenceApi(settings, credentials, fetcher, first_wait=first_wait)
         self._wiki: Wiki = CloudWiki(self._api) if settings.cloud else ServerWiki(self._api)
@@ -97,7 +100,7 @@ class ConfluenceSource(Source):
         for page in pages.values():
             yield page.page_item(self._api.web)
             for listed in self._files(page, cancelled):
-                whole = whole and not isinstance(listed, Unreadable)
+                whole = whole and listed.id != page.id + _FILES
                 yield listed
         again = 0 if not whole else requests  # what was not whole is looked at as a whole the next time
         reached = _Reached(since=began, whole=began, requests=again, of=self._of)
@@ -109,14 +112,14 @@ class ConfluenceSource(Source):
         try:
             for file in self._wiki.attachments(page.id, cancelled):
                 if file.holds_text:
-                    yield file.file_item(self._api.web)
+                    yield file.file_item(self._api.web, self._max_bytes)
         except ItemFailed as error:
-            yield Unreadable(f"{page.id}/attachments", f"Files attached to {page.title}", str(error))
+            yield Unreadable(page.id + _FILES, f"Files attached to {page.title}", str(error))
 
-    def _changed(self, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Item]:
+    def _changed(self, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Item | Unreadable]:
         for page in list(changed_pages(self._api, scope, since, cancelled)):
             yield page.page_item(self._api.web)
         if self._settings.attachments:
             for file in list(changed_files(self._api, scope, since, cancelled)):
                 if file.holds_text:
-                    yield file.file_item(self._api.web)
+                    yield file.file_item(self._api.web, self._max_bytes)

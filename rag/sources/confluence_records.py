@@ -4,7 +4,8 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rag.sources.source import Item
+from rag.sources.rest import too_large
+from rag.sources.source import Item, Unreadable
 
 R = TypeVar("R")
 _NO_TEXT = ("image/", "video/", "audio/")
@@ -91,6 +92,7 @@ class Extensions(Record):
     """What version 1 says of a file apart."""
 
     media_type: str = Field("", alias="mediaType")
+    size: int = Field(0, alias="fileSize")
 
 
 class Content(Record):
@@ -109,6 +111,7 @@ class Content(Record):
     container: Reference | None = None
     body: Body | None = None
     media_type: str = Field("", alias="mediaType")
+    size: int = Field(0, alias="fileSize")
     extensions: Extensions = Extensions()
     webui_link: str = Field("", alias="webuiLink")
     download_link: str = Field("", alias="downloadLink")
@@ -130,11 +133,17 @@ class Content(Record):
 
     def page_item(self, web: str) -> Item:
         """Return a page as an item; `web` is the wiki's address for people."""
-        return Item(self.id, f"{self.title}.html", str(self.version.number), self._url(web))
+        return Item(self.id, f"{self.title}.html", self._version(), self._url(web))
 
-    def file_item(self, web: str) -> Item:
-        """Return an attached file as an item."""
-        return Item(self.id, self.title, str(self.version.number), self._url(web))
+    def file_item(self, web: str, most: int) -> Item | Unreadable:
+        """Return an attached file as an item, if it has at most `most` bytes."""
+        size = self.size or self.extensions.size
+        if size > most:
+            return Unreadable(self.id, self.title, too_large(size, most))
+        return Item(self.id, self.title, self._version(), self._url(web))
+
+    def _version(self) -> str:
+        return str(self.version.number) if self.version.number else ""
 
     def _url(self, web: str) -> str:
         path = self.links.webui or self.webui_link

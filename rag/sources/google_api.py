@@ -11,11 +11,12 @@ from rag.jobs import Cancel
 from rag.sources.fetcher import Fetched, Fetcher
 from rag.sources.google_credentials import Person, ServiceAccount
 from rag.sources.google_records import About, Changes, DriveFile, Files, Record, Refused, Start, Token
-from rag.sources.rest import FIRST_WAIT, Parameters, Rest, understood
+from rag.sources.rest import FIRST_WAIT, TRIES, Parameters, Rest, understood
 
 R = TypeVar("R", bound=Record)
 
 _EARLY = timedelta(minutes=5)  # a token is renewed this long before it ends
+_UNTIL_THE_NEXT_MINUTE = 7  # tries: Google counts by the minute, and with waits that double these take one
 _EVERYWHERE = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
 _SLOW_DOWN = frozenset({"userRateLimitExceeded", "rateLimitExceeded", "sharingRateLimitExceeded"})
 _OF_THE_ACCOUNT = {
@@ -128,11 +129,12 @@ class DriveApi(Rest):
         token = understood(Token, answer)
         self._token, self._ends = token.access_token, self._now() + timedelta(seconds=token.expires_in)
 
-    def _passes(self, answer: Fetched) -> bool:
+    def _tries(self, answer: Fetched) -> int:
         if answer.status == 401 and self._token:
             self._token = ""  # ended before its time; the next try gets another
-            return True
-        return super()._passes(answer) or (answer.status == 403 and bool(_reasons(answer) & _SLOW_DOWN))
+            return TRIES
+        slower = answer.status == 403 and _reasons(answer) & _SLOW_DOWN
+        return _UNTIL_THE_NEXT_MINUTE if slower else super()._tries(answer)
 
     def _refused(self, answer: Fetched) -> SourceError:
         reasons = _reasons(answer)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from rag.sources.google_records import DriveFile
+from rag.sources.rest import too_large
 from rag.sources.source import Item, Unreadable
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -48,8 +49,5 @@ def _unreadable(file: DriveFile, most: int) -> str:
     if not file.capabilities.can_download:
         return "Its owner does not allow it to be downloaded."
     if file.size > most:
-        return (
-            f"It has {file.size / 1e6:,.0f} MB, and at most {most / 1e6:,.0f} are taken. "
-            "Raise FOOTNOTE_MAX_UPLOAD_MB to take it."
-        )
+        return too_large(file.size, most)
     return ""

@@ -41,8 +41,8 @@ class Rest(ABC):
 
     def download(self, url: str, parameters: Parameters, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield a file in pieces; ItemFailed where it cannot be had, or breaks off."""
-        whole, begun = _with(url, parameters), False
-        for attempt in range(1, TRIES + 1):
+        whole, begun, attempt = _with(url, parameters), False, 1
+        while True:
             headers = self._headers(cancelled)
             try:
                 for piece in self._fetcher.stream(whole, headers=headers, cancelled=cancelled):
@@ -53,8 +53,9 @@ class Rest(ABC):
             except SourceError as error:
                 if begun:
                     raise ItemFailed(f"It came only in part. {error}") from error
-                self._look_at(error, whole, attempt == TRIES, cancelled)
+                self._look_at(error, whole, attempt, cancelled)
             self._wait(attempt, cancelled)
+            attempt += 1
 
     @abstractmethod
     def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
@@ -64,9 +65,9 @@ class Rest(ABC):
     def _refused(self, answer: Fetched) -> SourceError:
         """Return what an answer without success means, as a sentence."""
 
-    def _passes(self, answer: Fetched) -> bool:
-        """Whether the same request may be answered a moment later."""
-        return answer.status in _PASSING
+    def _tries(self, answer: Fetched) -> int:
+        """Return how often a request is worth making that is answered so."""
+        return TRIES if answer.status in _PASSING else 1
 
     def _got(self, url: str, cancelled: Cancel) -> Fetched:
         def ask(headers: Mapping[str, str]) -> Fetched:
@@ -83,29 +84,29 @@ class Rest(ABC):
         """Ask, and ask again what may be answered a moment later."""
         attempt = 1
         while True:
-            given, last = headers(), attempt == TRIES
+            given = headers()
             try:
                 answer = ask(given)
                 self.asked += 1
-                if last or not self._passes(answer):
+                if attempt >= self._tries(answer):
                     return answer
             except SourceError as error:
-                if last or not _broke_off(error):
+                if attempt >= TRIES or not _broke_off(error):
                     raise
             self._wait(attempt, cancelled)
             attempt += 1
 
-    def _look_at(self, error: SourceError, url: str, last: bool, cancelled: Cancel) -> None:
+    def _look_at(self, error: SourceError, url: str, attempt: int, cancelled: Cancel) -> None:
         """Raise what ends a download that has not begun; return where it may be tried again."""
         if not isinstance(error, RequestRejected) or error.status in (429, 503):
-            if last or not _broke_off(error):
+            if attempt >= TRIES or not _broke_off(error):
                 raise error
             return
         headers = self._headers(
             cancelled
         )  # why it was refused is said in the body, which a stream leaves out
         answer = self._fetcher.get(url, headers=headers, max_bytes=_LONGEST_ERROR, cancelled=cancelled)
-        if not 200 <= answer.status < 300 and (last or not self._passes(answer)):
+        if not 200 <= answer.status < 300 and attempt >= self._tries(answer):
             raise self._refused(answer) from error
 
     def _wait(self, attempt: int, cancelled: Cancel) -> None:
@@ -121,6 +122,18 @@ def understood(record: type[M], answer: Fetched) -> M:
         raise SourceError(
             f"{host} answered in a form that Footnote does not know. Check the address."
         ) from error
+
+
+def too_large(size: int, most: int) -> str:
+    """Say that a file of `size` bytes is not taken where `most` are.
+
+    >>> too_large(81_000_000, 50_000_000)
+    'It has 81 MB, and at most 50 are taken. Raise FOOTNOTE_MAX_UPLOAD_MB to take it.'
+    """
+    return (
+        f"It has {size / 1e6:,.0f} MB, and at most {most / 1e6:,.0f} are taken. "
+        "Raise FOOTNOTE_MAX_UPLOAD_MB to take it."
+    )
 
 
 def _broke_off(error: SourceError) -> bool:

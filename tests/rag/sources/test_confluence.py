@@ -50,7 +50,9 @@ def wiki(kind: str) -> Iterator[ConfluenceServer]:
 
 @pytest.fixture
 def opened(kind: str, wiki: ConfluenceServer) -> Open:
-    def open_source(*, at: timedelta = timedelta(0), cheap: int = 0, **wanted: Any) -> ConfluenceSource:
+    def open_source(
+        *, at: timedelta = timedelta(0), cheap: int = 0, most: int = 50_000_000, **wanted: Any
+    ) -> ConfluenceSource:
         given = {"spaces": ["DOCS"]} if not {"spaces", "pages"} & wanted.keys() else {}
         settings = ConfluenceSettings(
             url=wiki.home,
@@ -60,7 +62,13 @@ def opened(kind: str, wiki: ConfluenceServer) -> Open:
         )
         fetcher = Fetcher(private=["127.0.0.1"])
         return ConfluenceSource(
-            settings, CREDENTIALS, fetcher, now=lambda: LATER + at, cheap=cheap, first_wait=0.01
+            settings,
+            CREDENTIALS,
+            fetcher,
+            max_bytes=most,
+            now=lambda: LATER + at,
+            cheap=cheap,
+            first_wait=0.01,
         )
 
     return open_source
@@ -162,6 +170,15 @@ def test_attached_files_come_with_their_pages_and_pictures_do_not(
     assert [item.id for item in listed] == ["1", "2", table, "3"]
     assert listed[2].url == f"{wiki.home}/pages/viewpageattachments.action?pageId=2&preview=%2F{table}"
     assert "| Alma | 1890 |" in read(source, listed[2], tmp_path).text
+
+
+def test_a_file_that_is_too_large_is_said_and_not_fetched(wiki: ConfluenceServer, opened: Open):
+    wiki.attach("2", "large.csv", b"x" * 1001, "text/csv")
+    listed = list(opened(attachments=True, most=1000).list())
+    (failed,) = [each for each in listed if isinstance(each, Unreadable)]
+    assert failed.name == "large.csv"
+    assert "FOOTNOTE_MAX_UPLOAD_MB" in failed.reason
+    assert mark(listed).whole
 
 
 @pytest.mark.parametrize("zone", [-12, 0, 14])

@@ -267,10 +267,7 @@ def test_all_is_listed_once_a_day_and_where_a_log_is_lost(drive: DriveServer, op
 @pytest.mark.parametrize(
     "faults",
     [
-        [
-            Fault(403, {}, error(403, "userRateLimitExceeded")),
-            Fault(403, {}, error(403, "rateLimitExceeded")),
-        ],
+        [Fault(403, {}, error(403, reason)) for reason in ("userRateLimitExceeded", "rateLimitExceeded") * 3],
         [Fault(429, {"Retry-After": "0"}), Fault(503, {"Retry-After": "0"})],
         [Fault(500, {}, b"<html>"), Fault(502), Fault(504)],
         [Fault(401, {}, error(401, "authError"))],
