@@ -42,10 +42,10 @@ LLM_JUDGE = "llm"
 LOCAL_OWNER = "local"  # the one user of an installation without sign-in
 
 
-def make_embedder(settings: Settings) -> Embedder:
-    """Open the embedding model that the settings name; raises ModelUnavailable."""
+def make_embedder(settings: Settings, spec: str | None = None) -> Embedder:
+    """Open the embedding model that the settings name, or `spec` does; raises ModelUnavailable."""
     return open_embedder(
-        settings.embedding_model,
+        spec or settings.embedding_model,
         cache=settings.model_cache,
         base_url=settings.embedding_base_url,
         api_key=settings.embedding_api_key.get_secret_value(),
@@ -68,6 +68,7 @@ def make_library(settings: Settings, database: Database, owner: str) -> Library:
         make_store(settings),
         analysers=find(settings.morphemes),
         summariser=lambda: make_summariser(settings, make_llm(settings)),
+        open_named=lambda spec: make_embedder(settings, spec),
     )
 
 
@@ -218,7 +219,7 @@ def _made_with(
     made_with: dict[str, Any] = {
         "retriever": retriever,
         "k": k,
-        "embedding_model": settings.embedding_model,
+        "embedding_model": library.shadow.answering or settings.embedding_model,
         "checker": f"verified from {VERIFIED:g}, in writing without spaces from {VERIFIED_UNSPACED:g}",
     }
     if retriever == "ensemble-cc":

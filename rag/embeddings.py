@@ -31,6 +31,11 @@ class Embedder(Embeddings):
     dimension: int
     fingerprint: str
 
+    @property
+    def spec(self) -> str:
+        """What `open_embedder` takes to open this model again."""
+        return self.name
+
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each passage, in order."""
         vectors = np.empty((len(texts), self.dimension), np.float32)

@@ -1,7 +1,6 @@
 """The word index and the vector index of one owner: derived from the ledger, and kept in step with it."""
 
 import logging
-import secrets
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -15,11 +14,11 @@ from rag.embeddings import Embedder
 from rag.errors import (
     EmbeddingError,
     FootnoteError,
-    IndexMismatch,
     IndexUnusable,
     RetrievalError,
     StoreFailed,
 )
+from rag.mixing import description, fresh_folder, refuse_mixing, same_model
 from rag.morphemes import Analyser
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.foreign import ForeignVectorStore
@@ -31,6 +30,7 @@ from storage.records import ChunkRecord
 
 log = logging.getLogger(__name__)
 
+VECTORS, NEXT = "vectors", "vectors-next"  # the index that answers, and the one that is made beside it
 BATCH = 500  # chunks between two commits of a word index made anew: what is there is found meanwhile
 
 
@@ -44,17 +44,28 @@ class Indexes:
         open_embedder: Callable[[], Embedder],
         store: StoreSpec,
         analysers: Sequence[Analyser] = (),
+        open_named: Callable[[str], Embedder] | None = None,
     ):
-        """`directory` is the owner's alone; its name stands for the owner in a foreign store's arguments."""
+        """`directory` is the owner's alone; its name stands for the owner in a foreign store's arguments.
+
+        `open_named` opens the model that made the index, while that of `open_embedder` makes another one.
+        """
         self._documents = documents
         self._directory = directory
         self._open_embedder = open_embedder
+        self._open_named = open_named
         self.analysers = analysers
-        self._store = store
+        self.store = store
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedding model; raises ModelUnavailable where its files cannot be had."""
+        """The model of the index that answers: the settings' one, or the one before while that is awaited.
+
+        Raises ModelUnavailable where its files cannot be had.
+        """
+        made_with = self._documents.index_state(VECTORS)
+        if made_with and self._open_named and self._documents.index_state(NEXT):
+            return self._open_named(made_with.get("spec", made_with["model"]))
         return self._open_embedder()
 
     @cached_property
@@ -69,20 +80,27 @@ class Indexes:
     @cached_property
     def vectors(self) -> VectorIndex:
         """The vector index; raises IndexMismatch when another embedding model or store made it."""
-        directory = self._directory / self._vectors_folder()
-        if self._store.name != CHROMA:
-            return self._foreign(directory, refill=True)
-        return ChromaVectorStore(
-            self.embedder, directory=directory, collection_name="chunks", hydrate=self.hydrate
-        )
+        folder = self._vectors_folder()
+        if self.store.name != CHROMA:
+            return self._foreign(self._directory / folder, refill=True)
+        return self.open_chunks(folder, self.embedder)
 
     @cached_property
     def tree(self) -> ChromaVectorStore:
         """The vectors of RAPTOR's nodes, apart from those of the chunks; goes when these are made anew."""
-        directory = self._directory / f"{self._vectors_folder()}-tree"
+        return self.open_tree(self._vectors_folder(), self.embedder)
+
+    def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
+        """Open the chunks' vectors of an index by its folder, which is made where there is none."""
+        directory = self._directory / folder
         return ChromaVectorStore(
-            self.embedder, directory=directory, collection_name="tree", hydrate=_named_only
+            embedder, directory=directory, collection_name="chunks", hydrate=self.hydrate
         )
+
+    def open_tree(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
+        """Open the nodes' vectors that belong to them."""
+        directory = self._directory / f"{folder}-tree"
+        return ChromaVectorStore(embedder, directory=directory, collection_name="tree", hydrate=_named_only)
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
@@ -96,7 +114,7 @@ class Indexes:
         """Remove chunks from both indexes; unknown ids are no error."""
         ids = list(chunk_ids)
         self.words.delete(ids)
-        if not self._documents.index_state("vectors"):
+        if not self._documents.index_state(VECTORS):
             return
         try:
             self.vectors.delete(ids)
@@ -105,7 +123,7 @@ class Indexes:
 
     def carry_over(self, twins: Sequence[tuple[ChunkRecord, str]]) -> None:
         """Give each chunk the vector of the one with the same words, whose id stands beside it."""
-        if not twins or not self._documents.index_state("vectors"):
+        if not twins or not self._documents.index_state(VECTORS):
             return
         try:
             there = self.vectors.vectors_of([twin for _, twin in twins])
@@ -119,7 +137,23 @@ class Indexes:
     def recover(self) -> None:
         """Bring both in step with the ledger; documents that lost vectors are to be embedded again."""
         self._recover_words()
-        self._recover_vectors()
+        self.recover_vectors()
+
+    def recover_vectors(self) -> None:
+        """Bring the vector index in step; what is damaged is begun anew."""
+        if not self._documents.index_state(VECTORS):
+            return
+        try:
+            there = self.vectors.ids()
+        except (EmbeddingError, StoreFailed) as error:
+            log.warning("%s", error)
+            return
+        except IndexUnusable as error:
+            log.warning("%s It is made anew.", error)
+            self.drop_vectors()
+            return
+        self.vectors.delete(sorted(there - self._documents.chunk_ids(searchable=False)))
+        self._demote(self._documents.chunk_ids() - there)
 
     def drop_vectors(self) -> None:
         """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
@@ -127,10 +161,31 @@ class Indexes:
         self._close("vectors")
         self._close("tree")
         self.__dict__.pop("embedder", None)
-        self._documents.set_index_state("vectors", None)
-        for folder in self._directory.glob("vectors-*"):
-            shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again: the next has a new name
+        self._documents.set_index_state(VECTORS, None)
+        self._documents.set_index_state(NEXT, None)
+        self.sweep()
         self._demote(self._documents.chunk_ids())
+
+    def sweep(self) -> None:
+        """Remove the folders of vectors that no index uses any more."""
+        states = [self._documents.index_state(name) for name in (VECTORS, NEXT)]
+        used = {state["folder"] for state in states if state}
+        for folder in self._directory.glob("vectors-*"):
+            if folder.name.removesuffix("-tree") not in used:
+                shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again
+
+    def exchange(self, embedder: Embedder, vectors: ChromaVectorStore, tree: ChromaVectorStore) -> list[Any]:
+        """Answer with another index from now on; return what is to be closed once nobody searches it."""
+        held = self.__dict__
+        retired = [held[name] for name in ("vectors", "tree") if name in held]
+        held.update(embedder=embedder, vectors=vectors, tree=tree)
+        return retired
+
+    def reopen(self) -> None:
+        """Forget a model that did not make the index which answers; the one that did is opened instead."""
+        made_with, opened = self._documents.index_state(VECTORS), self.__dict__.get("embedder")
+        if made_with and opened is not None and not same_model(made_with, description(opened, self.store)):
+            del self.__dict__["embedder"]
 
     def close(self) -> None:
         """Give them back, so that they can be opened again."""
@@ -152,21 +207,6 @@ class Indexes:
         for start in range(0, len(missing), BATCH):
             self.words.add(to_entry(chunk) for chunk in self._chunks(missing[start : start + BATCH]))
 
-    def _recover_vectors(self) -> None:
-        if not self._documents.index_state("vectors"):
-            return
-        try:
-            there = self.vectors.ids()
-        except (EmbeddingError, StoreFailed) as error:
-            log.warning("%s", error)
-            return
-        except IndexUnusable as error:
-            log.warning("%s It is made anew.", error)
-            self.drop_vectors()
-            return
-        self.vectors.delete(sorted(there - self._documents.chunk_ids(searchable=False)))
-        self._demote(self._documents.chunk_ids() - there)
-
     def _demote(self, missing: Iterable[str]) -> None:
         """Send the documents of these chunks back to be embedded."""
         for document_id in sorted({chunk.document_id for chunk in self._chunks(missing)}):
@@ -177,7 +217,7 @@ class Indexes:
 
     def _foreign(self, directory: Path, *, refill: bool) -> ForeignVectorStore:
         index = ForeignVectorStore(
-            self._store, self.embedder, directory=directory, owner=self._directory.name, hydrate=self.hydrate
+            self.store, self.embedder, directory=directory, owner=self._directory.name, hydrate=self.hydrate
         )
         try:
             if refill:
@@ -189,8 +229,8 @@ class Indexes:
 
     def _empty_foreign(self) -> None:
         """Take this owner's vectors out of anyone's store; Chroma's go with their folder."""
-        made_with = self._documents.index_state("vectors") or {}
-        if self._store.name == CHROMA or made_with.get("store") != self._store.identity:
+        made_with = self._documents.index_state(VECTORS) or {}
+        if self.store.name == CHROMA or made_with.get("store") != self.store.identity:
             return
         try:
             if "vectors" not in self.__dict__:
@@ -202,36 +242,15 @@ class Indexes:
 
     def _vectors_folder(self) -> str:
         """Return the folder of the vector index; refuse to mix the vectors of two models or stores."""
-        embedder = self.embedder
-        mine = {
-            "model": embedder.name,
-            "dimension": embedder.dimension,
-            "fingerprint": embedder.fingerprint,
-            "store": self._store.identity,
-        }
-        made_with = self._documents.index_state("vectors")
+        mine = description(self.embedder, self.store)
+        made_with = self._documents.index_state(VECTORS)
         if not made_with:
-            made_with = {**mine, "folder": f"vectors-{secrets.token_hex(4)}"}
-            self._documents.set_index_state("vectors", made_with)
-        made_with = {"store": CHROMA, **made_with}  # once there was no other
-        if any(made_with[key] != mine[key] for key in ("model", "dimension", "fingerprint")):
-            raise IndexMismatch(
-                f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
-                "Choose that model again, or embed everything anew: `footnote reindex`."
-            )
-        if made_with["store"] != mine["store"]:
-            raise IndexMismatch(
-                f"The documents' vectors are in {made_with['store']}, not in {mine['store']}. "
-                "Name that store again, or embed everything anew: `footnote reindex`."
-            )
+            made_with = {**mine, "folder": fresh_folder()}
+            self._documents.set_index_state(VECTORS, made_with)
+        refuse_mixing(made_with, mine)
         return str(made_with["folder"])
 
 
 def _named_only(ids: Sequence[str]) -> dict[str, Document]:
     """Return documents that are their ids: the ledger tells the rest."""
     return {id_: Document(id=id_, page_content="") for id_ in ids}
-
-
-def _model(made_with: dict[str, Any]) -> str:
-    weights = str(made_with["fingerprint"])[:8]
-    return f"{made_with['model']} (dimension {made_with['dimension']}, weights {weights})"

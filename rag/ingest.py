@@ -6,6 +6,7 @@ those before it. Two are read at once, each in a process of its own.
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from rag.errors import Cancelled
 from rag.jobs import Cancel, Job, Jobs, never
@@ -15,8 +16,9 @@ from rag.resplitting import Resplit, resplit
 from rag.retrievers.tuning import Tuned
 
 READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
+REINDEX = "reindex"
 BATCH_PATIENCE = 10.0  # seconds: an embedding stops between two batches
-LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1}
+LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1}
 
 
 class Ingest:
@@ -58,25 +60,34 @@ class Ingest:
         self._grow_if_wanted()
 
     def embed_anew(self) -> None:
-        """Embed every document again, after a change of model; what is being embedded stops first."""
-        owner = self._library.owner
-        names = [SPLIT, *(f"{EMBED}:{record.id}" for record in self._library.documents.list())]
-        running = [job for name in names if (job := self._jobs.get(owner, name))]
-        for job in running:
-            job.cancel()
-        document_ids = self._library.rebuild_vectors()
-        for job in running:
-            job.wait(BATCH_PATIENCE)
-        for document_id in document_ids:
+        """Drop the vectors and embed every document again; what is being embedded stops first."""
+        running = self.stop_writing()
+        for document_id in self._library.rebuild_vectors():
+            for job in running:
+                job.wait(BATCH_PATIENCE)
             self.start(document_id)
 
-    def recover(self) -> None:
-        """Bring the library in step and go on with every unfinished document."""
-        for document_id in self._library.recover():
-            self.start(document_id)
+    def stop_writing(self) -> list[Job[Any]]:
+        """Stop what writes into the vector index; return it, since it ends between two batches."""
+        embedding = (f"{EMBED}:{record.id}" for record in self._library.documents.list())
+        names = [SPLIT, TREES, WEIGH, *embedding]
+        running = [job for name in names if (job := self._jobs.get(self._library.owner, name))]
+        for job in running:
+            job.cancel()
+        return running
+
+    def go_on(self) -> None:
+        """Queue every unfinished document, and what follows once all are ready."""
+        for record in self._library.documents.unfinished():
+            self.start(record.id)
         self._weigh_if_due()
         self._grow_if_wanted()
         self.split_if_due()
+
+    def recover(self) -> None:
+        """Bring the library in step and go on with every unfinished document."""
+        self._library.recover()
+        self.go_on()
 
     def split_if_due(self) -> None:
         """Split anew what is split in another way than its collection says, after a change of either."""

@@ -23,6 +23,7 @@ from rag.raptor.forest import Forest
 from rag.raptor.retrievers import TREES
 from rag.raptor.summaries import Extracting, Summariser
 from rag.retrievers.choose import choose_retriever
+from rag.shadow import Rebuilt, Shadow
 from rag.stores.index import VectorIndex
 from rag.stores.spec import StoreSpec
 from rag.weighing import Weighing
@@ -31,6 +32,7 @@ from storage.database import Database
 from storage.documents import Documents
 from storage.errors import StorageError
 from storage.files import Files
+from storage.index_states import IndexStates
 from storage.records import ChunkRecord, DocumentRecord, Outcome, State
 from storage.trees import Trees
 
@@ -55,7 +57,8 @@ class Library:
 
     `open_embedder` is called when a vector is first needed, since opening takes a second. `store` is
     where vectors are searched; `analysers` add morphemes to the word index; `summariser` gives what
-    writes the summaries of trees.
+    writes the summaries of trees. `open_named` opens a model by its name, as the one that made the index
+    while another index is made with that of `open_embedder`.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Library:
         store: StoreSpec = StoreSpec(),  # noqa: B008 - a frozen value
         analysers: Sequence[Analyser] = (),
         summariser: Callable[[], Summariser] = Extracting,
+        open_named: Callable[[str], Embedder] | None = None,
     ):
         self.owner = owner
         self.documents = Documents(database, owner)
@@ -74,7 +78,7 @@ class Library:
         self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
         folder = hashlib.sha256(owner.encode()).hexdigest()[:32]
         directory = database.directory / "indexes" / folder
-        self.indexes = Indexes(self.documents, directory, open_embedder, store, analysers)
+        self.indexes = Indexes(self.documents, directory, open_embedder, store, analysers, open_named)
         self.weighing = Weighing(self.documents, self.indexes)
         self.forest = Forest(
             self.documents,
@@ -82,6 +86,10 @@ class Library:
             lambda: self.indexes.embedder,
             lambda: self.indexes.tree,
             summariser,
+        )
+        states = IndexStates(database, owner)
+        self.shadow = Shadow(
+            self.documents, states, self.forest.trees, self.indexes, directory, open_embedder
         )
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
@@ -154,6 +162,19 @@ class Library:
         self.indexes.recover()
         self.forest.recover()
         return [record.id for record in self.documents.unfinished()]
+
+    def reindex(
+        self,
+        cancelled: Cancel = never,
+        *,
+        anew: bool = False,
+        alone: Callable[[], None] = lambda: None,
+        grace: float = 0.0,
+    ) -> Iterator[Rebuilt]:
+        """Embed every document by the model of the settings, while the index there is answers; see Shadow."""
+        yield from self.shadow.build(cancelled, anew=anew, alone=alone, grace=grace)
+        self.indexes.recover_vectors()
+        self.forest.recover()
 
     def rebuild_vectors(self) -> list[str]:
         """Drop the vector index, as after a change of embedding model; return the ids to embed again."""

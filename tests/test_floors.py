@@ -49,6 +49,7 @@ MAY_IMPORT_STORAGE = {
         "making",
         "quoting",
         "raptor/build",
+        "proving",
         "raptor/forest",
         "raptor/view",
         "resplitting",
@@ -57,6 +58,7 @@ MAY_IMPORT_STORAGE = {
         "sources/syncing",
         "targets",
         "trial",
+        "shadow",
         "weighing",
     )
 }

@@ -11,6 +11,7 @@ from storage.errors import FootnoteError
 from ui import notices
 from ui.markdown import label, verbatim
 from ui.own_model import show_own_model, used
+from ui.reindexing import show_reindexing
 from ui.reranking import show_reranking
 from ui.search_names import OVER_TREES, good_for_all, name_of
 from ui.services import FOR_ADMINISTRATORS, Services, services, workspace
@@ -116,6 +117,7 @@ def _finding(held: Services, fixed: frozenset[str]) -> None:
     if save and _change(held, changes, fixed):
         st.rerun()
     if settings.retriever == "ensemble-cc":
+    show_reindexing(workspace(), settings.embedding_model)
         show_weighing(workspace())
     ordered = show_reranking(settings, fixed, _FIXED)
     if ordered is not None and _change(held, ordered, fixed):

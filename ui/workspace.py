@@ -18,6 +18,7 @@ from rag.lab import Lab
 from rag.language_model import LanguageModel
 from rag.library import Library
 from rag.morphemes import find
+from rag.reindexing import Reindexing
 from rag.scope import EVERYTHING, scope_of
 from rag.sources.kinds import open_source
 from rag.sources.source import Source
@@ -60,8 +61,10 @@ class Workspace:
             make_store(settings),
             analysers=find(settings.morphemes),
             summariser=lambda: make_summariser(*current()),
+            open_named=lambda spec: make_embedder(current()[0], spec),
         )
         self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
+        self.reindexing = Reindexing(self.library, self.ingest, jobs)
         self.syncing = Syncing(
             database,
             self.library,
@@ -77,6 +80,7 @@ class Workspace:
     def recover(self) -> None:
         """Bring the library in step, go on with unfinished documents, open what the first question needs."""
         self.ingest.recover()
+        self.reindexing.recover()
         self.syncing.recover()
         self.asker()
         self.library.indexes.words.warm()
@@ -106,8 +110,8 @@ class Workspace:
         return open_source(kind, settings, make_means(self._current()[0]))
 
     def embed_anew(self) -> None:
-        """Embed every document again, after a change of model."""
-        self.ingest.embed_anew()
+        """Embed every document again, after a change of model; the one before answers meanwhile."""
+        self.reindexing.start()
 
     def ask(self, conversation_id: str, question: str, *, after: Collection[str] = ()) -> Turn:
         """Commit a question and answer it in a job, once the documents `after` have been read.

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ from rag.errors import EmbeddingError
 from rag.library import Library
 from rag.resplitting import resplit
 from rag.walk import files_of, shown
+
+_SLOW = {
+    "embedding": "embedding {total} passages; stopped, it goes on the next time",
+    "proving": "looking for {total} passages by their own words",
+}
 
 
 def add_commands(commands: Commands) -> None:
@@ -48,15 +54,32 @@ def ingest_command(settings: Settings, options: Options) -> int:
 
 
 def reindex_command(settings: Settings, options: Options) -> int:
-    """Embed every document anew with the model of the settings."""
+    """Embed every document anew with the model of the settings, beside the index that there is."""
     with open_library(settings) as library:
         library.recover()
-        for document_id in library.rebuild_vectors():
+        if library.shadow.possible:
+            _beside(library)
+            waiting = [record.id for record in library.documents.unfinished()]
+        else:
+            waiting = library.rebuild_vectors()
+        for document_id in waiting:
             name = library.documents.get(document_id).name
             run_ingest(library, document_id, name, quiet=False)
             print(f"ready       {name}")
         weigh_if_due(library)
     return 0
+
+
+def _beside(library: Library) -> None:
+    """Make another index, and say what it takes before and which model answers afterwards."""
+    before = library.shadow.answering
+    print(
+        f"Until it is done, {library.shadow.needs() / 1e6:,.0f} MB more are needed on the disk.", flush=True
+    )
+    with closing(Progress(_SLOW)) as told:
+        for step in library.reindex(anew=True):
+            told(step.step, step.done, step.total)
+    print(f"Embedded with {library.shadow.answering}, before with {before}.")
 
 
 def _collection(library: Library, name: str) -> str:

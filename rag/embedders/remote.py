@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.embeddings import Embedder, Floats, Role, unit
+from rag.embeddings import OPENAI, Embedder, Floats, Role, unit
 from rag.errors import EmbeddingError
 from rag.llm_errors import host_of, rejected, silent, unreachable
 
@@ -33,6 +33,11 @@ class OpenAIEmbedder(Embedder):
         probe = self._ask(["dimension"])
         self.dimension = probe.shape[1]
         unit(probe, 1, self.dimension, self.name)
+
+    @property
+    def spec(self) -> str:
+        """The model's name as one on a server."""
+        return OPENAI + self.name
 
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
         del role  # such servers embed both alike

@@ -1,0 +1,22 @@
+"""A process to be killed: embeds a library by another model beside the index that there is, saying each step.
+
+python tests/faults/reindexing.py DATA [RENAMES]
+"""
+
+import sys
+from pathlib import Path
+
+from rag.library import Library
+from storage.database import Database
+from tests.rag.word_vectors import WordVectors
+
+MODELS = {"old": WordVectors("old", 96), "new": WordVectors("new", 128)}
+
+if __name__ == "__main__":
+    library = Library(
+        Database.open(Path(sys.argv[1])), "ann", lambda: MODELS["new"], open_named=MODELS.__getitem__
+    )
+    print("begun", flush=True)
+    for step in library.reindex():
+        print(step.step, step.done, step.total, flush=True)
+    print("done", flush=True)

@@ -1,0 +1,92 @@
+"""SIGKILL in the middle of a change of model: the old index answers, or the new one, and never a mixture."""
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rag.library import Library
+from storage.database import Database
+from storage.records import ChunkSpan
+from tests.faults.reindexing import MODELS
+from tests.rag.test_shadow import castle, finds
+
+WORKER = Path(__file__).with_name("reindexing.py")
+ROOT = WORKER.parent.parent.parent
+DOCUMENTS, PARTS = 4, 12
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory of four documents in twelve chunks each, embedded by the old model."""
+    directory = tmp_path_factory.mktemp("embedded") / "data"
+    database = Database.open(directory)
+    library = Library(database, "ann", lambda: MODELS["old"])
+    for number in range(DOCUMENTS):
+        text = castle(number)
+        record, _ = library.add(f"{number}.md", text.encode())
+        size = len(text) // PARTS
+        spans = [ChunkSpan(at * size, (at + 1) * size) for at in range(PARTS)]
+        library.documents.save_chunks(record.id, text, [], spans)
+        library.documents.set_state(record.id, "searchable_by_words")
+        list(library.embed(record.id))
+    library.close()
+    database.close()
+    return directory
+
+
+def kill(directory: Path, lines: int, seconds: float) -> None:
+    """Start the worker, read so many of its lines, wait, and kill it."""
+    arguments = [sys.executable, str(WORKER), str(directory)]
+    environment = {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        for _ in range(lines):
+            process.stdout.readline()
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+
+
+def audit(directory: Path) -> str:
+    """Open what is left as the app does, see that all of it is found, and tell the model that answers."""
+    database = Database.open(directory)
+    database.check()
+    library = Library(database, "ann", lambda: MODELS["new"], open_named=MODELS.__getitem__)
+    assert library.recover() == []
+    answering = library.shadow.answering
+    assert answering is not None
+    assert library.indexes.vectors.embeddings is MODELS[answering]
+    assert library.indexes.vectors.ids() == library.documents.chunk_ids()
+    assert all(finds(library, number) for number in range(DOCUMENTS))
+    library.close()
+    database.close()
+    return answering
+
+
+@pytest.mark.parametrize(("kills", "seed"), [(3, 3), pytest.param(50, 4, marks=pytest.mark.faults)])
+def test_a_killed_change_of_model_is_gone_on_with_and_one_index_answers_all_the_time(
+    embedded: Path, tmp_path: Path, kills: int, seed: int
+):
+    chance = random.Random(seed)
+    directory = tmp_path / "data"
+    shutil.copytree(embedded, directory)
+    changed = 0
+    for _ in range(kills):
+        kill(directory, chance.randrange(1, DOCUMENTS * 4 + 12), chance.random() * 0.3)
+        if audit(directory) == "new":
+            changed += 1
+            shutil.rmtree(directory)
+            shutil.copytree(embedded, directory)
+    database = Database.open(directory)
+    library = Library(database, "ann", lambda: MODELS["new"], open_named=MODELS.__getitem__)
+    list(library.reindex())
+    library.close()
+    database.close()
+    assert audit(directory) == "new"
+    (folder,) = (path for path in directory.glob("indexes/*/vectors-*") if not path.name.endswith("-tree"))
+    assert folder.is_dir()

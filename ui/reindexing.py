@@ -1,0 +1,53 @@
+"""Documents being embedded by another model: how far that is, which one answers meanwhile, how to stop it."""
+
+import streamlit as st
+
+from rag.shadow import Rebuilt
+from ui.following import follow_job
+from ui.markdown import label, verbatim
+from ui.workspace import Workspace
+
+_STEPS = {
+    "embedding": "Embedding your documents: {done:,} of {total:,} passages",
+    "trees": "Embedding the trees over them: {done:,} of {total:,} summaries and passages",
+    "proving": "Looking for passages by their own words: {done:,} of {total:,}",
+}
+
+
+def show_reindexing(workspace: Workspace, chosen: str) -> None:
+    """Show what the change to the `chosen` model has come to, or what a change would take."""
+    shadow, job = workspace.library.shadow, workspace.reindexing.job
+    answering = label(shadow.answering or "")
+    if job is not None:
+        st.markdown(f"Until this is done, questions are answered by **{answering}**.")
+        follow_job(job, said, key="stop-reindexing")
+    elif workspace.reindexing.failed:
+        st.error(verbatim(workspace.reindexing.failed), icon=":material/error:")
+        st.markdown(f"Questions are answered by **{answering}**.")
+        _button(workspace, "Try again")
+    elif shadow.begun:
+        st.info(
+            f"Embedding with {label(chosen)} was stopped. Questions are answered by {answering}.",
+            icon=":material/info:",
+        )
+        _button(workspace, "Go on")
+    elif shadow.answering:
+        st.caption(
+            f"Another embedding model takes about {shadow.needs() / 1e6:,.0f} MB more on the disk until all "
+            f"documents are embedded by it. Until then {answering} answers."
+        )
+
+
+def said(step: Rebuilt | None) -> tuple[float, str]:
+    """Return the share that is done, and a sentence.
+
+    >>> said(Rebuilt("embedding", 500, 2000))
+    (0.25, 'Embedding your documents: 500 of 2,000 passages')
+    """
+    if step is None:
+        return 0.0, "Opening the model"
+    return step.done / max(1, step.total), _STEPS[step.step].format(done=step.done, total=step.total)
+
+
+def _button(workspace: Workspace, name: str) -> None:
+    st.button(name, icon=":material/refresh:", on_click=workspace.reindexing.start, key="reindex")
