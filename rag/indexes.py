@@ -187,6 +187,16 @@ class Indexes:
         if made_with and opened is not None and not same_model(made_with, description(opened, self.store)):
             del self.__dict__["embedder"]
 
+    def destroy(self) -> None:
+        """Remove both for good, as when their owner goes; raises IndexUnusable where that cannot be done."""
+        self._empty_foreign()
+        self.close()
+        try:
+            if self._directory.exists():
+                shutil.rmtree(self._directory)
+        except OSError as error:
+            raise IndexUnusable(f"{self._directory} cannot be removed: {error.strerror}.") from error
+
     def close(self) -> None:
         """Give them back, so that they can be opened again."""
         self._close("words")

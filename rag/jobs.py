@@ -154,6 +154,7 @@ class Jobs:
             name: ThreadPoolExecutor(width, thread_name_prefix=name) for name, width in (lanes or {}).items()
         }
         self._running: dict[tuple[str, str], Job[object]] = {}
+        self._leaving: set[str] = set()
         self._lock = threading.Lock()
         self.closed = False
 
@@ -163,7 +164,7 @@ class Jobs:
             running = self._running.get((owner, key))
             if running is not None:
                 return running  # type: ignore[return-value]
-            if self.closed:
+            if self.closed or owner in self._leaving:
                 raise Cancelled("Footnote is shutting down. Start it again and retry.")
             job: Job[E] = Job(self._watch(key, work), lambda: self._forget(owner, key), key=key)
             self._running[owner, key] = job  # type: ignore[assignment]
@@ -173,6 +174,26 @@ class Jobs:
     def get(self, owner: str, key: str) -> Job[object] | None:
         """Return the job that runs, or waits, under this owner's key."""
         return self._running.get((owner, key))
+
+    def running(self, owner: str, kind: str) -> int:
+        """Count an owner's jobs of one kind, those that wait among them."""
+        with self._lock:
+            return sum(whose == owner and kind_of(key) == kind for whose, key in self._running)
+
+    def stop_all(self, owner: str, timeout: float) -> bool:
+        """Cancel an owner's jobs and start no more; False where some did not end within `timeout` seconds."""
+        with self._lock:
+            self._leaving.add(owner)
+            jobs = [job for (whose, _), job in self._running.items() if whose == owner]
+        for job in jobs:
+            job.cancel()
+        _wait(jobs, timeout)
+        return all(job.done or not job.started for job in jobs)
+
+    def welcome(self, owner: str) -> None:
+        """Start jobs again for an owner whose were all stopped."""
+        with self._lock:
+            self._leaving.discard(owner)
 
     def standing(self) -> list[tuple[str, str]]:
         """Return the kind of each job, and whether it is "running" or "waiting"."""

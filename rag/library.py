@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 from rag.chunks import index_text, to_entry, twins
 from rag.editions import read_edition
 from rag.embeddings import Embedder
-from rag.errors import Cancelled, DocumentRefused, EmbeddingError, RetrievalError
+from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
 from rag.indexes import Indexes
 from rag.jobs import Cancel, never
 from rag.morphemes import Analyser
@@ -52,6 +52,11 @@ class Progress:
     total: int
 
 
+def _anything(sha256: str, size: int) -> None:
+    """Admit every original."""
+    del sha256, size
+
+
 class Library:
     """The documents of `owner`, their originals, and the two indexes over their chunks.
 
@@ -70,11 +75,13 @@ class Library:
         analysers: Sequence[Analyser] = (),
         summariser: Callable[[], Summariser] = Extracting,
         open_named: Callable[[str], Embedder] | None = None,
+        admit: Callable[[str, int], None] = _anything,
     ):
         self.owner = owner
         self.documents = Documents(database, owner)
         self.collections = Collections(database, owner)
         self.files = Files(database.directory, owner)
+        self._admit = admit  # raises where an original, by its hash and size, is one too many
         self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
         folder = hashlib.sha256(owner.encode()).hexdigest()[:32]
         directory = database.directory / "indexes" / folder
@@ -99,7 +106,13 @@ class Library:
     def keep(self, content: bytes | Iterable[bytes], row: Callable[[str, int], R]) -> R:
         """Keep an original, and make the `row` that names it by its hash and its size in bytes."""
         with self._adding:
-            return row(*self.files.save(content))
+            sha256, size = self.files.save(content)
+            try:
+                self._admit(sha256, size)
+            except LimitReached:
+                self.files.delete(sha256)
+                raise
+            return row(sha256, size)
 
     def index(self, document_id: str, cancelled: Cancel = never) -> Iterator[Progress]:
         """Read and embed a document in the calling thread."""
@@ -181,6 +194,11 @@ class Library:
         self.indexes.drop_vectors()
         self.forest.trees.reopen()
         return [record.id for record in self.documents.unfinished()]
+
+    def destroy(self) -> None:
+        """Remove the originals and all that was derived from them, as when their owner goes."""
+        self.indexes.destroy()
+        self.files.destroy()
 
     def close(self) -> None:
         """Give the indexes back, so that the library can be opened again."""

@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,12 @@ class Files:
         if _SHA256.fullmatch(sha256):
             with _explained(self._folder):
                 (self._folder / sha256).unlink(missing_ok=True)
+
+    def destroy(self) -> None:
+        """Remove all of them, as when their owner goes."""
+        with _explained(self._folder):
+            if self._folder.exists():
+                shutil.rmtree(self._folder)
 
     def sweep(self, keep: set[str]) -> int:
         """Remove unfinished files and originals not in ``keep``; returns how many.

@@ -25,7 +25,7 @@ except FootnoteError as error:
 shell.mount()
 visitor = signing_in.let_in(held)
 notices.show()
-page = st.navigation([pages.CHAT, pages.DOCUMENTS, pages.SOURCES, pages.LAB, pages.SETTINGS])
+page = st.navigation(pages.FOR_ADMINISTRATORS if held.knows_people() else pages.FOR_ALL)
 shell.name_tab(page.title)
 if page != pages.CHAT:  # which draws the list itself, with the chat that a question has just begun
     conversations.show_list(workspace(), None)

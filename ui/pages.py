@@ -33,8 +33,17 @@ def _settings() -> None:
     show()
 
 
+def _people() -> None:
+    from ui.people import show
+
+    show()
+
+
 CHAT = st.Page(_chat, title="Chat", icon=":material/forum:", url_path="chat", default=True)
 DOCUMENTS = st.Page(_documents, title="Documents", icon=":material/library_books:", url_path="documents")
 SOURCES = st.Page(_sources, title="Sources", icon=":material/sync:", url_path="sources")
 LAB = st.Page(_lab, title="Lab", icon=":material/science:", url_path="lab")
 SETTINGS = st.Page(_settings, title="Settings", icon=":material/tune:", url_path="settings")
+PEOPLE = st.Page(_people, title="People", icon=":material/group:", url_path="people")
+FOR_ALL = [CHAT, DOCUMENTS, SOURCES, LAB, SETTINGS]
+FOR_ADMINISTRATORS = [*FOR_ALL, PEOPLE]

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from rag import config, ingest, lab
-from rag.assembly import LOCAL_OWNER, make_llm, make_store
+from rag.assembly import LOCAL_OWNER, make_library, make_llm, make_store
 from rag.errors import EntryRefused
 from rag.jobs import ANSWERS, Jobs
 from rag.library import Library
@@ -22,10 +22,12 @@ from storage.accounts import Account
 from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.documents import owners
+from storage.people import People
 from storage.runs import stop_running
 from ui import visiting
 from ui.entrance import Alone, Visitor, read_entrance
 from ui.installs import Installs
+from ui.removals import Removals
 from ui.sessions import Sessions
 from ui.workspace import Workspace
 
@@ -47,6 +49,8 @@ class Services:
         self.metrics = Metrics()
         self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES}, Watch(self.metrics))
         self.llm: LLM | OwnModel | None = make_llm(settings)
+        self.people = People(self.database)
+        self.removals = Removals(self.people, self.jobs, self._library_of, self._forget)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
         self.warm = False
         """Whether every library is in step with the ledger."""
@@ -68,18 +72,31 @@ class Services:
         there = self.visitor()
         return there is not None and there.admin
 
+    def knows_people(self) -> bool:
+        """Tell whether who is at this page may see who else there is: administrators, where any sign in."""
+        return not isinstance(self.entrance, Alone) and self.administers()
+
     def account(self, owner: str) -> Account:
         """Return what is known of `owner`."""
         return Account(self.database, owner)
 
     def workspace(self, owner: str) -> Workspace:
-        """Return what `owner` may see and do."""
+        """Return what `owner` may see and do; raises AccountClosed for one who was removed."""
         with self._lock:
             if owner not in self._workspaces:
+                self.account(owner).confirm()
+                self.jobs.welcome(owner)
                 self._workspaces[owner] = Workspace(
                     self.database, owner, self.jobs, lambda: (self.settings, self.llm)
                 )
             return self._workspaces[owner]
+
+    def remove(self, owner: str) -> None:
+        """Remove a person with all they own; raises EntryRefused where no administrator asks for it."""
+        if not self.knows_people():
+            raise EntryRefused("Only administrators remove people.")
+        self.sessions.end(owner)
+        self.removals.start(owner)
 
     def libraries(self) -> list[Library]:
         """Return the libraries that are open."""
@@ -89,7 +106,8 @@ class Services:
     def warm_up(self) -> None:
         """Bring every library in step, go on with unfinished documents, open what answers need."""
         local = {LOCAL_OWNER} if isinstance(self.entrance, Alone) else set()
-        for owner in {*owners(self.database), *local}:
+        self.removals.recover()
+        for owner in {*owners(self.database), *local} - set(self.people.marked()):
             self.workspace(owner).recover()
         self.warm = True
         self._schedule.start()
@@ -118,6 +136,16 @@ class Services:
         """Have every source read whose time has come."""
         for owner in owners(self.database):
             self.workspace(owner).syncing.start_due()
+
+    def _library_of(self, owner: str) -> Library:
+        """Return the library of someone who leaves, which is opened where it is not open."""
+        with self._lock:
+            there = self._workspaces.get(owner)
+        return make_library(self.settings, self.database, owner) if there is None else there.library
+
+    def _forget(self, owner: str) -> None:
+        with self._lock:
+            self._workspaces.pop(owner, None)
 
     def _use_own(self, name: str) -> None:
         """Have a model that was just installed write the answers, where no server is connected."""

@@ -5,6 +5,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from rag.errors import EntryRefused
 from storage.errors import AccountClosed
+from ui import pages
 from ui.entrance import Alone, OpenID, Visitor
 from ui.markdown import label, verbatim
 from ui.services import Services
@@ -62,6 +63,7 @@ def _show_sign_in(held: Services, refused: str) -> None:
     context = get_script_run_ctx()
     if context is not None:
         held.sessions.refuse(context.session_id)
+    st.navigation(pages.FOR_ADMINISTRATORS, position="hidden")  # none of them is shown, nor run
     st.title("Footnote")
     if refused:
         st.warning(verbatim(refused), icon=":material/lock:")

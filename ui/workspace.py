@@ -1,11 +1,13 @@
 """Everything one person has here: documents, conversations, and the jobs that work on them."""
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from rag.allowance import Allowance, Metered
 from rag.ask import Asker
 from rag.assembly import make_asker, make_embedder, make_means, make_store, make_summariser
 from rag.config import Settings
@@ -13,16 +15,18 @@ from rag.conversation import Conversation
 from rag.exports.chat import export
 from rag.exports.forms import FORMS, FormName
 from rag.ingest import Ingest
-from rag.jobs import Cancel, Job, Jobs
+from rag.jobs import ANSWERS, Cancel, Job, Jobs
 from rag.lab import Lab
 from rag.language_model import LanguageModel
 from rag.library import Library
+from rag.limits import Limits
 from rag.morphemes import find
 from rag.reindexing import Reindexing
 from rag.scope import EVERYTHING, scope_of
 from rag.sources.kinds import open_source
 from rag.sources.source import Source
 from rag.sources.syncing import Syncing
+from storage.accounts import Account
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
@@ -53,7 +57,9 @@ class Workspace:
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
         self.standings = Standings(database, owner)
+        self.allowance = Allowance(Account(database, owner), lambda: Limits.of(current()[0]))
         settings, _ = current()
+        current = self._metered(current)
         self.library = Library(
             database,
             owner,
@@ -61,6 +67,7 @@ class Workspace:
             make_store(settings),
             analysers=find(settings.morphemes),
             summariser=lambda: make_summariser(*current()),
+            admit=self.allowance.document,
             open_named=lambda spec: make_embedder(current()[0], spec),
         )
         self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
@@ -75,6 +82,7 @@ class Workspace:
         )
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
+        self._asking = threading.Lock()  # between asking whether one more answer may be, and its beginning
         self._current = current
 
     def recover(self) -> None:
@@ -122,15 +130,12 @@ class Workspace:
         if pending is not None:
             self.settle(pending)
         self.choices.add(conversation_id, after)
-        turn = self._conversation().begin(conversation_id, question)
-        self._answer(turn, after)
-        return turn
+        return self._answered(lambda: self._conversation().begin(conversation_id, question), after)
 
     def otherwise(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
         """Ask in place of an earlier question, which is kept; `searched` is what to search, word for word."""
-        turn = self._conversation().begin_version(question_id, question, searched=searched)
-        self._answer(turn, ())
-        return turn
+        conversation = self._conversation()
+        return self._answered(lambda: conversation.begin_version(question_id, question, searched=searched))
 
     def answer_again(self, answer_id: str) -> Turn:
         """Answer a question anew, beside the answer that it has."""
@@ -141,15 +146,11 @@ class Workspace:
         """Answer a question again: beside what there is of an answer, or in the place of an empty one."""
         if self.conversations.message(answer_id).content:
             return self.answer_again(answer_id)
-        turn = self.conversations.begin_retry(answer_id)
-        self._answer(turn, ())
-        return turn
+        return self._answered(lambda: self.conversations.begin_retry(answer_id))
 
     def go_on(self, answer_id: str) -> Turn:
         """Have an answer finished that ended early."""
-        turn = self.conversations.begin_continuation(answer_id)
-        self._answer(turn, ())
-        return turn
+        return self._answered(lambda: self.conversations.begin_continuation(answer_id))
 
     def answering(self, answer_id: str) -> Job[Any] | None:
         """Return the job that is writing this answer, if one is."""
@@ -190,10 +191,30 @@ class Workspace:
             lambda: "interrupted" if self._jobs.closed else "stopped",
         )
 
+    def _metered(
+        self, current: Callable[[], tuple[Settings, LanguageModel | None]]
+    ) -> Callable[[], tuple[Settings, LanguageModel | None]]:
+        """Return the same, with a model whose every request is counted as this owner's."""
+
+        def metered() -> tuple[Settings, LanguageModel | None]:
+            settings, llm = current()
+            return settings, None if llm is None else Metered(llm, self.allowance)
+
+        return metered
+
+    def _answered(self, begin: Callable[[], Turn], after: Collection[str] = ()) -> Turn:
+        """Begin a turn and its answer, where this owner may have one more; else LimitReached, and nothing."""
+        with self._asking:
+            self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
+            turn = begin()
+            self._answer(turn, after)
+        return turn
+
     def _answer(self, turn: Turn, after: Collection[str]) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
             self._wait_until_read(after, cancelled)
             yield from self._conversation(turn.conversation_id).run(turn, cancelled)
+            self.allowance.used(answers=1)
 
         ending = self.answering(turn.answer_id)
         if ending is not None:

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag.cli import asking, evaluating, exporting, growing, ingesting, ledger, models, syncing
+from rag.cli import asking, evaluating, exporting, growing, ingesting, ledger, models, syncing, users
 from rag.cli.options import Parser
 from rag.config import load
 from rag.errors import FootnoteError
 
-GROUPS = (ingesting, syncing, growing, asking, evaluating, exporting, models, ledger)
+GROUPS = (ingesting, syncing, growing, asking, evaluating, exporting, models, ledger, users)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -127,7 +127,7 @@ class Visitor:
 
 @contextmanager
 def serving(
-    data: Path, *, before: Callable[[int], None] = lambda port: None, cwd: Path = ROOT, **settings: str
+    data: Path, *, before: Callable[[int], object] = bool, cwd: Path = ROOT, **settings: str
 ) -> Iterator[Server]:
     """Run the application in `cwd`; `before` prepares what depends on its port."""
     with socket.socket() as probe:

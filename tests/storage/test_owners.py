@@ -163,6 +163,7 @@ ACCOUNT = {
 FILES = {
     "save": None,
     "sweep": None,
+    "destroy": None,
     "delete": None,
     "path": lambda my, ids: my.path(ids["sha256"]),
 }

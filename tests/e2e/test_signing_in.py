@@ -1,0 +1,187 @@
+"""People who sign in by OpenID, in a real browser, at a provider of our own."""
+
+import json
+import sqlite3
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.e2e.conftest import PATIENCE, Server, serving
+from tests.e2e.openid import CLIENT, Provider, provider
+
+COOKIE = "_streamlit_user"
+Enter = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def known() -> Iterator[Provider]:
+    with provider() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, known: Provider) -> Iterator[Server]:
+    """The application where people sign in; Ada administers it."""
+    folder = tmp_path_factory.mktemp("guarded")
+
+    def secrets(port: int) -> None:
+        auth = {
+            "redirect_uri": f"http://127.0.0.1:{port}/oauth2callback",
+            "cookie_secret": "a secret of this test, long enough to be one",
+            "client_id": CLIENT[0],
+            "client_secret": CLIENT[1],
+            "server_metadata_url": f"{known.url}/.well-known/openid-configuration",
+        }
+        (folder / ".streamlit").mkdir()
+        lines = [f"{name} = {json.dumps(value)}" for name, value in auth.items()]
+        (folder / ".streamlit" / "secrets.toml").write_text("\n".join(["[auth]", *lines]))
+
+    with serving(folder, before=secrets, cwd=folder, FOOTNOTE_ADMINS="ada@example.org") as running:
+        yield running
+
+
+@pytest.fixture
+def enter(browser: Browser, guarded: Server, known: Provider) -> Iterator[Enter]:
+    """Open a browser of someone's own and sign in there; without a name, only open it."""
+    contexts: list[BrowserContext] = []
+
+    def go(name: str = "", path: str = "", **claims: object) -> Page:
+        context = browser.new_context()
+        context.set_default_timeout(PATIENCE)
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(guarded.url + path)
+        expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+        if name:
+            sign_in(page, known, name, **claims)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+
+
+def sign_in(page: Page, known: Provider, name: str, **claims: object) -> None:
+    email = f"{name.lower()}@example.org"
+    known.who = {"sub": name.lower(), "name": name, "email": email, "email_verified": True, **claims}
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text(f"Signed in as {name}")).to_be_visible()
+
+
+def rows(server: Server, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(f"file:{server.data / 'footnote.db'}?mode=ro", uri=True)) as ledger:
+        return ledger.execute(query).fetchall()
+
+
+def signed_out(page: Page) -> None:
+    """What one who has not signed in sees: the way to do so, and nothing of the application."""
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    expect(page.get_by_placeholder("Ask your documents")).to_have_count(0)
+    expect(page.get_by_role("button", name="New chat")).to_have_count(0)
+    expect(page.locator('[data-testid="stFileUploader"]')).to_have_count(0)
+    expect(page.get_by_role("link", name="Documents")).to_have_count(0)
+
+
+def ask(page: Page, question: str) -> str:
+    """Ask a question and return the address of the chat."""
+    box = page.get_by_placeholder("Ask your documents")
+    box.fill(question)
+    box.press("Enter")
+    expect(page.get_by_role("group", name="Chat message from assistant")).to_have_count(1)
+    page.wait_for_url("**chat=*")
+    return page.url
+
+
+@pytest.mark.parametrize("path", ["/", "/documents", "/sources", "/lab", "/settings", "/people", "/?chat=x"])
+def test_who_has_not_signed_in_sees_the_way_to_and_nothing_else(enter: Enter, path: str):
+    signed_out(enter(path=path))
+
+
+def test_who_has_not_signed_in_leaves_nothing(enter: Enter, guarded: Server):
+    before = rows(guarded, "SELECT id FROM users")
+    page = enter()
+    session = "00000000-0000-4000-8000-000000000000"
+    address = f"{guarded.url}/_stcore/upload_file/{session}/file"
+    request = urllib.request.Request(address, data=b"x", method="PUT")  # noqa: S310
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request)  # noqa: S310
+    assert caught.value.code == 403
+    assert "Sign in first" in caught.value.read().decode()
+    caught.value.close()
+    signed_out(page)
+    assert rows(guarded, "SELECT id FROM users") == before
+
+
+def test_each_sees_what_is_theirs(enter: Enter, guarded: Server, known: Provider):
+    ann = enter("Ann")
+    address = ask(ann, "What of the harbour?")
+    expect(ann.get_by_role("button", name="What of the harbour?")).to_be_visible()
+    bob = enter("Bob")
+    expect(bob.get_by_text("What of the harbour?")).to_have_count(0)
+    bob.goto(address)
+    expect(bob.get_by_text("Signed in as Bob")).to_be_visible()
+    expect(bob.get_by_placeholder("Ask your documents")).to_be_visible()
+    expect(bob.get_by_text("What of the harbour?")).to_have_count(0)
+    owners = rows(guarded, "SELECT DISTINCT owner FROM conversations WHERE title LIKE '%harbour%'")
+    assert owners == [(f"{known.url}#ann",)]
+
+
+def test_a_name_and_an_address_do_not_make_one_the_same_person(enter: Enter):
+    ask(enter("Cleo"), "What of the moat?")
+    namesake = enter("Cleo", sub="another")
+    expect(namesake.get_by_text("What of the moat?")).to_have_count(0)
+
+
+def test_a_token_that_another_key_signed_lets_nobody_in(enter: Enter, guarded: Server, known: Provider):
+    page = enter()
+    known.who, known.stranger = {"sub": "eve", "name": "Eve"}, True
+    try:
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(guarded.url + "/")
+    finally:
+        known.stranger = False
+    signed_out(page)
+    assert rows(guarded, "SELECT 1 FROM users WHERE id LIKE '%#eve'") == []
+
+
+def test_a_forged_or_altered_cookie_lets_nobody_in(enter: Enter, guarded: Server):
+    page = enter("Dora")
+    (real,) = (one for one in page.context.cookies() if one["name"] == COOKIE)
+    forged = json.dumps({"sub": "dora", "is_logged_in": True, "origin": guarded.url})
+    for value in (forged.replace('"', "'").replace(",", ""), real["value"][:-2] + "xx", ""):
+        page.context.add_cookies([{"name": COOKIE, "value": value, "url": guarded.url}])
+        page.goto(guarded.url)
+        signed_out(page)
+
+
+def test_signing_out_ends_every_page_and_every_copy_of_the_cookie(enter: Enter, guarded: Server):
+    page = enter("Finn")
+    other = page.context.new_page()
+    other.goto(guarded.url)
+    expect(other.get_by_text("Signed in as Finn")).to_be_visible()
+    copied = page.context.cookies()
+    page.get_by_role("button", name="Sign out").click()
+    signed_out(page)
+    other.get_by_role("button", name="New chat").click()
+    signed_out(other)
+    thief = enter()
+    thief.context.add_cookies(copied)
+    thief.goto(guarded.url)
+    expect(thief.get_by_text("You signed out")).to_be_visible()
+    signed_out(thief)
+
+
+def test_what_is_everyones_is_shown_to_administrators_only(enter: Enter, guarded: Server):
+    page = enter("Gus")
+    for path in ("/settings", "/sources"):
+        page.goto(guarded.url + path)
+        expect(page.get_by_text("only administrators")).to_be_visible()
+        expect(page.get_by_label("API key")).to_have_count(0)
+    expect(page.get_by_role("link", name="People")).to_have_count(0)
+    ada = enter("Ada", "/settings")
+    ada.goto(guarded.url + "/settings")
+    expect(ada.get_by_label("Base URL")).to_be_visible()

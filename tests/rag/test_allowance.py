@@ -1,0 +1,86 @@
+from collections.abc import Iterator
+
+import pytest
+
+from rag.allowance import Allowance, Metered
+from rag.errors import LimitReached
+from rag.limits import Limits
+from rag.llm import LLM, LLMSettings
+from storage.account_records import Used
+from storage.accounts import Account
+from storage.database import Database
+from storage.documents import Documents
+from storage.errors import AccountClosed
+from storage.people import People
+from tests.rag.fake_llm import FakeLLM
+
+ASKED = [{"role": "user", "content": "x" * 35}]  # ten tokens, as we count them
+
+
+@pytest.fixture
+def account(database: Database) -> Account:
+    return Account(database, "ann")
+
+
+@pytest.fixture
+def llm() -> Iterator[LLM]:
+    with FakeLLM() as server, LLM(LLMSettings(base_url=server.url, model="fake")) as opened:
+        server.answer = "seven c" * 5
+        yield opened
+
+
+def allowance(account: Account, **limits: int) -> Allowance:
+    return Allowance(account, lambda: Limits(**limits))
+
+
+def test_what_a_model_reads_and_writes_is_counted_as_ones_own(database, account, llm):
+    metered = Metered(llm, allowance(account))
+    written = metered.complete(ASKED, max_tokens=50)
+    assert account.used().tokens >= 10 + len(written) / 3.5
+    after_one = account.used().tokens
+    assert "".join(metered.stream(ASKED, max_tokens=50)) == written
+    assert account.used().tokens >= 2 * after_one
+    assert Account(database, "bob").used() == Used(0, 0)
+
+
+def test_nothing_is_sent_once_the_days_tokens_are_used(account, llm):
+    metered = Metered(llm, allowance(account, tokens_a_day=15))
+    metered.complete(ASKED, max_tokens=50)
+    before = account.used()
+    for ask in (metered.complete, lambda *a, **k: list(metered.stream(*a, **k))):
+        with pytest.raises(LimitReached, match="tokens today"):
+            ask(ASKED, max_tokens=50)
+    assert account.used() == before
+
+
+def test_an_answer_that_its_reader_leaves_is_counted_as_far_as_it_came(account, llm):
+    pieces = Metered(llm, allowance(account)).stream(ASKED, max_tokens=50)
+    next(pieces)
+    pieces.close()
+    assert account.used().tokens > 10
+
+
+def test_what_is_there_already_is_never_one_too_many(database, account):
+    Documents(database, "ann").add("mine.md", "a" * 64, 5)
+    Documents(database, "bob").add("his.md", "b" * 64, 5)
+    full = allowance(account, documents=1)
+    full.document("a" * 64, 5)
+    with pytest.raises(LimitReached):
+        full.document("b" * 64, 5)
+    allowance(account, documents=2).document("b" * 64, 5)
+
+
+def test_what_was_set_for_one_person_counts_and_counts_at_once(database, account):
+    account.count()
+    here = allowance(account, answers_at_once=1)
+    with pytest.raises(LimitReached):
+        here.answer(1)
+    People(database).set_limits("ann", {"answers_at_once": 2})
+    here.answer(1)
+
+
+def test_one_who_is_being_removed_asks_nothing_more(database, account):
+    account.count()
+    People(database).mark("ann")
+    with pytest.raises(AccountClosed):
+        allowance(account).answer(0)
