@@ -1,15 +1,19 @@
 """A document as it is read and split in one way: what there is of it before anything is kept or indexed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rag.errors import DocumentRefused
-from rag.loaders import load
+from rag.jobs import Cancel, never
+from rag.loaders import LoadedDocument, Reading, drained, reading
 from rag.splitters import Splitting, split
 from storage import chunks
 from storage.errors import NotFound
 from storage.files import Files
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, PageSpan
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,22 @@ class Edition:
 
 def read_edition(files: Files, record: DocumentRecord, splitting: Mapping[str, int] | None) -> Edition:
     """Read a document's original and split it; raises DocumentRefused where that cannot be done."""
+    return drained(reading_edition(files, record, splitting, lambda _done, _all: None, never))
+
+
+def reading_edition(
+    files: Files,
+    record: DocumentRecord,
+    splitting: Mapping[str, int] | None,
+    tell: Callable[[int, int], T],
+    cancelled: Cancel,
+) -> Generator[T, None, Edition]:
+    """Do as `read_edition`; `tell` makes what is yielded of how many pages are recognised, of all."""
     try:
         original = files.path(record.sha256)
     except NotFound as error:
         raise DocumentRefused(f"The original of {record.name} is gone. Add the file again.") from error
-    loaded = load(original, record.name)
+    loaded = yield from _told(reading(original, record.name, cancelled=cancelled), tell)
     pieces = split(loaded, Splitting(**splitting) if splitting else Splitting())
     if not pieces:
         raise DocumentRefused(f"{record.name} holds no text to search. Add a file that has text.")
@@ -42,3 +57,13 @@ def read_edition(files: Files, record: DocumentRecord, splitting: Mapping[str, i
         pieces=[ChunkSpan(piece.start, piece.end, piece.page, piece.heading) for piece in pieces],
         splitting=splitting,
     )
+
+
+def _told(steps: Reading, tell: Callable[[int, int], T]) -> Generator[T, None, LoadedDocument]:
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            loaded: LoadedDocument = end.value
+            return loaded
+        yield tell(*step)

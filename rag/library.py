@@ -7,13 +7,14 @@ the vector index are derived from it, chunk id by chunk id, and `recover` brings
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Literal, TypeVar
 
 from langchain_core.retrievers import BaseRetriever
 
 from rag.chunks import index_text, to_entry, twins
-from rag.editions import read_edition
+from rag.editions import reading_edition
 from rag.embeddings import Embedder
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
 from rag.indexes import Indexes
@@ -128,7 +129,7 @@ class Library:
         self.documents.set_state(document_id, "reading")
         yield Progress("reading", 0, 1)
         try:
-            self._save_text(record)
+            yield from self._save_text(record, cancelled)
             if cancelled():
                 raise Cancelled(f"Reading {record.name} was stopped.")
             yield from self._index_words(record)
@@ -253,8 +254,9 @@ class Library:
         """Return how rare a token is among the chunks: the word index's inverse document frequency."""
         return self.indexes.words.rarity(token)
 
-    def _save_text(self, record: DocumentRecord) -> None:
-        read = read_edition(self.files, record, self.collections.splitting_of(record.id))
+    def _save_text(self, record: DocumentRecord, cancelled: Cancel) -> Iterator[Progress]:
+        way, tell = self.collections.splitting_of(record.id), partial(Progress, "reading")
+        read = yield from reading_edition(self.files, record, way, tell, cancelled)
         self.documents.save_chunks(record.id, read.text, read.pages, read.pieces, splitting=read.splitting)
 
     def _index_words(self, record: DocumentRecord) -> Iterator[Progress]:

@@ -31,9 +31,13 @@ def share(progress: Progress | None) -> float:
 
 
 def step_name(progress: Progress) -> str:
-    """Return what is being done to a document: "learning its meaning, 40 of 128"."""
-    count = f", {progress.done} of {progress.total}" if progress.stage == "meaning" else ""
-    return _STAGES[progress.stage] + count
+    """Return what is being done to a document: "learning its meaning, 40 of 128".
+
+    Reading is counted where the pages are pictures whose text has to be recognised.
+    """
+    counted = progress.stage == "meaning" or (progress.stage == "reading" and progress.total > 1)
+    page = "page " if progress.stage == "reading" else ""
+    return _STAGES[progress.stage] + (f", {page}{progress.done} of {progress.total}" if counted else "")
 
 
 def unfinished(workspace: Workspace) -> list[DocumentRecord]:

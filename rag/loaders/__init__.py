@@ -1,14 +1,17 @@
 """Files in, canonical text out: every format ends as a LoadedDocument or is refused with a sentence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any, TypeVar
 
 from rag.errors import DocumentRefused
 from rag.loaders import sandbox
 from rag.loaders.document import LoadedDocument, shown
 from rag.loaders.recognition import PROGRAM, Reading, recognised
 
-__all__ = ["LoadedDocument", "load", "reading"]
+__all__ = ["LoadedDocument", "Reading", "drained", "load", "reading"]
+
+R = TypeVar("R")
 
 
 def load(path: Path, name: str, *, timeout: float = 60.0, memory: int = 1 << 30) -> LoadedDocument:
@@ -17,13 +20,17 @@ def load(path: Path, name: str, *, timeout: float = 60.0, memory: int = 1 << 30)
     The kind is found by content; `name`, the user's name for it, only helps where the content
     cannot tell (Markdown from plain text). Raises DocumentRefused with a sentence naming file and reason.
     """
-    steps = reading(path, name, timeout=timeout, memory=memory)
+    return drained(reading(path, name, timeout=timeout, memory=memory))
+
+
+def drained(steps: Generator[Any, None, R]) -> R:
+    """Go through all steps and return what they come to."""
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            document: LoadedDocument = end.value
-            return document
+            result: R = end.value
+            return result
 
 
 def reading(

@@ -1,6 +1,7 @@
 """Scans and photographs become text where Tesseract is installed; where not, it is said what to install."""
 
 import io
+import os
 import shutil
 from pathlib import Path
 
@@ -8,8 +9,11 @@ import pypdfium2
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from rag.embeddings import Embedder
 from rag.errors import Cancelled, DocumentRefused
+from rag.library import Library
 from rag.loaders import LoadedDocument, load, reading
+from storage.database import Database
 from tests.rag.loaders import makers
 from tests.rag.loaders.makers import SENTENCES, Placed
 
@@ -144,6 +148,20 @@ def test_pages_are_told_as_they_are_recognised_and_may_be_stopped(tmp_path: Path
     assert document.text == "\n\n".join(["The harbour.\n\n항구 앞 に開"] * 3)
     with pytest.raises(Cancelled, match=r"Reading a\.tiff was stopped"):
         drain(tmp_path / "a", "a.tiff", tool, cancelled=lambda: True)
+
+
+def test_an_ingest_tells_the_pages_as_they_are_recognised(
+    tmp_path: Path, database: Database, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library(database, "ann", lambda: embedder)
+    page = Image.new("L", (900, 600), 255)
+    page.save(tmp_path / "a", "TIFF", save_all=True, append_images=[page])
+    program(tmp_path / "tesseract", text="echo 'The harbour.'")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    record, _ = library.add("a.tiff", (tmp_path / "a").read_bytes())
+    told = [(step.done, step.total) for step in library.read(record.id) if step.stage == "reading"]
+    assert told == [(0, 1), (0, 2), (1, 2), (2, 2)]
+    assert library.documents.get(record.id).state == "searchable_by_words"
 
 
 def test_what_is_read_with_doubt_is_not_taken_for_text(tmp_path: Path) -> None:
