@@ -83,7 +83,7 @@ class ConfluenceSource(Source):
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield a page as the wiki stores it, packed under its title, or an attached file."""
         if item.id.startswith(_FILE):
-            yield from self._api.file(self._wiki.attachment(item.id, cancelled), cancelled)
+            yield from self._wiki.file(item.id, cancelled)
             return
         page = self._wiki.page(item.id, cancelled)
         if page.body is None or page.status != "current":

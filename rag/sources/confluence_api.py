@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from rag.errors import ItemFailed, SourceError
 from rag.jobs import Cancel
-from rag.sources.confluence_records import Content, Person, Record, Results
+from rag.sources.confluence_records import Person, Record, Results
 from rag.sources.confluence_settings import GATEWAY, ConfluenceSettings
 from rag.sources.credentials import Credentials
 from rag.sources.fetcher import Fetched, Fetcher
@@ -79,12 +79,13 @@ class ConfluenceApi(Rest):
             raise self._signed_out()
         return person.display_name or person.public_name
 
-    def file(self, content: Content, cancelled: Cancel) -> Iterator[bytes]:
-        """Yield an attached file."""
-        path = content.download.removeprefix(urlsplit(self._base).path)
-        if not path.startswith("/") or path.startswith("//"):
-            raise ItemFailed(f"{self._host} does not say where {content.title} is. Try again later.")
-        yield from self.download(self._base + path, {}, cancelled)
+    def file(self, path: str, cancelled: Cancel) -> Iterator[bytes]:
+        """Yield a file at a path below the wiki's address; ItemFailed where that is no such path."""
+        context = urlsplit(self._base).path
+        below = path.removeprefix(context) if path.startswith(f"{context}/") else path
+        if not below.startswith("/") or below.startswith("//"):
+            raise ItemFailed(f"{self._host} does not say where the file is. Try again later.")
+        yield from self.download(self._base + below, {}, cancelled)
 
     def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
         del cancelled

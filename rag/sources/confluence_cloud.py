@@ -49,9 +49,11 @@ class CloudWiki(Wiki):
         """Return a page with its body."""
         return self.api.read(Content, f"{_API}/pages/{page_id}", {"body-format": "storage"}, cancelled)
 
-    def attachment(self, file_id: str, cancelled: Cancel) -> Content:
-        """Return what is known of an attached file."""
-        return self.api.read(Content, f"{_API}/attachments/{file_id}", {}, cancelled)
+    def file(self, file_id: str, cancelled: Cancel) -> Iterator[bytes]:
+        """Yield an attached file. Version 1 alone has its content, and leads on to a store of files."""
+        file = self.api.read(Content, f"{_API}/attachments/{file_id}", {}, cancelled)
+        path = f"/rest/api/content/{file.page_id}/child/attachment/{file.id}/download"
+        return self.api.file(path, cancelled)
 
     def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
         if keys:

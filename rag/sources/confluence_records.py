@@ -106,6 +106,7 @@ class Content(Record):
     links: Links = Field(Links(), alias="_links")
     space: Space | None = None
     space_id: str = Field("", alias="spaceId")
+    page_id: str = Field("", alias="pageId")
     ancestors: tuple[Reference, ...] = ()
     metadata: Metadata = Metadata()
     container: Reference | None = None
@@ -114,7 +115,6 @@ class Content(Record):
     size: int = Field(0, alias="fileSize")
     extensions: Extensions = Extensions()
     webui_link: str = Field("", alias="webuiLink")
-    download_link: str = Field("", alias="downloadLink")
 
     @property
     def labels(self) -> frozenset[str]:
@@ -125,11 +125,6 @@ class Content(Record):
     def holds_text(self) -> bool:
         """Whether an attached file can be a document at all, by what it says it is."""
         return not (self.media_type or self.extensions.media_type).startswith(_NO_TEXT)
-
-    @property
-    def download(self) -> str:
-        """The path at which an attached file is had, below the wiki's address."""
-        return self.download_link or self.links.download
 
     def page_item(self, web: str) -> Item:
         """Return a page as an item; `web` is the wiki's address for people."""

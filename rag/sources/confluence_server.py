@@ -40,9 +40,10 @@ class ServerWiki(Wiki):
         asked = {"expand": "version,body.storage"}
         return self.api.read(Content, f"{_API}/content/{page_id}", asked, cancelled)
 
-    def attachment(self, file_id: str, cancelled: Cancel) -> Content:
-        """Return what is known of an attached file."""
-        return self.api.read(Content, f"{_API}/content/{file_id}", {"expand": "version"}, cancelled)
+    def file(self, file_id: str, cancelled: Cancel) -> Iterator[bytes]:
+        """Yield an attached file, from where the server says that it is."""
+        file = self.api.read(Content, f"{_API}/content/{file_id}", {"expand": "version"}, cancelled)
+        return self.api.file(file.links.download, cancelled)
 
     def _of_space(self, space: Space, expand: str, cancelled: Cancel) -> list[Content]:
         """Return the pages of a space, by the scan that 7.18 brought, or as all versions before list them.

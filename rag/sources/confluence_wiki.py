@@ -72,8 +72,8 @@ class Wiki(ABC):
         """Return a page with its body."""
 
     @abstractmethod
-    def attachment(self, file_id: str, cancelled: Cancel) -> Content:
-        """Return what is known of an attached file."""
+    def file(self, file_id: str, cancelled: Cancel) -> Iterator[bytes]:
+        """Yield an attached file in pieces."""
 
     @abstractmethod
     def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:

@@ -244,6 +244,12 @@ class ConfluenceServer(Service):
         found = [t for t in self._current() if t.type == "attachment" and t.parent == id_]
         return self._v1_list(call, found)
 
+    def _v1_download(self, call: Call, page: str, id_: str) -> Page:
+        thing = self.things[id_]
+        if thing.parent != page:
+            return refused(404)
+        return Page(status=302, headers={"Location": self.context + self._download(thing)})
+
     def _v1_list(self, call: Call, things: list[Thing], *, cursors: bool = False) -> Page:
         expand = call.query.get("expand", "")
         return self._v1_page(call, [self._v1(thing, expand) for thing in things], cursors=cursors)
@@ -339,4 +345,5 @@ class ConfluenceServer(Service):
         (r"/rest/api/content/scan", _v1_scan),
         (r"/rest/api/content/(\w+)", _v1_thing),
         (r"/rest/api/content/(\w+)/child/attachment", _v1_attachments),
+        (r"/rest/api/content/(\w+)/child/attachment/(\w+)/download", _v1_download),
     )
