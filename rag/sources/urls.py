@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv6Address
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from rag.errors import AddressRefused
@@ -9,6 +10,7 @@ from rag.errors import AddressRefused
 PORTS = {"http": 80, "https": 443}
 LONGEST = 8_000  # characters; servers take no longer ones
 _SAFE = "%/:?@!$&'()*+,;=~-._[]"
+_STRANGE = re.compile("[\x00-\x20\x7f\\\\\ud800-\udfff]")
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?")
 
 
@@ -75,7 +77,7 @@ def shown(url: str) -> str:
 def _split(url: str) -> tuple[SplitResult, int | None]:
     """Return a URL's parts and its port; what a parser might read otherwise than another is none."""
     text = url.strip()
-    strange = any(ord(character) <= 32 or character in "\\\x7f" for character in text)
+    strange = _STRANGE.search(text)
     try:
         if strange or len(text) > LONGEST:
             raise ValueError
@@ -89,13 +91,12 @@ def _host(name: str, url: str) -> str:
     """Return a host as DNS has it; names in other scripts as punycode, numbers as they are."""
     import idna
 
-    if ":" in name:
-        return name
     try:
-        host = name if name.isascii() else idna.encode(name, uts46=True).decode("ascii")
-    except idna.IDNAError as error:
+        if ":" in name:
+            return str(IPv6Address(name.replace("%", "?")))  # an address of one network card alone is none
+        host = (name if name.isascii() else idna.encode(name, uts46=True).decode("ascii")).lower().rstrip(".")
+    except (idna.IDNAError, AddressValueError) as error:
         raise AddressRefused(f"{shown(url)} does not name a host. Correct the address.") from error
-    host = host.lower().rstrip(".")
     if not _HOST.fullmatch(host) or len(host) > 253:
         raise AddressRefused(f"{shown(url)} does not name a host. Correct the address.")
     return host
