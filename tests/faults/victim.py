@@ -1,0 +1,71 @@
+"""What is killed: it ingests file after file, or asks question after question, and says what it has done.
+
+It runs in a process of its own, forked from one that has imported everything already.
+"""
+
+import itertools
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from rag.answer import Token
+from rag.ask import Asker
+from rag.config import default_model_cache
+from rag.conversation import Conversation
+from rag.embeddings import Embedder, open_embedder
+from rag.jobs import never
+from rag.library import Library
+from rag.llm import LLM, LLMSettings
+from storage.conversations import Conversations
+from storage.database import Database
+
+OWNER = "ann"
+
+
+def embedder() -> Embedder:
+    return open_embedder("multilingual-e5-small", cache=default_model_cache())
+
+
+def text(name: str) -> bytes:
+    """A file of its own of a few chunks, by its name."""
+    said = "\n\n".join(f"The tower {name} has {n} windows on floor {n}. " * 6 for n in range(6))
+    return f"# {name}\n\n{said}\n".encode()
+
+
+def ingest(data: Path, first: int, said: Connection) -> None:
+    """Finish what an earlier life began, then add files `first`, `first + 1`, ... and read and embed each."""
+    library = Library(Database.open(data), OWNER, embedder)
+    for document_id in library.recover():
+        list(library.index(document_id))
+    said.send(("begun", ""))
+    for number in itertools.count(first):
+        name = f"tower-{number}.md"
+        record, _ = library.add(name, text(name))
+        said.send(("added", name))
+        for _ in library.index(record.id):
+            pass
+        said.send(("ready", name))
+
+
+def answer(data: Path, url: str, said: Connection) -> None:
+    """Ask again and again in one conversation; say when each question is kept, and when each word is."""
+    database = Database.open(data)
+    conversations = Conversations(database, OWNER)
+    asker = Asker(
+        Library(database, OWNER, embedder).retriever("bm25", 3),
+        LLM(LLMSettings(base_url=url, api_key="", model="fake")),
+    )
+    conversation = Conversation(conversations, lambda: asker)
+    chat = conversations.list()[0].id
+    for pending in conversations.messages(chat, limit=10_000):
+        if pending.state == "pending":
+            conversations.finish(pending.id, "interrupted", pending.content)
+    for number in itertools.count():
+        turn = conversation.begin(chat, f"How many windows has floor {number}?")
+        said.send(("begun", turn.answer_id, time.monotonic(), 0))
+        words = 0
+        for event in conversation.run(turn, never):
+            if isinstance(event, Token):
+                words += len(event.text.split())
+                said.send(("word", turn.answer_id, time.monotonic(), words))
+        said.send(("done", turn.answer_id, time.monotonic(), words))
