@@ -17,6 +17,8 @@ _COMMON = {
     "gb18030": frozenset("的一是不了在人有我他这中大来上国个到说们为和地出时，。"),
     "big5": frozenset("的一是不了在人有我他這中大來上國個到說們為和地出時，。"),
 }
+# Without a mark and without Latin letters, whose zero bytes would tell it.
+_COMMON |= dict.fromkeys(("utf-16-le", "utf-16-be"), frozenset().union(*_COMMON.values()))
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\0\0", "utf-32"),

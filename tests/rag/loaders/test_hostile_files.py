@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from rag.embeddings import Embedder
 from rag.errors import DocumentRefused
+from rag.library import Library
 from rag.loaders import load, sandbox
 from rag.splitters import split
+from storage.database import Database
 from tests.rag.loaders import makers
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
@@ -244,6 +247,49 @@ def test_a_parser_may_not_write_or_call(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:3] == ["no calls", "no files", "no programs"]
+
+
+def dying(path: Path, how: str) -> str:
+    """Write a program that ends in one way; it stands in a parser's place."""
+    path.write_text(f"#!{sys.executable}\nimport os, signal, sys, time\n{how}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "made its reader crash"),
+        ("os.abort()", "made its reader crash"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "made its reader crash"),
+        ("os._exit(1)", "is damaged and cannot be read"),
+        ("raise ValueError('x' * 100_000)", "is damaged and cannot be read"),
+        ("held = [bytearray(1 << 20) for _ in range(4000)]", "needs more than 200 MB of memory"),
+        ("time.sleep(60)", "took longer than 1 seconds"),
+        ("while True: pass", "took longer than 1 seconds"),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(1)", "took longer than 1"),
+    ],
+)
+def test_however_a_parser_dies_it_is_its_files_result(tmp_path: Path, how: str, said: str) -> None:
+    seconds = 1 if "took" in said else 30
+    command = [dying(tmp_path / "parser", how)]
+    with pytest.raises(DocumentRefused, match=rf"^report\.pdf .*{said}"):
+        sandbox.run_program(command, b"", "report.pdf", timeout=seconds, memory=200 << 20)
+    assert not children()
+    assert load(book(tmp_path / "b"), "b.pdf").text
+
+
+def test_an_ingest_goes_on_after_a_parser_died(
+    tmp_path: Path, database: Database, embedder: Embedder
+) -> None:
+    library = Library(database, "ann", lambda: embedder)
+    files = {"bad.pdf": b"%PDF-1.7\n" + bytes(range(256)) * 40, "good.txt": b"The harbour of Veldham."}
+    records = [library.add(name, content)[0] for name, content in files.items()]
+    for record in records:
+        list(library.read(record.id))
+    states = [library.documents.get(record.id) for record in records]
+    assert [state.state for state in states] == ["refused", "searchable_by_words"]
+    assert (states[0].reason or "").startswith("bad.pdf is damaged")
 
 
 def test_a_parser_that_crashes_is_its_files_result(tmp_path: Path) -> None:

@@ -261,6 +261,43 @@ def test_text_in_the_encodings_people_have(tmp_path: Path, language: str, encodi
     assert load(tmp_path / "x", "a.txt").text == text
 
 
+PROSE = {
+    "ko": "회의는 오전에 시작했고, 참석자는 모두 열두 명이었다. 다음 모임의 날짜는 아직 정하지 못했다.\n",
+    "ja": "会議は午前に始まり、参加者は十二名でした。次回の日程はまだ決まっていません。カタカナも混ざる。\n",
+    "zh": "会议在上午开始，一共有十二个人参加。下一次会议的时间还没有决定，我们会再通知大家。\n",
+    "tw": "會議在上午開始，一共有十二個人參加。下一次會議的時間還沒有決定，我們會再通知大家。\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "encoding"),
+    [
+        ("ko", "cp949"),
+        ("ko", "euc_kr"),
+        ("ja", "cp932"),
+        ("ja", "shift_jis"),
+        ("ja", "euc_jp"),
+        ("zh", "gb18030"),
+        ("zh", "gbk"),
+        ("tw", "big5"),
+        *product(("ko", "ja", "zh"), ("utf-16-le", "utf-16-be")),
+    ],
+)
+@pytest.mark.parametrize("lines", [1, 40])
+def test_short_and_long_prose_in_the_encodings_of_east_asia(
+    tmp_path: Path, language: str, encoding: str, lines: int
+) -> None:
+    text = PROSE[language] * lines
+    (tmp_path / "x").write_bytes(text.encode(encoding))
+    assert load(tmp_path / "x", "a.txt").text == text
+
+
+def test_korean_and_english_lines_of_one_file_are_read_in_its_encoding(tmp_path: Path) -> None:
+    text = "Harbour log 1887\n" * 30 + PROSE["ko"] + "End of log\n" * 30
+    (tmp_path / "x").write_bytes(text.encode("cp949"))
+    assert load(tmp_path / "x", "a.log").text == text
+
+
 def test_western_text_of_one_byte_a_letter(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes("Das Café schließt über Ostern – “né”.".encode("cp1252"))
     assert load(tmp_path / "x", "a.txt").text == "Das Café schließt über Ostern – “né”."
