@@ -75,8 +75,8 @@ class CloudWiki(Wiki):
             yield from self.api.listed(Results[Content], path, asked, cancelled)
             return
         of_space = f"{_API}/spaces/{space.id}/content/labels"
-        for label in list(self.api.listed(Results[Label], of_space, {"prefix": "global"}, cancelled)):
-            if label.name.lower() in labels:
+        for label in list(self.api.listed(Results[Label], of_space, {}, cancelled)):
+            if label.prefix == "global" and label.name.lower() in labels:
                 path = f"{_API}/labels/{label.id}/pages"
                 yield from self.api.listed(Results[Content], path, {"space-id": space.id}, cancelled)
 

@@ -14,7 +14,9 @@ _NO_TEXT = ("image/", "video/", "audio/")
 class Record(BaseModel):
     """Part of an answer: numbers may stand for ids, and what is not named here is passed over."""
 
-    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, coerce_numbers_to_str=True, populate_by_name=True, hide_input_in_errors=True
+    )
 
 
 class Links(Record):

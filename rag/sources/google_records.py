@@ -14,7 +14,7 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,200}$")]
 class Record(BaseModel):
     """Part of an answer: names as Google writes them, and what is not named here is passed over."""
 
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, populate_by_name=True, hide_input_in_errors=True)
     fields: ClassVar[str] = ""
     """What an answer of this kind should hold, as requests ask for it."""
 

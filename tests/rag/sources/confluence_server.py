@@ -157,7 +157,8 @@ class ConfluenceServer(Service):
 
     def _v2_labels(self, call: Call, space: str) -> Page:
         names = {name for t in self._current() if self.spaces[t.space] == space for name in t.labels}
-        return self._v2_list(call, [{"id": n, "name": n, "prefix": "global"} for n in sorted(names)])
+        labels = [{"id": f"my-{n}", "name": n, "prefix": "my"} for n in sorted(names)]
+        return self._v2_list(call, labels + [{"id": n, "name": n, "prefix": "global"} for n in sorted(names)])
 
     def _v2_page(self, call: Call, id_: str) -> Page:
         thing = self.things.get(id_)
