@@ -41,6 +41,7 @@ EDITABLE = _RERANKING | frozenset(
         "embedding_model",
         "retriever",
         "k",
+        "raptor",
     }
 )
 

@@ -130,15 +130,16 @@ class Trees:
             return with_children(session, session.execute(ordered).all())
 
     def tops(self, branch_id: str) -> list[NodeRecord]:
-        """List the nodes of a branch that nothing in it stands above; leaves where it has nothing else."""
-        below = exists().where(
-            TreeEdge.child_id == TreeNode.id,
-            TreeEdge.parent_id.in_(select(TreeNode.id).where(TreeNode.branch_id == branch_id)),
-        )
+        """List the nodes of a branch that nothing in it stands above; leaves where it has nothing else.
+
+        NotFound when there is no such branch.
+        """
         with self._database.reading() as session:
+            mine = self._nodes().where(TreeBranch.id == self._row(session, branch_id).id)
+            inside = select(TreeNode.id).where(TreeNode.branch_id == branch_id)
+            above = exists().where(TreeEdge.child_id == TreeNode.id, TreeEdge.parent_id.in_(inside))
             highest = session.scalar(select(func.max(TreeNode.level)).where(TreeNode.branch_id == branch_id))
-            mine = self._nodes().where(TreeBranch.id == branch_id, ~below.correlate(TreeNode))
-            chosen = mine.where(TreeNode.level > 0) if highest else mine
+            chosen = mine.where(~above.correlate(TreeNode), TreeNode.level >= min(1, highest or 0))
             ordered = chosen.order_by(TreeNode.level, TreeNode.position, TreeNode.id)
             return with_children(session, session.execute(ordered).all())
 

@@ -53,6 +53,7 @@ MAY_IMPORT_STORAGE = {
         "raptor/build",
         "proving",
         "raptor/forest",
+        "raptor/opened",
         "raptor/view",
         "removal",
         "resplitting",

@@ -17,6 +17,7 @@ from storage.standing import Standing
 from ui.citing import Evidence, resolve, split_target
 from ui.markdown import label, marked, unwrap, verbatim
 from ui.page_view import is_pdf, show_page
+from ui.tree_path import show_tree_path
 from ui.workspace import Workspace
 
 AROUND = 600  # characters of the document shown on either side of the cited words
@@ -85,11 +86,13 @@ def _panel(evidence: Evidence, workspace: Workspace) -> None:
         st.warning(_BADGES[found], icon=":material/history:")
     if not spans or not is_pdf(passage, workspace):
         _words(evidence, workspace, found, spans)
+        show_tree_path(evidence.passage, workspace)
         _show_feedback(evidence, workspace)
         return
     words, page = st.columns([5, 6], gap="medium")
     with words:
         _words(evidence, workspace, found, spans)
+        show_tree_path(evidence.passage, workspace)
         _show_feedback(evidence, workspace)
     with page:
         for span in spans:

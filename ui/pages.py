@@ -21,6 +21,12 @@ def _sources() -> None:
     show()
 
 
+def _trees() -> None:
+    from ui.trees import show
+
+    show()
+
+
 def _lab() -> None:
     from ui.lab import show
 
@@ -42,8 +48,9 @@ def _people() -> None:
 CHAT = st.Page(_chat, title="Chat", icon=":material/forum:", url_path="chat", default=True)
 DOCUMENTS = st.Page(_documents, title="Documents", icon=":material/library_books:", url_path="documents")
 SOURCES = st.Page(_sources, title="Sources", icon=":material/sync:", url_path="sources")
+TREES = st.Page(_trees, title="Trees", icon=":material/account_tree:", url_path="trees")
 LAB = st.Page(_lab, title="Lab", icon=":material/science:", url_path="lab")
 SETTINGS = st.Page(_settings, title="Settings", icon=":material/tune:", url_path="settings")
 PEOPLE = st.Page(_people, title="People", icon=":material/group:", url_path="people")
-FOR_ALL = [CHAT, DOCUMENTS, SOURCES, LAB, SETTINGS]
+FOR_ALL = [CHAT, DOCUMENTS, SOURCES, TREES, LAB, SETTINGS]
 FOR_ADMINISTRATORS = [*FOR_ALL, PEOPLE]

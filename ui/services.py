@@ -131,6 +131,9 @@ class Services:
         if self.settings.embedding_model != before.embedding_model:
             for workspace in list(self._workspaces.values()):
                 workspace.embed_anew()
+        if self.settings.raptor != before.raptor:
+            for workspace in list(self._workspaces.values()):
+                workspace.ingest.follow_setting()
 
     def _start_due(self) -> None:
         """Have every source read whose time has come."""

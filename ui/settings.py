@@ -15,6 +15,7 @@ from ui.reindexing import show_reindexing
 from ui.reranking import show_reranking
 from ui.search_names import OVER_TREES, good_for_all, name_of
 from ui.services import FOR_ADMINISTRATORS, Services, services, workspace
+from ui.tree_setting import show_tree_setting
 from ui.weighing import show_weighing
 
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
@@ -121,6 +122,9 @@ def _finding(held: Services, fixed: frozenset[str]) -> None:
         show_weighing(workspace())
     ordered = show_reranking(settings, fixed, _FIXED)
     if ordered is not None and _change(held, ordered, fixed):
+        st.rerun()
+    trees = show_tree_setting(settings, fixed, _FIXED, workspace())
+    if trees is not None and _change(held, trees, fixed):
         st.rerun()
 
 
