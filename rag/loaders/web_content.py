@@ -19,6 +19,7 @@ _ADDITION = re.compile(
 )
 _SPACES = re.compile(r"\s+")
 _NEAR = 5_000  # characters; where the next piece is looked for first
+_SEARCHED = 1_000_000_000  # characters looked through for pieces that are not near: some seconds
 _LEAST = 20  # characters without spaces; shorter words stand anywhere by chance
 _SHARE = 0.5
 _SOME = 0.25
@@ -73,17 +74,24 @@ class _Found:
     """The words that were found, without spaces. Pieces are asked for in their order, mostly."""
 
     def __init__(self, found: str):
-        self._found, self._at = found, 0
+        self._found, self._at, self._left = found, 0, _SEARCHED
 
     def told(self, text: str | None) -> _Told:
         """Count a piece of text of the page."""
         piece = _squeezed(text or "")
-        at = self._found.find(piece, self._at, self._at + len(piece) + _NEAR)
-        at = self._found.find(piece) if at < 0 else at
-        if at < 0 or not piece:
+        at = self._place(piece) if piece else -1
+        if at < 0:
             return _Told(len(piece))
         self._at = at
         return _Told(len(piece), len(piece), len(piece))
+
+    def _place(self, piece: str) -> int:
+        """Return where a piece stands: near the last one, else anywhere, as long as that takes no minutes."""
+        at = self._found.find(piece, self._at, self._at + len(piece) + _NEAR)
+        if at >= 0 or self._left <= 0:
+            return at
+        self._left -= len(self._found)
+        return self._found.find(piece)
 
 
 def _told(page: Any, found: _Found) -> dict[Any, _Told]:
