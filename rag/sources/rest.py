@@ -102,9 +102,7 @@ class Rest(ABC):
             if attempt >= TRIES or not _broke_off(error):
                 raise error
             return
-        headers = self._headers(
-            cancelled
-        )  # why it was refused is said in the body, which a stream leaves out
+        headers = self._headers(cancelled)  # the reason stands in the body, which a stream leaves out
         answer = self._fetcher.get(url, headers=headers, max_bytes=_LONGEST_ERROR, cancelled=cancelled)
         if not 200 <= answer.status < 300 and attempt >= self._tries(answer):
             raise self._refused(answer) from error

@@ -1,6 +1,7 @@
 """Google Drive as a source, against a local server that speaks its API."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -396,6 +397,12 @@ def test_a_broken_key_is_refused_and_not_shown(opened: Open, pem: str):
     with pytest.raises(SourceError, match="cannot be read") as refused:
         list(opened(secret=json.dumps(given)).list())
     assert "hunter2" not in str(refused.value)
+
+
+def test_without_its_package_the_way_to_install_it_is_told(opened: Open, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
+    with pytest.raises(SourceError, match=r"pip install 'footnote\[gdrive\]'"):
+        opened().test()
 
 
 def test_the_token_goes_to_google_whatever_the_key_file_names(drive: DriveServer, opened: Open):
