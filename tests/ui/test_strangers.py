@@ -1,0 +1,221 @@
+"""Above the ledger, too, Bob gets for Ann's ids what he gets for ids that do not exist, and changes nothing.
+
+The methods are found by reflection: a new one without a case here fails the first test.
+"""
+
+import inspect
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import select
+
+from rag.allowance import Allowance
+from rag.config import load
+from rag.conversation import Conversation
+from rag.ingest import Ingest
+from rag.jobs import Jobs
+from rag.lab import Lab
+from rag.library import Library
+from rag.reindexing import Reindexing
+from rag.sources.syncing import Syncing
+from storage.database import Database
+from storage.records import Turn
+from storage.tables import Base
+from tests.storage.test_owners import belongings
+from ui.workspace import Workspace
+
+# For each method that takes an id, how it is called; for the others, None: they know only one's own.
+LIBRARY = {
+    "add": None,
+    "add_vectors": None,
+    "close": None,
+    "destroy": None,
+    "keep": None,
+    "rarity": None,
+    "rebuild_vectors": None,
+    "recover": None,
+    "reindex": None,
+    "embed": lambda my, ids: my.embed(ids["document"]),
+    "index": lambda my, ids: my.index(ids["document"]),
+    "read": lambda my, ids: my.read(ids["replacement"]),
+    "remove": lambda my, ids: my.remove(ids["document"]),
+    "retriever": lambda my, ids: my.retriever("bm25", 5, document_ids=[ids["document"]]).invoke("words"),
+}
+CONVERSATION = {
+    "begin": lambda my, ids: my.begin(ids["conversation"], "mine?"),
+    "begin_version": lambda my, ids: my.begin_version(ids["question"], "mine?"),
+    "run": lambda my, ids: my.run(
+        Turn(
+            conversation_id=ids["conversation"],
+            question_id=ids["question"],
+            answer_id=ids["pending"],
+        ),
+        lambda: False,
+    ),
+}
+INGEST = {
+    "embed_anew": None,
+    "follow_setting": None,
+    "go_on": None,
+    "grow": None,
+    "growing": None,
+    "growing_failed": None,
+    "grows": None,
+    "recover": None,
+    "split_if_due": None,
+    "splitting": None,
+    "stop_growing": None,
+    "stop_writing": None,
+    "weigh": None,
+    "weighing": None,
+    "progress": lambda my, ids: my.progress(ids["document"]),
+    "remove": lambda my, ids: my.remove(ids["document"]),
+    "running": lambda my, ids: my.running(ids["document"]),
+    "start": lambda my, ids: my.start(ids["document"]),
+}
+LAB = {
+    "from_feedback": None,
+    "making": None,
+    "add_typed": lambda my, ids: my.add_typed(ids["set"], "mine?", []),
+    "candidates": lambda my, ids: my.candidates("words", document_ids=[ids["document"]]),
+    "compare": lambda my, ids: my.compare(ids["set"]),
+    "delete_set": lambda my, ids: my.delete_set(ids["set"]),
+    "prepared": lambda my, ids: my.prepared(ids["set"]),
+    "running": lambda my, ids: my.running(ids["set"]),
+    "start_making": lambda my, ids: my.start_making("mine", document_ids=[ids["document"]]),
+    "start_run": lambda my, ids: my.start_run(ids["set"], ["bm25"]),
+}
+SYNCING = {
+    "recover": None,
+    "start_due": None,
+    "change": lambda my, ids: my.change(ids["source"], "mine now", {}, None),
+    "delete": lambda my, ids: my.delete(ids["source"], keep_documents=False),
+    "job": lambda my, ids: my.job(ids["source"]),
+    "start": lambda my, ids: my.start(ids["source"]),
+    "stop": lambda my, ids: my.stop(ids["source"]),
+}
+REINDEXING = {"recover": None, "start": None, "stop": None}
+JOBS = {
+    "close": None,
+    "running": None,
+    "standing": None,
+    "stop_all": None,
+    "welcome": None,
+    "get": lambda my, ids: my.get("bob", f"answer:{ids['pending']}"),
+    "start": None,
+}
+WORKSPACE = {
+    "add": None,
+    "embed_anew": None,
+    "recover": None,
+    "source": None,
+    "answer_again": lambda my, ids: my.answer_again(ids["answer"]),
+    "answering": lambda my, ids: my.answering(ids["pending"]),
+    "ask": lambda my, ids: my.ask(ids["conversation"], "mine?"),
+    "asker": lambda my, ids: my.asker(ids["conversation"]) and None,
+    "delete_conversation": lambda my, ids: my.delete_conversation(ids["conversation"]),
+    "exported": lambda my, ids: my.exported(ids["conversation"], "md"),
+    "go_on": lambda my, ids: my.go_on(ids["stopped"]),
+    "otherwise": lambda my, ids: my.otherwise(ids["question"], "mine?"),
+    "retry": lambda my, ids: my.retry(ids["answer"]),
+    "settle": lambda my, ids: my.settle(ids["pending"]),
+    "stop": lambda my, ids: my.stop(ids["pending"]),
+}
+ALLOWANCE = {
+    "answer": None,
+    "tokens": None,
+    "used": None,
+    "document": lambda my, ids: my.document(ids["sha256"], 1),
+}
+FLOOR = {
+    Library: LIBRARY,
+    Conversation: CONVERSATION,
+    Ingest: INGEST,
+    Lab: LAB,
+    Syncing: SYNCING,
+    Reindexing: REINDEXING,
+    Jobs: JOBS,
+    Workspace: WORKSPACE,
+    Allowance: ALLOWANCE,
+}
+CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
+
+
+@pytest.fixture
+def scene(database: Database) -> Iterator[SimpleNamespace]:
+    """Ann's ids, with jobs that run for her; Bob's parts, over the same jobs."""
+    belongings(database, "bob")
+    ids = belongings(database, "ann")
+    jobs, stop = Jobs({"sync": 2, "read": 2, "embed": 1, "split": 1, "trees": 1}), threading.Event()
+    settings = load({"data": database.directory})
+    bob = Workspace(database, "bob", jobs, lambda: (settings, None))
+
+    def waiting(cancelled):
+        while not (cancelled() or stop.is_set()):
+            stop.wait(0.01)
+        yield "done"
+
+    keys = (f"answer:{ids['pending']}", f"sync:{ids['source']}", f"read:{ids['document']}")
+    running = [jobs.start("ann", key, waiting) for key in keys]
+    parts = {
+        Library: bob.library,
+        Conversation: bob._conversation(),
+        Ingest: bob.ingest,
+        Lab: bob.lab,
+        Syncing: bob.syncing,
+        Reindexing: bob.reindexing,
+        Jobs: jobs,
+        Workspace: bob,
+        Allowance: bob.allowance,
+    }
+    yield SimpleNamespace(ids=ids, bobs=parts, running=running)
+    stop.set()
+    jobs.close()
+    bob.library.close()
+
+
+def rows_of(database: Database) -> dict[str, list[object]]:
+    with database.reading() as session:
+        tables = [table for table in Base.metadata.sorted_tables if table.name != "ledger"]
+        return {table.name: sorted(map(repr, session.execute(select(table)))) for table in tables}
+
+
+def outcome(call, part, ids) -> tuple[str, str]:
+    """What comes of a call: a value, or an error and its sentence, with no id in it."""
+    try:
+        said = call(part, ids)
+        said = list(said) if inspect.isgenerator(said) else said
+        kind, text = "value", repr(said)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must be the same for both
+        kind, text = type(error).__name__, str(error)
+    for id_ in sorted(ids.values(), key=len, reverse=True):
+        text = text.replace(id_, "…")
+    return kind, text
+
+
+@pytest.mark.parametrize("kind", FLOOR)
+def test_every_public_method_has_a_case(kind):
+    public = {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
+    assert public == set(FLOOR[kind])
+
+
+@pytest.mark.parametrize(("kind", "name"), CALLS)
+def test_a_strangers_id_is_an_id_that_does_not_exist(database, scene, kind, name):
+    call, part, before = FLOOR[kind][name], scene.bobs[kind], rows_of(database)
+    nobodys = dict.fromkeys(scene.ids, "0" * 16)
+    came = outcome(call, part, scene.ids)
+    assert came == outcome(call, part, nobodys)
+    assert came[0] not in ("AttributeError", "KeyError", "TypeError")  # the case itself would be wrong
+    assert rows_of(database) == before
+    assert not any(job.done for job in scene.running)
+
+
+def test_jobs_are_found_counted_and_stopped_by_their_owner_only(scene):
+    jobs = scene.bobs[Jobs]
+    assert (jobs.running("ann", "answer"), jobs.running("bob", "answer")) == (1, 0)
+    assert jobs.stop_all("bob", 1.0)
+    assert not any(job.done for job in scene.running)
+    assert jobs.stop_all("ann", 30.0)
+    assert all(job.done for job in scene.running)
