@@ -18,6 +18,9 @@ _READERS = {
     "pptx": "rag.loaders.slides:read_pptx",
     "epub": "rag.loaders.ebook:read_epub",
     "xlsx": "rag.loaders.sheets:read_xlsx",
+    "odt": "rag.loaders.opendocument:read_odt",
+    "ods": "rag.loaders.opendocument:read_ods",
+    "odp": "rag.loaders.opendocument:read_odp",
     "csv": "rag.loaders.tables:read_csv",
     "confluence": "rag.loaders.confluence:read",
     "html": "rag.loaders.markup:read_html",
@@ -67,9 +70,9 @@ _OFFICE = (
 )
 _MIMETYPES = (
     ("application/epub+zip", "epub", ""),
-    ("application/vnd.oasis.opendocument.text", "", "an OpenDocument text (.odt)"),
-    ("application/vnd.oasis.opendocument.spreadsheet", "", "an OpenDocument spreadsheet (.ods)"),
-    ("application/vnd.oasis.opendocument.presentation", "", "an OpenDocument presentation (.odp)"),
+    ("application/vnd.oasis.opendocument.text", "odt", ""),
+    ("application/vnd.oasis.opendocument.spreadsheet", "ods", ""),
+    ("application/vnd.oasis.opendocument.presentation", "odp", ""),
     ("application/hwp+zip", "", "a Hangul (HWPX) document"),
 )
 _BY_NAME = {
@@ -150,7 +153,7 @@ def unsupported(what: str) -> DocumentRefused:
     """Return the refusal of a kind that Footnote does not read."""
     return DocumentRefused(
         f"is {what}, which Footnote does not read. "
-        "Save it as PDF, DOCX, PPTX, XLSX, CSV, HTML, EPUB, Markdown or plain text."
+        "Save it as PDF, DOCX, PPTX, XLSX, ODT, CSV, HTML, EPUB, Markdown or plain text."
     )
 
 

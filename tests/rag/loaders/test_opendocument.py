@@ -1,0 +1,94 @@
+"""OpenDocument files end as clean text with their headings, tables, slides and comments."""
+
+from pathlib import Path
+
+import pytest
+
+from rag.errors import DocumentRefused
+from rag.loaders import LoadedDocument, load
+from tests.rag.loaders import makers
+from tests.rag.loaders.makers import SENTENCES
+
+_OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
+_SPACES = "".join(
+    f' xmlns:{name}="{_OASIS}{name}:1.0"' for name in ("office", "text", "table", "presentation")
+) + (f' xmlns:draw="{_OASIS}drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"')
+COMMENT = (
+    "<office:annotation><dc:creator>Ada</dc:creator><dc:date>2024-03-01T10:00</dc:date>"
+    "<text:p>Why?</text:p></office:annotation>"
+)
+
+
+def read(path: Path, kind: str, body: str, **more: bytes) -> LoadedDocument:
+    inner = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    content = f"<office:document-content{_SPACES}>{inner}</office:document-content>"
+    parts = {
+        "mimetype": f"application/vnd.oasis.opendocument.{kind}".encode(),
+        "content.xml": content.encode(),
+    }
+    return load(makers.zipped(path / "x", {**parts, **more}), "a.odt")
+
+
+def test_a_text_keeps_headings_lists_tables_and_comments(tmp_path: Path) -> None:
+    rows = "".join(
+        f"<table:table-row><table:table-cell><text:p>{ship}</text:p></table:table-cell>"
+        f"<table:table-cell><text:p>{year}</text:p></table:table-cell></table:table-row>"
+        for ship, year in (("Ship", "Year"), ("Alma", "1890"))
+    )
+    document = read(
+        tmp_path,
+        "text",
+        '<text:h text:outline-level="1">벨담</text:h>'
+        f"<text:p>{SENTENCES['en']}{COMMENT}</text:p>"
+        "<text:p>a<text:s text:c='3'/>b<text:line-break/>c</text:p>"
+        "<text:list><text:list-item><text:p>Rope</text:p><text:list><text:list-item><text:p>Thick</text:p>"
+        f"</text:list-item></text:list></text:list-item></text:list><table:table>{rows}</table:table>",
+    )
+    assert document.text == (
+        f"# 벨담\n\n{SENTENCES['en']}\n\nComment by Ada, 2024-03-01: Why?\n\na b c\n\n- Rope\n  - Thick\n\n"
+        "| Ship | Year |\n| --- | --- |\n| Alma | 1890 |"
+    )
+    assert (document.title, document.headings) == ("벨담", ((0, 1, "벨담"),))
+
+
+def test_a_sheet_is_a_heading_and_a_table(tmp_path: Path) -> None:
+    cells = (
+        '<table:table-cell table:number-columns-repeated="2"><text:p>錨</text:p></table:table-cell>'
+        f"<table:table-cell><text:p>4</text:p>{COMMENT}</table:table-cell>"
+        '<table:table-cell table:number-columns-repeated="16000"/>'
+    )
+    rows = (
+        f'<table:table-row>{cells}</table:table-row><table:table-row table:number-rows-repeated="1000000"/>'
+    )
+    document = read(tmp_path, "spreadsheet", f'<table:table table:name="価格">{rows}</table:table>')
+    assert document.text == (
+        "## 価格\n\n| 錨 | 錨 | 4 |\n| --- | --- | --- |\n\nComment by Ada, 2024-03-01: Why?"
+    )
+
+
+def test_slides_are_pages_with_their_notes(tmp_path: Path) -> None:
+    def box(text: str, kind: str = "") -> str:
+        inner = f"<draw:text-box><text:p>{text}</text:p></draw:text-box>"
+        return f'<draw:frame presentation:class="{kind}">{inner}</draw:frame>'
+
+    notes = f"<presentation:notes>{box('Slowly.')}</presentation:notes>"
+    first = f"<draw:page>{box('Trade', 'title')}{box('Rope.')}{notes}</draw:page>"
+    document = read(tmp_path, "presentation", first + f"<draw:page>{box('Tar.')}</draw:page>")
+    pages = [document.text[start:end] for _, start, end in document.pages]
+    assert pages == ["# Trade\n\nRope.\n\n### Notes\n\nSlowly.", "Tar."]
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"META-INF/manifest.xml": b"<m><encryption-data/></m>"}, "locked with a password"),
+        ({"content.xml": b"<a><b></a>"}, "no sound XML"),
+        ({"content.xml": b"<a/>"}, "is empty"),
+        ({"content.xml": b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "entities"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_reason(
+    tmp_path: Path, parts: dict[str, bytes], said: str
+) -> None:
+    with pytest.raises(DocumentRefused, match=said):
+        read(tmp_path, "text", "<text:p>Rope</text:p>", **parts)
