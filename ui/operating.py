@@ -14,6 +14,7 @@ from rag.own_model.model import OwnModel
 from rag.stores.spec import CHROMA
 from storage.errors import FootnoteError, StorageError
 from storage.totals import documents_by_state
+from ui.entrance import Alone
 from ui.services import Services, services
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
@@ -33,7 +34,8 @@ def counted(request: Request) -> Response:
     if not isinstance(here, Services):
         return PlainTextResponse("The data directory is not open.\n", 503)
     token = here.settings.metrics_token.get_secret_value()
-    if not may_see(request.headers, request.client.host if request.client else "", token):
+    client = request.client.host if request.client else ""
+    if not may_see(request.headers, client, token, alone=isinstance(here.entrance, Alone)):
         return PlainTextResponse("These numbers are for whoever runs the server.\n", 403)
     text = here.metrics.text(
         queue=here.jobs.standing(),
@@ -43,18 +45,21 @@ def counted(request: Request) -> Response:
     return Response(text, media_type=metrics.FORM)
 
 
-def may_see(headers: Mapping[str, str], client: str, token: str) -> bool:
-    """Tell whether the numbers are shown: to who has the token; without one to this machine, not to a proxy.
+def may_see(headers: Mapping[str, str], client: str, token: str, *, alone: bool) -> bool:
+    """Tell whether the numbers are shown: to who has the token.
 
-    >>> may_see({}, "127.0.0.1", ""), may_see({"x-forwarded-for": "10.1.1.1"}, "127.0.0.1", "")
+    Without one, to this machine, but not to a proxy on it; and to nobody where people sign in, so that
+    nobody learns how much others do.
+
+    >>> may_see({}, "127.0.0.1", "", alone=True), may_see({"via": "a"}, "127.0.0.1", "", alone=True)
     (True, False)
-    >>> may_see({}, "127.0.0.1", "t"), may_see({"authorization": "Bearer t"}, "10.1.1.1", "t")
-    (False, True)
+    >>> may_see({"authorization": "Bearer t"}, "10.1.1.1", "t", alone=False)
+    True
     """
     if token:
         given = headers.get("authorization", "").encode()
         return hmac.compare_digest(given, f"Bearer {token}".encode())
-    return _is_loopback(client) and not any(name in headers for name in FORWARDED)
+    return alone and _is_loopback(client) and not any(name in headers for name in FORWARDED)
 
 
 def standing() -> dict[str, Standing]:

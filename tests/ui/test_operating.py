@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app import ROUTES
 from tests.rag.fake_llm import FakeLLM, Reply
-from ui import services
+from ui import operating, services
 from ui.workspace import Workspace
 
+ROUTES = [Route("/readyz", operating.readyz), Route("/metrics", operating.counted)]  # as in app.py
 HERE = ("127.0.0.1", 50000)
 ELSEWHERE = ("192.0.2.7", 50000)
 
@@ -32,10 +33,6 @@ def checks(expected: int) -> dict[str, dict[str, object]]:
     assert answer.json()["ready"] == (expected == 200)
     checks: dict[str, dict[str, object]] = answer.json()["checks"]
     return checks
-
-
-def test_alive_says_only_that(here: Workspace):
-    assert client(ELSEWHERE).get("/healthz").text == "ok\n"
 
 
 def test_before_the_libraries_are_in_step_it_is_not_ready_and_then_it_is(here: Workspace):
@@ -97,6 +94,19 @@ def test_turns_documents_and_failures_are_counted_and_nothing_of_them_is_told(he
 )
 def test_without_a_token_the_numbers_are_for_this_machine(here: Workspace, address, headers):
     assert client(address).get("/metrics", headers=headers).status_code == 403
+
+
+def test_where_people_sign_in_nobody_learns_without_a_token_how_much_others_do(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch
+):
+    services.close()
+    monkeypatch.setenv("FOOTNOTE_TRUSTED_HEADER", "X-Person")
+    monkeypatch.setenv("FOOTNOTE_TRUSTED_PROXIES", "127.0.0.1")
+    assert client().get("/metrics").status_code == 403
+    services.close()
+    monkeypatch.setenv("FOOTNOTE_METRICS_TOKEN", "marked-token")
+    right = {"Authorization": "Bearer marked-token"}
+    assert client().get("/metrics", headers=right).status_code == 200
 
 
 def test_with_a_token_they_are_for_who_has_it(here: Workspace, monkeypatch: pytest.MonkeyPatch):
