@@ -161,9 +161,11 @@ class _Reading:
                 "can be reached as a whole; where it is meant to be empty, delete the source here."
             )
         self._drop(gone)
-        while orphans := self._sync.items.orphans():
-            for document_id in orphans:
+        asked: set[str] = set()
+        while orphans := set(self._sync.items.orphans()) - asked:  # with one goes what it was to replace
+            for document_id in sorted(orphans):
                 self._sync.remove(document_id)
+            asked |= orphans
         self._sync.sources.mark(self._id, mark.cursor)
 
     def _drop(self, item_ids: list[str]) -> None:

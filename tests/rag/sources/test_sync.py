@@ -179,6 +179,15 @@ def test_a_source_that_is_suddenly_empty_removes_nothing(desk):
     assert desk.names() == ["castle.md"]
 
 
+def test_a_document_that_cannot_be_removed_now_does_not_hold_the_sync(desk):
+    desk.run(Shelf(castle="The castle.", lamp="The lamp."))
+    asked = []
+    desk.sync.remove = asked.append
+    assert desk.counts(Shelf(castle="The castle.")) == (0, 0, 1, 1, 0)
+    assert len(asked) == 1
+    assert desk.names() == ["castle.md", "lamp.md"]
+
+
 def test_changes_since_the_last_mark_concern_nothing_else(desk):
     shelf = Shelf(castle="The castle.", lamp="The lamp.", moat="The moat.")
     desk.run(shelf)
