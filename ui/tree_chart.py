@@ -34,8 +34,8 @@ class Drawn:
         return self.ways[index - 1] if 0 < index <= len(self.ways) else None
 
 
-def draw(opened: Opened, name: str, numbers: Numbers, ink: str) -> Drawn:
-    """Draw a tree as far as it is opened; `name` stands above several tops, `ink` writes the labels."""
+def draw(opened: Opened, name: str, numbers: Numbers, ink: str, paper: str) -> Drawn:
+    """Draw a tree as far as it is opened; `name` stands above several tops, labels are `ink` on `paper`."""
     drawn = Drawn()
     if len(opened.layers[0]) == 1:
         roots = _level(opened, 0, numbers, drawn)
@@ -46,7 +46,7 @@ def draw(opened: Opened, name: str, numbers: Numbers, ink: str) -> Drawn:
     columns = len(opened.layers) + (len(opened.layers[0]) != 1)
     rows = sum(min(len(layer), FEW + 2) for layer in opened.layers)
     drawn.height = max(LEAST, rows * ROW + 2 * ROW)
-    drawn.spec = _spec(roots, WIDE // max(1, columns), ink)
+    drawn.spec = _spec(roots, WIDE // max(1, columns), ink, paper)
     return drawn
 
 
@@ -97,8 +97,9 @@ def _more(count: int, above: Way, drawn: Drawn) -> dict[str, Any]:
     return {"name": f"{count:,} more", "value": f"+{count:,}", "symbol": "none"}
 
 
-def _spec(roots: list[dict[str, Any]], step: int, ink: str) -> dict[str, Any]:
+def _spec(roots: list[dict[str, Any]], step: int, ink: str, paper: str) -> dict[str, Any]:
     label = {"position": "right", "align": "left", "verticalAlign": "middle", "color": ink, "fontSize": 12}
+    label |= {"backgroundColor": paper, "padding": [1, 3]}  # a line that passes below leaves it readable
     series = {
         "type": "tree",
         "data": roots,

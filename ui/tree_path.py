@@ -2,23 +2,18 @@
 
 import streamlit as st
 
+from rag.raptor.leaves import is_leaf_id
 from storage.records import PassageRecord
 from ui import pages
 from ui.markdown import verbatim
-from ui.search_names import OVER_TREES
 from ui.tree_way import TREE, WAY, way_in_document
 from ui.tree_words import kind_of
 from ui.workspace import Workspace
 
 
-def found_in_tree(passage: PassageRecord) -> bool:
-    """Whether a search over trees found a passage."""
-    return any(name in OVER_TREES for name in passage.found_by)
-
-
 def show_tree_path(passage: PassageRecord, here: Workspace) -> None:
     """Show, closed at first, the summaries above a passage that was found in a tree, the topmost first."""
-    if not found_in_tree(passage):
+    if not is_leaf_id(passage.chunk_id):
         return
     with st.expander("The way through the tree", type="compact", icon=":material/account_tree:"):
         st.caption("Only the passage is cited. The summaries above it are the way there, and no source.")
@@ -32,7 +27,7 @@ def show_tree_path(passage: PassageRecord, here: Workspace) -> None:
             st.markdown(f"**{kind_of(node)}**")
             with st.container(border=True):
                 st.markdown(verbatim(node.text))
-        st.markdown(f"**The passage**, cited as {passage.number}: the words above.")
+        st.markdown(f"**The passage**, number {passage.number}: the words above.")
         st.page_link(
             pages.TREES,
             label="See it in the tree",

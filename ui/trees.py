@@ -17,7 +17,7 @@ from ui.tree_words import levels_of
 from ui.workspace import Workspace
 
 ALL = "All documents"
-INK = {"light": "#23282d", "dark": "#e8e5de"}
+INK = {"light": ("#23282d", "#fcfbf8"), "dark": ("#e8e5de", "#14181b")}  # the theme's text, and its page
 _ABOUT = (
     "Passages that belong together are summarised, and so are the summaries, up to one: so a question about "
     "a whole document finds its way down to the passages that answer it. Only passages are cited."
@@ -68,23 +68,21 @@ def _choose(here: Workspace, tree: str | None) -> str:
     """Show which tree is looked at, with a way to look at another; returns its name."""
     standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
     names = {record.id: record.name for record in here.library.documents.list() if record.id in standing}
-    options: list[str | None] = [*([None] if None in standing else []), *names]
-    if tree not in options:
-        options.insert(0, tree)
+    options = [*([""] if None in standing or tree is None else []), *names]
     key = f"tree-of-{tree or 'all'}"
     st.selectbox(
         "Tree over",
         options,
-        index=options.index(tree),
-        format_func=lambda id_: plain(names.get(id_, ALL), 90) if id_ else ALL,
+        index=options.index(tree or ""),
+        format_func=lambda id_: plain(names.get(id_, ALL), 90),
         key=key,
-        on_change=lambda: go(st.session_state[key], ()),
+        on_change=lambda: go(st.session_state[key] or None, ()),
     )
     return names.get(tree, ALL) if tree else ALL
 
 
 def _show_chart(opened: Opened, tree: str | None, name: str, found: Marks) -> None:
-    drawn = draw(opened, name, found.of, INK[st.context.theme.type or "light"])
+    drawn = draw(opened, name, found.of, *INK[st.context.theme.type or "light"])
     key = f"tree-chart-{tree}-{opened.node.id if opened.node else ''}"
 
     def open_clicked() -> None:

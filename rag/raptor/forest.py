@@ -12,7 +12,7 @@ from rag.raptor.build import Builder, Grown, Growth, fingerprint
 from rag.raptor.clustering import Rule
 from rag.raptor.cost import Cost, estimate
 from rag.raptor.extracts import rarities, weights
-from rag.raptor.leaves import leaves
+from rag.raptor.leaves import leaf_id, leaves
 from rag.raptor.summaries import Extracting, Summariser
 from rag.stores.chroma import ChromaVectorStore
 from storage.documents import Documents
@@ -211,7 +211,7 @@ class Forest:
         told = weights(texts, rarities(texts))
         return [
             NodeRecord(
-                id=f"{document_id}-l{at:05d}",
+                id=leaf_id(document_id, at),
                 level=0,
                 text=texts[at],
                 start=leaf.start,

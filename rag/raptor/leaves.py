@@ -39,6 +39,20 @@ class Leaf:
     heading: str
 
 
+def leaf_id(document_id: str, place: int) -> str:
+    """Return the id of a document's leaf: ("22c1", 7) -> "22c1-l00007". Chunks have no letter there."""
+    return f"{document_id}-l{place:05d}"
+
+
+def is_leaf_id(passage_id: str) -> bool:
+    """Whether a passage is a tree's leaf, told by its id.
+
+    >>> is_leaf_id("22c1-l00007"), is_leaf_id("22c1-00007")
+    (True, False)
+    """
+    return passage_id.rpartition("-")[2].startswith("l")
+
+
 def leaves(text: str, chunks: Sequence[Stretch], size: int = SIZE) -> list[Leaf]:
     """Return the leaves of a document, in order: what its chunks cover, cut between sentences.
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -59,7 +60,7 @@ def test_what_a_build_takes_is_said_before_it_begins(
     here.library.forest.trees.reopen()
     at = page("trees")
     assert "1 document has no tree yet" in words(at) and "about 1 minute of this computer" in words(at)
-    assert button(at, "Build")
+    assert button(at, "Go on building")
 
 
 def test_a_choice_on_the_settings_page_has_trees_built_at_once(
@@ -90,14 +91,12 @@ def test_a_summary_opens_and_shows_its_passages(page: Callable[..., AppTest], he
 def test_where_the_last_answer_s_citations_sit_is_marked(
     page: Callable[..., AppTest], here: Workspace, grown: str
 ):
-    node = here.library.forest.trees.nodes_by_id(here.library.forest.trees.leaves_at(grown, 0, 9))
-    (first,) = node.values()
+    (first,) = here.library.forest.trees.nodes_by_id(
+        here.library.forest.trees.leaves_at(grown, 0, 9)
+    ).values()
     answer = "It burns heavy fuel [1]."
-    given = passage(1, first.text, document="ships.txt", page=None)
-    here_given = type(given)(
-        **{**given.__dict__, "document_id": grown, "start": first.start, "end": first.end}
-    )
-    tell(here, "What does it burn?", answer, passages=[here_given])
+    given = replace(passage(1, first.text, page=None), document_id=grown, start=first.start, end=first.end)
+    tell(here, "What does it burn?", answer, passages=[given])
     at = page("trees")
     assert "Marked: what the last answer cites, in the chat “About the harbour”" in words(at)
     assert any("cited [1]" in one.label.replace("\\", "") for one in at.button)
@@ -117,28 +116,24 @@ def test_summaries_that_could_not_be_made_are_told_of(
     assert button(at, "Try again")
 
 
-@pytest.mark.parametrize("found_by", ["raptor-collapsed", "bm25"])
+@pytest.mark.parametrize("in_tree", [True, False])
 def test_the_way_through_the_tree_is_shown_for_what_was_found_there(
-    page: Callable[..., AppTest], here: Workspace, grown: str, found_by: str
+    page: Callable[..., AppTest], here: Workspace, grown: str, in_tree: bool
 ):
-    (first,) = here.library.forest.trees.nodes_by_id(
-        here.library.forest.trees.leaves_at(grown, 0, 9)
-    ).values()
-    given = passage(1, first.text, document="ships.txt", page=None)
-    stored = {**given.__dict__, "document_id": grown, "chunk_id": first.id, "start": 0, "end": first.end}
-    stored["found_by"] = {found_by: {"rank": 1, "score": 1.0, "normalised": 1.0}}
-    turn = tell(here, "What?", "It burns fuel [1].", passages=[type(given)(**stored)])
-    chat = here.conversations.list()[0].id
-    at = page("chat", chat=chat, cite=f"{turn.answer_id}-p1")
+    (leaf_id,) = here.library.forest.trees.leaves_at(grown, 0, 9)
+    chunk = leaf_id if in_tree else f"{grown}-00000"
+    given = replace(passage(1, page=None), document_id=grown, chunk_id=chunk)
+    turn = tell(here, "What?", "It burns fuel [1].", passages=[given])
+    at = page("chat", chat=here.conversations.list()[0].id, cite=f"{turn.answer_id}-p1")
     assert not at.exception
-    assert ("Only the passage is cited" in words(at)) == (found_by == "raptor-collapsed")
-    assert any("The way through the tree" in one.label for one in at.expander) == (found_by != "bm25")
+    assert ("Only the passage is cited" in words(at)) == in_tree
+    assert any("The way through the tree" in one.label for one in at.expander) == in_tree
 
 
 def test_a_chart_draws_a_level_s_neighbours_of_the_open_node_and_tells_of_the_rest():
     leaves = tuple(leaf(n) for n in range(40))
     root = NodeRecord("r", 1, "All.", tuple(one.id for one in leaves), document_id="d")
-    drawn = draw(Opened((root, leaves[30]), ((root,), leaves)), "a.txt", lambda _: (), "#000")
+    drawn = draw(Opened((root, leaves[30]), ((root,), leaves)), "a.txt", lambda _: (), "#000", "#fff")
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     said = [item["name"] for item in top["children"]]
     assert said[0] == "24 more" and said[-1] == "4 more" and len(said) == FEW + 2
@@ -150,7 +145,9 @@ def test_what_is_cited_is_marked_by_shape_and_number_and_open_nodes_by_size():
     one, two = leaf(1), leaf(2)
     root = NodeRecord("r", 1, "All.", ("l1", "l2"), document_id="d")
     numbers = {"r": (3,), "l2": (3,)}
-    drawn = draw(Opened((root,), ((root,), (one, two))), "a.txt", lambda id_: numbers.get(id_, ()), "#000")
+    drawn = draw(
+        Opened((root,), ((root,), (one, two))), "a.txt", lambda id_: numbers.get(id_, ()), "#000", "#fff"
+    )
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     plain, cited = top["children"]
     assert (top["symbol"], plain["symbol"], cited["symbol"]) == ("diamond", "rect", "diamond")
@@ -158,7 +155,7 @@ def test_what_is_cited_is_marked_by_shape_and_number_and_open_nodes_by_size():
 
 
 def test_several_tops_stand_below_the_name_of_the_tree():
-    drawn = draw(Opened((), ((leaf(1), leaf(2)),)), "All documents", lambda _: (), "#000")
+    drawn = draw(Opened((), ((leaf(1), leaf(2)),)), "All documents", lambda _: (), "#000", "#fff")
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     assert top["name"] == "All documents" and len(top["children"]) == 2
     assert drawn.way_at(1) == () and drawn.way_at(3) == ("l2",)
