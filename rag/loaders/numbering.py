@@ -1,12 +1,11 @@
 """The numbers that Word counts by itself and writes nowhere: `1.2`, `제3조`, `(b)` before a paragraph."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rag.loaders.open_xml import attribute, local
 
-_PLAIN = ("{}.", "{})")  # a list as any other, which stays one
 _GANADA = "가나다라마바사아자차카타파하"
 _CHOSUNG = "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊㅋㅌㅍㅎ"
 _AIUEO = "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲン"
@@ -50,19 +49,8 @@ class Numbering:
         if num is None or depth not in levels or levels[depth].form == "bullet":
             return ""
         counts = self._counted(num, levels, depth)
-        level = levels[depth]
-        if (
-            not self._is_heading(style)
-            and level.form == "decimal"
-            and level.text in (plain.format(f"%{depth + 1}") for plain in _PLAIN)
-        ):
-            return ""
-        text = level.text
-        for place, number in enumerate(counts[: depth + 1]):
-            text = text.replace(
-                f"%{place + 1}", formed(number, levels[place].form if place in levels else "decimal")
-            )
-        return text.strip()
+        is_plain = levels[depth].form == "decimal" and levels[depth].text in _plain(depth)
+        return "" if is_plain and not self._is_heading(style) else _written(levels, depth, counts)
 
     def _place(self, properties: Any, style: str) -> tuple[str, int]:
         """Return the list and the depth of a paragraph, by itself or by its style."""
@@ -105,6 +93,19 @@ def _levels(kept: Any) -> dict[int, _Level]:
         text = _value(_child(level, "lvlText"))
         found[int(attribute(level, "ilvl"))] = _Level(int(start) if start.isdecimal() else 1, form, text)
     return found
+
+
+def _plain(depth: int) -> tuple[str, ...]:
+    """Return how a list numbers its items that is one as any other, and stays one."""
+    return f"%{depth + 1}.", f"%{depth + 1})"
+
+
+def _written(levels: Mapping[int, _Level], depth: int, counts: Sequence[int]) -> str:
+    text = levels[depth].text
+    for place, number in enumerate(counts[: depth + 1]):
+        form = levels[place].form if place in levels else "decimal"
+        text = text.replace(f"%{place + 1}", formed(number, form))
+    return text.strip()
 
 
 def _child(element: Any, name: str) -> Any:

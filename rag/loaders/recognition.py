@@ -60,31 +60,44 @@ def recognised(
     """
     command = shutil.which(program)
     if command is None:
-        if any(character.isalnum() for character in document.text):
-            log.info(
-                "%s: %d pages are pictures, which nothing here reads", shown(name), len(document.pictured)
-            )
-            return document
-        raise DocumentRefused(f"{shown(name)} {_unreadable(document)} {INSTALL}, and add it again.")
-    tesseract = Tesseract(command)
+        return _without(document, name)
+    texts = yield from _texts(Tesseract(command), path, name, document.pictured, cancelled)
+    read = with_pages(document, texts)
+    if not _says(read):
+        raise DocumentRefused(f"{shown(name)} {_EMPTY[document.media_type.startswith('image/')]}")
+    return read
+
+
+def _texts(
+    tesseract: "Tesseract", path: Path, name: str, numbers: Sequence[int], cancelled: Callable[[], bool]
+) -> Generator[tuple[int, int], None, dict[int, str]]:
+    """Read pages one after the other; one that fails among others is left out, the rest is worth reading."""
     texts: dict[int, str] = {}
-    failed: DocumentRefused | None = None
-    for done, number in enumerate(document.pictured):
-        yield done, len(document.pictured)
+    for done, number in enumerate(numbers):
+        yield done, len(numbers)
         if cancelled():
             raise Cancelled(f"Reading {shown(name)} was stopped.")
         try:
-            texts[number] = tesseract.read(
-                partial(_picture, path, name, number), f"Page {number} of {shown(name)}"
-            )
-        except DocumentRefused as error:  # one page among others: the rest is still worth reading
+            draw = partial(_picture, path, name, number)
+            texts[number] = tesseract.read(draw, f"Page {number} of {shown(name)}")
+        except DocumentRefused as error:
+            if len(numbers) == 1:
+                raise
             log.warning("%s", error)
-            failed = error
-    yield len(document.pictured), len(document.pictured)
-    read = with_pages(document, texts)
-    if not any(character.isalnum() for character in read.text):
-        raise failed or DocumentRefused(f"{shown(name)} {_EMPTY[document.media_type.startswith('image/')]}")
-    return read
+    yield len(numbers), len(numbers)
+    return texts
+
+
+def _without(document: LoadedDocument, name: str) -> LoadedDocument:
+    """Return a document as it is where nothing recognises text, if its other pages say something."""
+    if not _says(document):
+        raise DocumentRefused(f"{shown(name)} {_unreadable(document)} {INSTALL}, and add it again.")
+    log.info("%s: %d pages are pictures, which nothing here reads", shown(name), len(document.pictured))
+    return document
+
+
+def _says(document: LoadedDocument) -> bool:
+    return any(map(str.isalnum, document.text))
 
 
 def _picture(path: Path, name: str, number: int, turn: int) -> bytes:
