@@ -1,0 +1,52 @@
+"""Trees chosen on the settings page, opened on their own, and told of beside a citation."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Server, Visitor, serving
+from tests.rag.raptor.conftest import story
+
+
+@pytest.fixture
+def own(tmp_path) -> Server:
+    with serving(tmp_path, FOOTNOTE_RETRIEVER="raptor-collapsed") as running:
+        yield running
+
+
+@pytest.mark.timeout(400)
+def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
+    own: Server, visit: Callable[..., Visitor], tmp_path
+):
+    file = tmp_path / "ships.txt"
+    file.write_text(story(["engine", "cargo"]))
+    visitor = visit(own.url)
+    page = visitor.page
+    visitor.go("Documents")
+    visitor.add(file)
+    expect(visitor.row("ships.txt")).to_contain_text("Ready")
+
+    visitor.go("Settings")
+    page.get_by_text("Summaries out of the documents' own sentences").click()
+    page.locator(".st-key-save-trees").get_by_role("button").press("Enter")
+    expect(page.get_by_text("Saved.")).to_be_visible()
+
+    visitor.go("Trees")
+    expect(page.get_by_text("Summary on level").first).to_be_visible()
+    expect(page.get_by_role("img", name="The tree over")).to_be_visible()
+    page.locator(".st-key-tree-below button").first.press("Enter")
+    expect(page.get_by_text("The way from the top")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("The way from the top")).to_be_visible()
+
+    visitor.go("Chat")
+    visitor.ask("What does the engine burn?")
+    visitor.finished()
+    page.locator('[class*="st-key-sources-"] button').first.press("Enter")
+    panel = page.get_by_role("dialog")
+    panel.get_by_text("The way through the tree").click()
+    expect(panel).to_contain_text("Only the passage is cited")
+    panel.get_by_role("link", name="See it in the tree").click()
+    expect(page.get_by_text("Cited in the last answer")).to_be_visible()
+    assert visitor.strangers() == [] and visitor.errors == []
