@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Select, delete, insert, select
+from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from storage import choices, document_rows, tables
@@ -200,6 +200,12 @@ class Documents:
             )
             if state is not None:
                 session.add(IndexState(owner=self._owner, name=index, state=state))
+
+    def count(self) -> int:
+        """Count the documents; a replacement on its way is no other one."""
+        mine = select(func.count()).where(Document.owner == self._owner, Document.replaces.is_(None))
+        with self._database.reading() as session:
+            return session.scalar(mine) or 0
 
     def list(self) -> list[DocumentRecord]:
         """Every document, newest first, replacements on their way among them."""

@@ -1,6 +1,6 @@
 """Collections on the documents page: which one is looked at, a new one, and what can be done to it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
@@ -17,21 +17,29 @@ SHOWN, SEARCH, ADD_TO, NEW = "documents-shown", "documents-search", "documents-a
 UNSORTED = "Unsorted"
 
 
-def choose_shown(here: Workspace, records: Sequence[DocumentRecord]) -> None:
+def choose_shown(here: Workspace) -> None:
     """Show which documents the list has: all, those of a collection, those in none, or by their name."""
     collections = {one.id: one for one in here.library.collections.list()}
     with st.container(key="documents-filter", horizontal=True, vertical_alignment="bottom", gap="small"):
-        inside = sum(record.collection_id is not None for record in records)
-        names = {
-            EVERY: f"All documents ({len(records):,})",
-            **{id_: _counted(one.name, one.documents) for id_, one in collections.items()},
-            NONE: _counted(UNSORTED, len(records) - inside),
-        }
+        # No counts in them: a list forgets what is chosen when its options read otherwise.
+        names = {EVERY: scope.ALL, **_names(collections.values()), NONE: UNSORTED}
         if not collections or st.session_state.get(SHOWN) not in names:
             st.session_state[SHOWN] = EVERY
         if collections:
-            st.selectbox("Collection", list(names), format_func=lambda id_: names.get(id_, id_), key=SHOWN)
-        st.text_input("Find by name", key=SEARCH, icon=":material/search:", placeholder="Part of a name")
+            st.selectbox(
+                "Collection",
+                list(names),
+                format_func=lambda id_: names.get(id_, id_),
+                key=SHOWN,
+                persist_state="session",  # a run that ends when a file was taken does not come to it
+            )
+        st.text_input(
+            "Find by name",
+            key=SEARCH,
+            icon=":material/search:",
+            placeholder="Part of a name",
+            persist_state="page",
+        )
         _show_new(here)
     chosen = collections.get(st.session_state.get(SHOWN, EVERY))
     if chosen is not None:
@@ -52,7 +60,7 @@ def shown(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
 
 def choose_target(here: Workspace) -> str | None:
     """Show into which collection files are added that are dropped now; None for none."""
-    names = {one.id: plain(one.name, 60) for one in here.library.collections.list()}
+    names = _names(here.library.collections.list())
     if not names:
         return None
     looked_at = st.session_state.get(SHOWN)
@@ -68,8 +76,8 @@ def choose_target(here: Workspace) -> str | None:
     ) or (looked_at if looked_at in names else None)
 
 
-def _counted(name: str, documents: int) -> str:
-    return f"{plain(name, 60)} ({documents:,})"
+def _names(collections: Iterable[CollectionRecord]) -> dict[str, str]:
+    return {one.id: plain(one.name, LONGEST_NAME) for one in collections}
 
 
 def _show_new(here: Workspace) -> None:

@@ -42,7 +42,7 @@ def show() -> None:
             "Nothing here yet. Add files above; you can ask about each as soon as its words are read."
         )
         return
-    collections.choose_shown(here, records)
+    collections.choose_shown(here)
     splitting.show_progress(here)
     busy = any(here.ingest.running(record.id) for record in records)
     st.fragment(_rows, run_every=TICK if busy else None)(here, busy)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from storage.collections import CollectionRecord, Collections
+from storage.collections import LONGEST_NAME, CollectionRecord, Collections
 from storage.errors import FootnoteError
 from storage.records import DocumentRecord
 from ui import notices
@@ -62,7 +62,10 @@ def ask_where(records: Sequence[DocumentRecord], here: Workspace) -> None:
     key = records[0].id
     one = f"**{label(records[0].name, 90)}**"
     st.markdown(one if len(records) == 1 else f"**{len(records):,} documents**")
-    names = {"": UNSORTED, **{one.id: plain(one.name, 60) for one in here.library.collections.list()}}
+    names = {
+        "": UNSORTED,
+        **{one.id: plain(one.name, LONGEST_NAME) for one in here.library.collections.list()},
+    }
     where = st.selectbox(
         "To the collection",
         list(names),

@@ -1,14 +1,15 @@
 """Which documents a conversation searches: said in words beside the input, and changed there."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
 from rag.scope import counted
 from storage.choices import Chosen, Kind
-from storage.collections import CollectionRecord
+from storage.collections import LONGEST_NAME
 from storage.errors import FootnoteError
-from storage.records import Conversation, DocumentRecord, Message
+from storage.records import Conversation, Message
 from ui.markdown import label, plain
 from ui.workspace import Workspace
 
@@ -18,30 +19,20 @@ ALL = "All documents"
 
 def show(conversation: Conversation | None, here: Workspace) -> None:
     """Show what is searched, and in it the ways to change that; nothing where there is nothing to choose."""
-    documents = [record for record in here.library.documents.list() if record.replaces is None]
     chosen = _chosen(conversation, here)
-    if not documents and not chosen:
+    if not chosen and not here.library.documents.count():
         return
-    with st.container(key="scope"):
-        gone = chosen and not counted(chosen)
-        icon = (
-            ":material/warning:"
-            if gone
-            else ":material/filter_alt:"
-            if chosen
-            else ":material/library_books:"
-        )
-        # No popover: it would open below, where there is no room.
-        control = st.expander(
-            f"Searches: {label(in_short(chosen), 60)}",
-            icon=icon,
-            type="compact",
-            key="scope-expander",
-            on_change="rerun",
-        )
-        if control.open:
-            with control:
-                _show_choice(conversation, here, documents, chosen)
+    # No popover: it would open below, where there is no room.
+    control = st.expander(
+        f"Searches: {label(in_short(chosen), 60)}",
+        icon=_icon(chosen),
+        type="compact",
+        key="scope-expander",
+        on_change="rerun",
+    )
+    if control.open:
+        with control:
+            _show_choice(conversation, here, chosen)
 
 
 def keep_next(conversation: Conversation, here: Workspace) -> None:
@@ -84,18 +75,18 @@ def _chosen(conversation: Conversation | None, here: Workspace) -> tuple[Chosen,
     return here.choices.would_be(collections, documents)
 
 
-def _show_choice(
-    conversation: Conversation | None,
-    here: Workspace,
-    documents: Sequence[DocumentRecord],
-    chosen: Sequence[Chosen],
-) -> None:
-    names = {record.id: plain(record.name, 80) for record in documents}
-    collections = {one.id: _sized(one) for one in here.library.collections.list()}
+def _icon(chosen: Sequence[Chosen]) -> str:
+    if not chosen:
+        return ":material/library_books:"
+    return ":material/filter_alt:" if counted(chosen) else ":material/warning:"
+
+
+def _show_choice(conversation: Conversation | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
+    documents = [record for record in here.library.documents.list() if record.replaces is None]
+    names = distinct({record.id: plain(record.name, 80) for record in documents})
+    collections = {one.id: plain(one.name, LONGEST_NAME) for one in here.library.collections.list()}
     with st.form("scope-form", border=False):
-        st.caption(
-            f"Nothing chosen stands for all {len(documents):,} documents. It can be changed at any time."
-        )
+        st.caption(f"Nothing chosen stands for all {len(names):,} documents. It can be changed at any time.")
         _note_gone(chosen)
         wanted = _pick("Collections", collections, "collection", chosen)
         single = _pick("Single documents", names, "document", chosen)
@@ -128,9 +119,14 @@ def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Cho
     )
 
 
-def _sized(collection: CollectionRecord) -> str:
-    many = "1 document" if collection.documents == 1 else f"{collection.documents:,} documents"
-    return f"{plain(collection.name, 60)} ({many})"
+def distinct(names: Mapping[str, str]) -> dict[str, str]:
+    """Return names by id, told apart where two are the same: a list of options goes by what they read.
+
+    >>> distinct({"3fa29c": "README.md", "81c025": "README.md", "aa0000": "a.md"})
+    {'3fa29c': 'README.md · 3fa2', '81c025': 'README.md · 81c0', 'aa0000': 'a.md'}
+    """
+    there = Counter(names.values())
+    return {id_: f"{name} · {id_[:4]}" if there[name] > 1 else name for id_, name in names.items()}
 
 
 def _keep(

@@ -31,6 +31,7 @@ from storage.trees import Trees
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
 DOCUMENTS = {
     "add": None,
+    "count": None,
     "list": None,
     "unfinished": None,
     "chunk_ids": None,

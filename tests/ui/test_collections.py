@@ -66,7 +66,7 @@ def test_the_list_is_narrowed_by_collection_and_by_name(page: Page, here: Worksp
     at = page("documents")
     assert rows(at) == {"a.txt", "b.txt", "c.txt"}
     shown = at.selectbox(key="documents-shown")
-    assert shown.options == ["All documents (3)", "HR (1)", "Unsorted (2)"]
+    assert shown.options == ["All documents", "HR", "Unsorted"]
     assert rows(shown.set_value(here.library.collections.list()[0].id).run()) == {"a.txt"}
     assert rows(at.selectbox(key="documents-shown").set_value("none").run()) == {"b.txt", "c.txt"}
     assert rows(at.text_input(key="documents-search").set_value("C").run()) == {"c.txt"}
