@@ -117,8 +117,8 @@ def _finding(held: Services, fixed: frozenset[str]) -> None:
         save = st.form_submit_button("Save", type="primary", key="save-finding")
     if save and _change(held, changes, fixed):
         st.rerun()
-    if settings.retriever == "ensemble-cc":
     show_reindexing(workspace(), settings.embedding_model)
+    if settings.retriever == "ensemble-cc":
         show_weighing(workspace())
     ordered = show_reranking(settings, fixed, _FIXED)
     if ordered is not None and _change(held, ordered, fixed):
