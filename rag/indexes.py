@@ -145,6 +145,7 @@ class Indexes:
             return
         try:
             there = self.vectors.ids()
+            self.vectors.check()
         except (EmbeddingError, StoreFailed) as error:
             log.warning("%s", error)
             return

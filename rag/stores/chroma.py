@@ -21,6 +21,7 @@ from rag.stores.filters import chosen_documents, documents_of, excludes_all, to_
 from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.relevance import RELEVANCE, Space
 from rag.stores.rows import VectorRows
+from rag.stores.sound import sample, sound
 
 
 class ChromaVectorStore(VectorIndex):
@@ -135,6 +136,12 @@ class ChromaVectorStore(VectorIndex):
         with self._speaking("read"):
             found = self._collection.get(ids=list(ids), include=["embeddings", "metadatas"])
         return Entries(found["ids"], documents_of(found["metadatas"]), found["embeddings"])
+
+    def check(self) -> None:
+        """Raise IndexUnusable where a sample of the entries is not what it was, or is not found any more."""
+        entries = self.entries(sample(list(self.ids())))
+        if not sound(entries, self.vectors_of(entries.ids), self._query):
+            raise IndexUnusable(f"The vector index {self._name} is damaged: it does not find what is in it.")
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return those of the ids that have a vector."""

@@ -33,6 +33,9 @@ class VectorIndex(VectorStore):
     def ids(self) -> set[str]:
         """Return the id of every entry."""
 
+    def check(self) -> None:
+        """Raise IndexUnusable where it is damaged, as far as it can tell."""
+
     @abstractmethod
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return those of the ids that have a vector."""
