@@ -70,7 +70,8 @@ def whole(directory: Path) -> bool:
     return bool(documents)
 
 
-AMOUNTS = [(4, 7), pytest.param(50, 8, marks=pytest.mark.faults)]
+LONG = [pytest.mark.faults, pytest.mark.timeout(1800)]
+AMOUNTS = [(4, 7), pytest.param(50, 8, marks=LONG)]
 
 
 @pytest.mark.parametrize(("kills", "seed"), AMOUNTS)

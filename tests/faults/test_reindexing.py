@@ -18,6 +18,7 @@ from tests.rag.test_shadow import castle, finds
 
 WORKER = Path(__file__).with_name("reindexing.py")
 ROOT = WORKER.parent.parent.parent
+LONG = [pytest.mark.faults, pytest.mark.timeout(3600)]
 DOCUMENTS, PARTS = 4, 12
 
 
@@ -68,7 +69,7 @@ def audit(directory: Path) -> str:
     return answering
 
 
-@pytest.mark.parametrize(("kills", "seed"), [(3, 3), pytest.param(50, 4, marks=pytest.mark.faults)])
+@pytest.mark.parametrize(("kills", "seed"), [(3, 3), pytest.param(50, 4, marks=LONG)])
 def test_a_killed_change_of_model_is_gone_on_with_and_one_index_answers_all_the_time(
     embedded: Path, tmp_path: Path, kills: int, seed: int
 ):
