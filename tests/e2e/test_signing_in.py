@@ -2,15 +2,18 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.e2e.conftest import PATIENCE, Server, serving
+from tests.e2e.conftest import PATIENCE, ROOT, Server, serving
 from tests.e2e.openid import CLIENT, Provider, provider
 
 COOKIE = "_streamlit_user"
@@ -40,7 +43,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, known: Provider) -> Iterat
         lines = [f"{name} = {json.dumps(value)}" for name, value in auth.items()]
         (folder / ".streamlit" / "secrets.toml").write_text("\n".join(["[auth]", *lines]))
 
-    with serving(folder, before=secrets, cwd=folder, FOOTNOTE_ADMINS="ada@example.org") as running:
+    with serving(
+        folder, before=secrets, cwd=folder, FOOTNOTE_ADMINS="ada@example.org", FOOTNOTE_USER_DOCUMENTS="1"
+    ) as running:
         yield running
 
 
@@ -96,9 +101,12 @@ def ask(page: Page, question: str) -> str:
     return page.url
 
 
-@pytest.mark.parametrize("path", ["/", "/documents", "/sources", "/lab", "/settings", "/people", "/?chat=x"])
-def test_who_has_not_signed_in_sees_the_way_to_and_nothing_else(enter: Enter, path: str):
-    signed_out(enter(path=path))
+def test_who_has_not_signed_in_sees_the_way_to_and_nothing_else(enter: Enter, guarded: Server):
+    page = enter()
+    signed_out(page)
+    for path in ("/documents", "/sources", "/lab", "/settings", "/people", "/?chat=x"):
+        page.goto(guarded.url + path)
+        signed_out(page)
 
 
 def test_who_has_not_signed_in_leaves_nothing(enter: Enter, guarded: Server):
@@ -185,3 +193,49 @@ def test_what_is_everyones_is_shown_to_administrators_only(enter: Enter, guarded
     ada = enter("Ada", "/settings")
     ada.goto(guarded.url + "/settings")
     expect(ada.get_by_label("Base URL")).to_be_visible()
+
+
+def test_more_than_one_may_have_is_refused_in_a_sentence(enter: Enter, guarded: Server, tmp_path: Path):
+    page = enter("Ivy")
+    page.goto(guarded.url + "/documents")
+    for name in ("first.txt", "second.txt"):
+        file = tmp_path / name
+        file.write_text(f"The {name} of two.")
+        page.locator('[data-testid="stFileUploader"] input[type=file]').set_input_files([file])
+        expect(page.get_by_text(f"{name}: ").first).to_be_visible()
+    expect(page.get_by_text("You have 1 documents, and may have 1.").first).to_be_visible()
+    assert rows(guarded, "SELECT name FROM documents WHERE owner LIKE '%#ivy'") == [("first.txt",)]
+
+
+def test_who_is_removed_is_shut_out_of_open_pages_and_comes_back_to_nothing(
+    enter: Enter, guarded: Server, known: Provider
+):
+    hal = enter("Hal")
+    ask(hal, "What of the vault?")
+    ada = enter("Ada")
+    ada.goto(guarded.url + "/people")
+    card = ada.locator('[class*="st-key-person-"]').filter(has_text="hal@example.org").last
+    card.get_by_role("button", name="Remove").click()
+    ada.get_by_role("button", name="Delete for good").click()
+    expect(ada.get_by_text("The removal has begun.").first).to_be_visible()
+    while rows(guarded, "SELECT 1 FROM users WHERE id LIKE '%#hal'"):
+        ada.wait_for_timeout(200)
+    hal.get_by_role("button", name="New chat").click()
+    expect(hal.get_by_text("This account was removed")).to_be_visible()
+    signed_out(hal)
+    assert rows(guarded, "SELECT 1 FROM conversations WHERE owner LIKE '%#hal'") == []
+    hal.wait_for_timeout(1_100)  # a token tells the time in seconds
+    hal.goto(guarded.url)
+    sign_in(hal, known, "Hal")
+    expect(hal.get_by_text("What of the vault?")).to_have_count(0)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::"])  # noqa: S104 - it must not come to that
+def test_where_nobody_signs_in_no_other_address_is_served(tmp_path: Path, address: str):
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port=0"]
+    ended = subprocess.run(
+        [*command, f"--server.address={address}"], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert ended.returncode != 0
+    assert "Footnote was not started" in ended.stderr and "docs/SIGNING_IN.md" in ended.stderr
+    assert not (tmp_path / "data").exists()

@@ -9,7 +9,7 @@ from ui.entrance import Alone, OpenID, Proxy, by_header, by_token, entrance_of
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 AUTH = {
     "redirect_uri": "https://docs.example.org/oauth2callback",
-    "cookie_secret": "0123456789abcdef0123456789abcdef",
+    "cookie_secret": "of this test only, and long enough to be one",
     "client_id": "footnote",
     "client_secret": "s",
     "server_metadata_url": "https://id.example.org/.well-known/openid-configuration",
