@@ -4,16 +4,19 @@ Two lanes: a document is read, and searchable by words, without waiting for the 
 those before it. Two are read at once, each in a process of its own.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from rag.errors import Cancelled
+from rag.errors import Cancelled, DocumentRefused
 from rag.jobs import Cancel, Job, Jobs, never
 from rag.library import Library, Progress
 from rag.raptor.forest import Tended
 from rag.resplitting import Resplit, resplit
 from rag.retrievers.tuning import Tuned
+
+log = logging.getLogger(__name__)
 
 READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
 REINDEX = "reindex"
@@ -142,7 +145,14 @@ class Ingest:
     def _read(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
         yield from self._library.read(document_id, cancelled)
         if not cancelled():
+            self._tell_if_refused(document_id)
             self.start(document_id)
+
+    def _tell_if_refused(self, document_id: str) -> None:
+        """Log it: a refusal is kept in the ledger and raises nothing."""
+        record = self._library.documents.get(document_id)
+        if record.state == "refused":
+            log.warning("A document was refused: %s", DocumentRefused(record.reason))
 
     def _embed(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
         yield from self._library.embed(document_id, cancelled)

@@ -4,14 +4,20 @@ import ast
 import io
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag.errors import LLMRejected, SettingsError
+from rag.embeddings import Embedder
+from rag.errors import LLMRejected, ModelUnavailable, SettingsError
+from rag.ingest import LANES, Ingest
+from rag.jobs import Jobs
+from rag.library import Library
 from rag.observing.lines import Sentence, about, count_errors, fields, write_lines
+from storage.database import Database
 
 ROOT = Path(__file__).parents[3]
 MARK = "canary-7f3a"
@@ -113,6 +119,24 @@ def test_errors_are_counted_by_class_and_once_each(written: Written):
     log.warning("nothing failed")
     log.error("A job failed", exc_info=ValueError(MARK))
     assert counted == ["LLMRejected", "ValueError"]
+
+
+def test_a_refused_document_is_told_by_its_id_and_counted(written: Written, database: Database):
+    counted: list[str] = []
+    count_errors(counted.append)
+    library = Library(database, "ann", no_model)
+    record, _ = library.add(f"{MARK}.md", b" ")
+    jobs = Jobs(LANES)
+    Ingest(library, jobs).start(record.id)
+    while jobs.standing():
+        time.sleep(0.02)
+    (line,) = written()
+    assert (line["document"], line["error"], counted) == (record.id, "DocumentRefused", ["DocumentRefused"])
+    assert MARK not in json.dumps(line)
+
+
+def no_model() -> Embedder:
+    raise ModelUnavailable("There is none here.")
 
 
 SOURCES = [
