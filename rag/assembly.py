@@ -72,10 +72,17 @@ def make_library(settings: Settings, database: Database, owner: str) -> Library:
     )
 
 
-def make_means(settings: Settings) -> Means:
-    """Return what sources are opened with: a way to the network, secrets, the folders they may read."""
+def make_means(settings: Settings, owner: str) -> Means:
+    """Return what an owner's sources are opened with: a way to the network, secrets, folders they may read.
+
+    The one user of this computer may read any folder and use every secret; people who sign in may not.
+    """
+    alone, most = owner == LOCAL_OWNER, settings.max_upload_mb << 20
     return Means(
-        Fetcher(private=settings.private_hosts), Credentials.of_this_machine(), settings.folder_roots
+        fetcher=Fetcher(private=settings.private_hosts, max_bytes=most),
+        credentials=Credentials.of_this_machine("" if alone else owner),
+        folder_roots=(settings.folder_roots or None) if alone else settings.folder_roots,
+        max_bytes=most,
     )
 
 

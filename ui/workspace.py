@@ -115,7 +115,7 @@ class Workspace:
 
     def source(self, kind: str, settings: Mapping[str, Any]) -> Source:
         """Open a source of documents; raises SourceError."""
-        return open_source(kind, settings, make_means(self._current()[0]))
+        return open_source(kind, settings, make_means(self._current()[0], self.owner))
 
     def embed_anew(self) -> None:
         """Embed every document again, after a change of model; the one before answers meanwhile."""

@@ -43,7 +43,7 @@ def sync_command(settings: Settings, options: Options) -> int:
         items = SourceItems(database, library.owner)
         # Documents are read after the last source.
         sync = Sync(library, sources, items, lambda _: None, library.remove, settings.max_upload_mb << 20)
-        means = make_means(settings)
+        means = make_means(settings, library.owner)
         for record in _named(sources.list(), options.names):
             result = _sync_one(sync, record, partial(open_source, record.kind, record.settings, means))
             failed |= bool(result["failed"] or result["reason"])

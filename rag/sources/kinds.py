@@ -20,11 +20,15 @@ from rag.sources.web import WebSettings, WebSource
 
 @dataclass(frozen=True)
 class Means:
-    """What sources are opened with: their way to the network, their secrets, the folders that may be read."""
+    """What sources are opened with: their way to the network, their secrets, the folders that may be read.
+
+    `folder_roots` is None where any folder may be read; an item of more than `max_bytes` is not taken.
+    """
 
     fetcher: Fetcher
     credentials: Credentials
-    folder_roots: Sequence[str] = ()
+    folder_roots: Sequence[str] | None
+    max_bytes: int
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,21 @@ class Kind:
     opened: Callable[[Any, Means], Source]
 
 
+def _roots(means: Means) -> Sequence[str]:
+    if means.folder_roots is not None and not means.folder_roots:
+        raise SourceError(
+            "Folders cannot be read here, since several people use this server and none of its folders is "
+            "meant for them. Whoever runs it can name some in FOOTNOTE_FOLDER_ROOTS."
+        )
+    return means.folder_roots or ()
+
+
 KINDS: Mapping[str, Kind] = {
     "folder": Kind(
         "Folder",
         "Files of a folder that the server can read, with those in the folders below.",
         FolderSettings,
-        lambda settings, means: FolderSource(settings, roots=means.folder_roots),
+        lambda settings, means: FolderSource(settings, _roots(means)),
     ),
     "web": Kind(
         "Web pages",
@@ -54,13 +67,17 @@ KINDS: Mapping[str, Kind] = {
         "Confluence",
         "Pages of a wiki by space or by page tree, with the files attached to them.",
         ConfluenceSettings,
-        lambda settings, means: ConfluenceSource(settings, means.credentials, means.fetcher),
+        lambda settings, means: ConfluenceSource(
+            settings, means.credentials, means.fetcher, max_bytes=means.max_bytes
+        ),
     ),
     "google-drive": Kind(
         "Google Drive",
         "Files of folders and shared drives; Docs, Sheets and Slides as Word, Excel and PowerPoint files.",
         DriveSettings,
-        lambda settings, means: DriveSource(settings, means.credentials, means.fetcher),
+        lambda settings, means: DriveSource(
+            settings, means.credentials, means.fetcher, max_bytes=means.max_bytes
+        ),
     ),
 }
 

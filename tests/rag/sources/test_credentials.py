@@ -17,6 +17,16 @@ def test_a_secret_is_never_shown_by_printing_it(tmp_path):
     assert "hunter2" not in f"{secret!r} {secret}"
 
 
+def test_who_signs_in_has_secrets_of_their_own_and_no_others(tmp_path):
+    file = tmp_path / "secrets.toml"
+    file.write_text('[sources]\nwiki = "the server\'s"\n[sources_of."ann@x"]\nwiki = "ann\'s"\n')
+    environment = {"FOOTNOTE_SECRET_WIKI": "the server's", "FOOTNOTE_SECRET_DRIVE": "the server's"}
+    assert Credentials(environment, file, "ann@x").get("wiki").get_secret_value() == "ann's"
+    for person, name in (("ann@x", "drive"), ("bob@x", "wiki"), ("ann@x", "sources")):
+        with pytest.raises(SourceError, match="You have no secret"):
+            Credentials(environment, file, person).get(name)
+
+
 @pytest.mark.parametrize("name", ["", "a b", "../etc", "위키", "a" * 65, "wiki\n"])
 def test_a_name_that_cannot_be_one_is_refused(tmp_path, name):
     with pytest.raises(SourceError, match="cannot be the name of a secret"):
