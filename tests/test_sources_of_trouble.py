@@ -173,7 +173,7 @@ def test_what_does_not_is_left_alone(source: str):
 
 # What a secret looks like: the forms that services give their keys, and random words after "key" or the like.
 KNOWN = re.compile(
-    r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"
+    r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----(?:\s|\\n)*[A-Za-z0-9+/=]{20,}"
     r"|\bAKIA[0-9A-Z]{16}\b"
     r"|\bsk-(?:proj-|ant-)?[A-Za-z0-9_-]{20,}"
     r"|\b(?:ghp|gho|ghs|ghu|github_pat)_[A-Za-z0-9_]{20,}"
@@ -186,7 +186,7 @@ KNOWN = re.compile(
     r"|://[^/\s:@\"'{}]+:[^/\s:@\"'{}]{6,}@"
 )
 NAMED = re.compile(
-    r"(?i)\b[\w-]*(?:api_?key|secret|passw(?:or)?d|token|credential)s?[\"']?\s*[:=]\s*[\"']([^\"'\s]{16,})[\"']"
+    r"(?i)\b[\w-]*(?:api_?key|secret|passw(?:or)?d|token|credential)s?[\"']?\s*[:=]\s*[\"'](?!https?://)([^\"'\s]{16,})[\"']"
 )
 MADE_UP = re.compile(r"(?i)secret|password|mark|example")  # the tests' own say so
 RANDOM = 3.5  # bits a character: words of people have fewer, keys more
@@ -238,7 +238,7 @@ def test_no_file_that_keeps_secrets_is_in_the_repository():
 @pytest.mark.parametrize(
     "parts",
     [
-        ("-----BEGIN RSA ", "PRIVATE KEY-----"),
+        ("-----BEGIN RSA ", "PRIVATE KEY-----\nMIIEowIBAAKCAQEAx7Qm0b"),
         ("AKIA", "IOSFODNN7QWZXPLQ"),
         ("sk-", "proj-a8Fk29sLmQ0zXc71TyVbNw"),
         ("ghp", "_a8Fk29sLmQ0zXc71TyVbNw3e"),
