@@ -34,7 +34,8 @@ def test_services_are_one_until_they_are_closed(here: Workspace):
 def test_a_changed_model_is_used_from_the_next_answer_on(here: Workspace):
     assert here.asker().llm is None
     services.services().change({"llm_model": "one", "llm_base_url": "http://127.0.0.1:9/v1"})
-    assert here.asker().llm is services.services().llm is not None
+    asked, connected = here.asker().llm, services.services().llm
+    assert asked is not None and connected is not None and asked.settings is connected.settings
 
 
 def test_an_answers_settings_are_frozen_with_it_and_no_key_is_among_them(here: Workspace):
