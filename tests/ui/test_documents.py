@@ -49,7 +49,7 @@ def test_each_of_many_files_gets_a_row_with_its_own_result(page: Page, here: Wor
     assert "3 documents" in shown
     for name in ("notes.md", "empty.txt", "photo.png"):
         assert f"**{name}**" in shown
-    assert "empty.txt is empty" in shown and "is an image" in shown
+    assert "empty.txt is empty" in shown and "photo.png is damaged" in shown
     states = {record.name: record.state for record in here.library.documents.list()}
     assert states["empty.txt"] == states["photo.png"] == "refused"
     assert states["notes.md"] == "ready"
