@@ -66,9 +66,16 @@ class Visitor:
     errors: list[str] = field(default_factory=list)
 
     def ask(self, question: str) -> None:
+        """Ask. As a person does, press Enter again where nothing happens: a file may still be on its way."""
         box = self.page.get_by_placeholder("Ask your documents")
         box.fill(question)
-        box.press("Enter")
+        for patience in (5_000, 10_000, PATIENCE):
+            box.press("Enter")
+            try:
+                expect(box).to_have_value("", timeout=patience)
+            except AssertionError:
+                continue
+            return
 
     def go(self, name: str) -> None:
         """Open a page by its link. As a person does, click again where nothing happens.
