@@ -108,6 +108,17 @@ class Visitor:
     def _title(self, name: str) -> Locator:
         return self.page.get_by_role("heading", name=name, level=1)
 
+    def press(self, wanted: Locator, then: Locator) -> None:
+        """Press Enter on something until what it leads to is seen: a page drawn anew meanwhile forgets it."""
+        for patience in (5_000, 10_000, PATIENCE):
+            wanted.press("Enter")
+            try:
+                then.wait_for(timeout=patience)
+            except PlaywrightTimeoutError:
+                continue
+            return
+        expect(then).to_be_visible()
+
     def add(self, *files: Path) -> None:
         self.page.locator('[data-testid="stFileUploader"] input[type=file]').set_input_files(list(files))
 

@@ -29,24 +29,24 @@ def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
 
     visitor.go("Settings")
     page.get_by_text("Summaries out of the documents' own sentences").click()
-    page.locator(".st-key-save-trees").get_by_role("button").press("Enter")
-    expect(page.get_by_text("Saved.")).to_be_visible()
+    visitor.press(page.locator(".st-key-save-trees").get_by_role("button"), page.get_by_text("Saved."))
 
     visitor.go("Trees")
     expect(page.get_by_text("Summary on level").first).to_be_visible()
     expect(page.get_by_role("img", name="The tree over")).to_be_visible()
-    page.locator(".st-key-tree-below button").first.press("Enter")
-    expect(page.get_by_text("The way from the top")).to_be_visible()
+    opened = page.get_by_text("The way from the top")
+    visitor.press(page.locator(".st-key-tree-below button").first, opened)
     page.reload()
     expect(page.get_by_text("The way from the top")).to_be_visible()
 
     visitor.go("Chat")
     visitor.ask("What does the engine burn?")
     visitor.finished()
-    page.locator('[class*="st-key-sources-"] button').first.press("Enter")
     panel = page.get_by_role("dialog")
+    visitor.press(page.locator('[class*="st-key-sources-"] button').first, panel)
     panel.get_by_text("The way through the tree").click()
     expect(panel).to_contain_text("Only the passage is cited")
-    panel.get_by_role("link", name="See it in the tree").click()
-    expect(page.get_by_text("Cited in the last answer")).to_be_visible()
+    visitor.press(
+        panel.get_by_role("link", name="See it in the tree"), page.get_by_text("Cited in the last answer")
+    )
     assert visitor.strangers() == [] and visitor.errors == []
