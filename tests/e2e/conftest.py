@@ -110,7 +110,7 @@ class Visitor:
 
     def press(self, wanted: Locator, then: Locator) -> None:
         """Press Enter on something until what it leads to is seen: a page drawn anew meanwhile forgets it."""
-        for patience in (5_000, 10_000, PATIENCE):
+        for patience in (20_000, 30_000, PATIENCE):
             wanted.press("Enter")
             try:
                 then.wait_for(timeout=patience)
@@ -136,6 +136,14 @@ class Visitor:
         )  # the navigation has one, too
         expect(sources).to_have_count(count)
         expect(self.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+        self.rested()
+
+    def rested(self) -> None:
+        """Wait until the page is drawn: what is clicked while it is drawn anew may be forgotten."""
+        drawn = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+        self.page.locator(drawn).wait_for(state="attached")
+        self.page.wait_for_timeout(500)
+        self.page.locator(drawn).wait_for(state="attached")
 
     def strangers(self) -> list[str]:
         """The addresses on other hosts."""
