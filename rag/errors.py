@@ -19,6 +19,7 @@ FootnoteError
 │   └── StoreFailed               a vector store of another's making failed; says how
 ├── SourceError                   a source cannot be reached, or refused us; says which and why
 │   ├── AddressRefused            a URL leads where Footnote does not go
+│   ├── ConnectionLost            no connection came about, or it broke off or fell silent
 │   ├── RequestRejected           a host answered with an error status
 │   └── ItemFailed                one item of a source cannot be had; the others go on
 ├── RerankError                   passages could not be put into a better order
@@ -108,6 +109,10 @@ class SourceError(FootnoteError):
 
 class AddressRefused(SourceError):
     """A URL leads to an address where Footnote does not go."""
+
+
+class ConnectionLost(SourceError):
+    """A host could not be reached, broke off, or fell silent: asked again it may well answer."""
 
 
 class RequestRejected(SourceError):

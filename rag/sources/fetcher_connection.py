@@ -12,7 +12,7 @@ from functools import partial
 
 import h11
 
-from rag.errors import SourceError
+from rag.errors import ConnectionLost, SourceError
 from rag.sources.addresses import Address
 from rag.sources.fetcher_patience import LOOK, Patience
 from rag.sources.fetcher_request import Request
@@ -135,7 +135,7 @@ class Connection:
                 return self._connected(address)
             except OSError as error:
                 failure = error
-        raise SourceError(
+        raise ConnectionLost(
             f"No server answers at {self._target.authority} ({failure.strerror or 'no reason given'}). "
             "Check the address; Footnote connects directly, without a proxy."
         ) from failure
@@ -194,8 +194,8 @@ def _text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-def _broken(target: Target) -> SourceError:
-    return SourceError(f"The connection to {target.authority} broke off. Try again later.")
+def _broken(target: Target) -> ConnectionLost:
+    return ConnectionLost(f"The connection to {target.authority} broke off. Try again later.")
 
 
 def _untrusted(target: Target, error: OSError) -> SourceError:
@@ -205,6 +205,6 @@ def _untrusted(target: Target, error: OSError) -> SourceError:
             f"The certificate of {target.authority} is not valid ({reason}), so nothing was sent. "
             "Check the address."
         )
-    return SourceError(
+    return ConnectionLost(
         f"No secure connection to {target.authority} could be made. Check whether it speaks https."
     )

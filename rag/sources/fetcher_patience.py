@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from rag.errors import Cancelled, SourceError
+from rag.errors import Cancelled, ConnectionLost
 from rag.jobs import Cancel
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class Patience:
     def until_done(self, operation: Callable[[], T]) -> T:
         """Return what `operation` gives; it raises TimeoutError as often as it has nothing yet.
 
-        Raises SourceError when it has taken too long, Cancelled when nobody wants it any more.
+        Raises ConnectionLost when it has taken too long, Cancelled when nobody wants it any more.
         """
         began = time.monotonic()
         while True:
@@ -50,11 +50,11 @@ class Patience:
         self._stop_if_cancelled()
         now = time.monotonic()
         if now > self._until:
-            raise SourceError(
+            raise ConnectionLost(
                 f"{self.host} was not done after {self._longest:g} seconds, so it was left. Try again later."
             )
         if now - began > self._silence:
-            raise SourceError(f"{self.host} sent nothing for {self._silence:g} seconds. Try again later.")
+            raise ConnectionLost(f"{self.host} sent nothing for {self._silence:g} seconds. Try again later.")
 
     def _stop_if_cancelled(self) -> None:
         if self._cancelled():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 
-from rag.errors import AddressRefused, SourceError
+from rag.errors import AddressRefused, ConnectionLost, SourceError
 from rag.sources.addresses import Address, Allowed
 from rag.sources.fetcher_connection import Connection
 from rag.sources.fetcher_patience import LOOK, Patience
@@ -59,16 +59,18 @@ def resolved(host: str, port: int) -> Sequence[Address]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
-        raise SourceError(_unknown(host, error)) from error
+        raise _unknown(host, error) from error
     except UnicodeError as error:
         raise SourceError(f"There is no host {host}. Correct the address.") from error
     return list(dict.fromkeys(ipaddress.ip_address(place[0]) for *_, place in found))
 
 
-def _unknown(host: str, error: socket.gaierror) -> str:
+def _unknown(host: str, error: socket.gaierror) -> SourceError:
     if error.errno == socket.EAI_AGAIN:
-        return f"The address of {host} cannot be looked up now. Check the network, and try again."
-    return f"There is no host {host}. Correct the address."
+        return ConnectionLost(
+            f"The address of {host} cannot be looked up now. Check the network, and try again."
+        )
+    return SourceError(f"There is no host {host}. Correct the address.")
 
 
 def trusted() -> ssl.SSLContext:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ValidationError
 
-from rag.errors import ItemFailed, RequestRejected, SourceError
+from rag.errors import ConnectionLost, ItemFailed, RequestRejected, SourceError
 from rag.jobs import Cancel, never
 from rag.sources.fetcher import Fetched, Fetcher
 from rag.sources.fetcher_patience import Patience
@@ -90,18 +90,18 @@ class Rest(ABC):
                 self.asked += 1
                 if attempt >= self._tries(answer):
                     return answer
-            except SourceError as error:
-                if attempt >= TRIES or not _broke_off(error):
+            except ConnectionLost:
+                if attempt >= TRIES:
                     raise
             self._wait(attempt, cancelled)
             attempt += 1
 
     def _look_at(self, error: SourceError, url: str, attempt: int, cancelled: Cancel) -> None:
         """Raise what ends a download that has not begun; return where it may be tried again."""
-        if not isinstance(error, RequestRejected) or error.status in (429, 503):
-            if attempt >= TRIES or not _broke_off(error):
-                raise error
+        if isinstance(error, ConnectionLost) and attempt < TRIES:
             return
+        if not isinstance(error, RequestRejected) or error.status in (429, 503):
+            raise error
         headers = self._headers(cancelled)  # the reason stands in the body, which a stream leaves out
         answer = self._fetcher.get(url, headers=headers, max_bytes=_LONGEST_ERROR, cancelled=cancelled)
         if not 200 <= answer.status < 300 and attempt >= self._tries(answer):
@@ -132,11 +132,6 @@ def too_large(size: int, most: int) -> str:
         f"It has {size / 1e6:,.0f} MB, and at most {most / 1e6:,.0f} are taken. "
         "Raise FOOTNOTE_MAX_UPLOAD_MB to take it."
     )
-
-
-def _broke_off(error: SourceError) -> bool:
-    """Whether an error is of the connection, and not of what was asked."""
-    return type(error) is SourceError
 
 
 def _with(url: str, parameters: Parameters) -> str:

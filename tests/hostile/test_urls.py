@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import AddressRefused, ItemFailed, SourceError
+from rag.errors import AddressRefused, ConnectionLost, ItemFailed, SourceError
 from rag.sources.addresses import Address, allowed, is_public
 from rag.sources.fetcher import Fetcher
 from rag.sources.fetcher_reach import resolved
@@ -348,7 +348,7 @@ def _once(answer: bytes) -> Page:
 )
 def test_a_head_without_end_or_sense_is_left(site: Site, page: Page):
     site.pages["/"] = page
-    with pytest.raises(SourceError, match="broke off"):
+    with pytest.raises(ConnectionLost, match="broke off"):
         Fetcher(private=["127.0.0.1"]).get(site.url)
 
 
@@ -371,7 +371,7 @@ def _drip(head: bytes) -> Page:
 )
 def test_a_slow_drip_has_an_end(site: Site, head: bytes):
     site.pages["/"] = _drip(head)
-    with pytest.raises(SourceError, match=r"was not done after 0\.5 seconds"):
+    with pytest.raises(ConnectionLost, match=r"was not done after 0\.5 seconds"):
         Fetcher(private=["127.0.0.1"], longest=0.5).get(site.url)
 
 

@@ -15,7 +15,7 @@ from rag.loaders import LoadedDocument, load
 from rag.sources.confluence import ConfluenceSource
 from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.credentials import Credentials
-from rag.sources.fetcher import Fetcher
+from rag.sources.fetcher import MAX_REDIRECTS, Fetcher
 from rag.sources.source import Item, Listed, Mark, Unreadable
 from tests.rag.sources.confluence_server import EPOCH, ConfluenceServer
 from tests.rag.sources.service import Fault
@@ -281,6 +281,14 @@ def test_a_connection_that_breaks_off_is_made_again(wiki: ConfluenceServer, open
     wiki.cut(4)
     with pytest.raises(SourceError, match="broke off"):
         list(source.list())
+
+
+def test_what_asking_again_does_not_mend_is_asked_once(wiki: ConfluenceServer, opened: Open):
+    circle = Fault(302, {"Location": f"{wiki.home}/rest/api/user/current"})
+    wiki.fail(*[circle] * 50, at="/user/current")
+    with pytest.raises(SourceError, match="redirects again and again"):
+        list(opened().list())
+    assert len(wiki.asked("/user/current")) == MAX_REDIRECTS + 1
 
 
 def test_an_expired_token_is_said_and_never_shown(wiki: ConfluenceServer, opened: Open):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 import trustme
 
-from rag.errors import Cancelled, ItemFailed, RequestRejected, SourceError
+from rag.errors import Cancelled, ConnectionLost, ItemFailed, RequestRejected, SourceError
 from rag.sources.addresses import Address
 from rag.sources.fetcher import Fetcher
 from tests.rag.sources.site import Page, Site
@@ -187,7 +187,7 @@ def test_a_resolver_that_hangs_can_be_cancelled():
 
 def test_a_silent_host_is_left_in_time(site: Site):
     site.pages["/a"] = Page(raw=silent)
-    with pytest.raises(SourceError, match=r"127\.0\.0\.1:\d+ sent nothing for 0\.5 seconds"):
+    with pytest.raises(ConnectionLost, match=r"127\.0\.0\.1:\d+ sent nothing for 0\.5 seconds"):
         Fetcher(private=["127.0.0.1"], patience=0.5).get(site.url + "/a")
 
 
@@ -200,14 +200,14 @@ def test_a_connection_that_breaks_off_is_said(site: Site, fetcher: Fetcher):
 
     site.pages["/half"], site.pages["/garbage"] = Page(raw=half), Page(raw=garbage)
     for path in ("/half", "/garbage"):
-        with pytest.raises(SourceError, match="broke off"):
+        with pytest.raises(ConnectionLost, match="broke off"):
             fetcher.get(site.url + path)
 
 
 def test_what_cannot_be_reached_is_named():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with pytest.raises(SourceError, match=f"No server answers at 127.0.0.1:{port}"):
+    with pytest.raises(ConnectionLost, match=f"No server answers at 127.0.0.1:{port}"):
         Fetcher(private=["127.0.0.1"]).get(f"http://127.0.0.1:{port}/path?token=marked-secret")
 
 
@@ -294,7 +294,7 @@ class TestCertificates:
         assert secure.requests == []
 
     def test_a_server_without_tls_is_said(self, site: Site):
-        with pytest.raises(SourceError, match="No secure connection"):
+        with pytest.raises(ConnectionLost, match="No secure connection"):
             Fetcher(private=["wiki.example"], resolve=_here).get(f"https://wiki.example:{site.port}/")
 
     def test_credentials_are_not_sent_on_without_tls(
@@ -387,7 +387,7 @@ class TestConnections:
 
         open_site.pages["/token"] = Page(raw=hang_up)
         fetcher.get(open_site.url + "/b")
-        with pytest.raises(SourceError, match="broke off"):
+        with pytest.raises(ConnectionLost, match="broke off"):
             fetcher.post(open_site.url + "/token", form={"grant": "x"})
         assert len(open_site.requests) == 2
 
