@@ -1,5 +1,6 @@
 """ODT, ODS and ODP: headings, lists, tables, comments; each slide of a presentation is a page."""
 
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +10,12 @@ from rag.errors import DocumentRefused
 from rag.loaders import archive
 from rag.loaders.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 from rag.loaders.markdown import headings, title
-from rag.loaders.open_xml import attribute, local, named
+from rag.loaders.open_xml import attribute, local, named, parsed
+from rag.loaders.opendocument_lists import Lists
 from rag.loaders.tables import markdown_table
 
 _TYPE = "application/vnd.oasis.opendocument."
+_UNNAMED = re.compile(r"page\d+")  # what LibreOffice writes and never shows
 _MAX_REPEATED = 1000  # cells or rows; sheets fill themselves up with millions of empty ones
 _SILENT = (
     "annotation",
@@ -25,8 +28,8 @@ _SILENT = (
 
 def read_odt(path: Path) -> LoadedDocument:
     """Read a text document."""
-    body = _body(path, "text")
-    text = clean("\n\n".join(filter(None, _blocks(body))))
+    body, lists = _body(path, "text")
+    text = clean("\n\n".join(filter(None, _blocks(body, lists))))
     return LoadedDocument(text, (), title(text), _TYPE + "text", headings(text))
 
 
@@ -34,7 +37,7 @@ def read_ods(path: Path) -> LoadedDocument:
     """Read a spreadsheet: each sheet a heading and a table."""
     sheets = [
         (attribute(sheet, "name"), list(_table(sheet)))
-        for sheet in named(_body(path, "spreadsheet"), "table")
+        for sheet in named(_body(path, "spreadsheet")[0], "table")
     ]
     text = clean("\n\n".join("\n\n".join([f"## {name}", *said]) for name, said in sheets if said))
     return LoadedDocument(text, (), "", _TYPE + "spreadsheet", headings(text))
@@ -42,16 +45,14 @@ def read_ods(path: Path) -> LoadedDocument:
 
 def read_odp(path: Path) -> LoadedDocument:
     """Read a presentation; the first box of a slide that is called its title is its heading."""
-    slides = [
-        clean("\n\n".join(filter(None, _slide(slide))))
-        for slide in named(_body(path, "presentation"), "page")
-    ]
+    body, lists = _body(path, "presentation")
+    slides = [clean("\n\n".join(_headed(slide, lists))) for slide in named(body, "page")]
     text = BETWEEN_PAGES.join(slides)
     return LoadedDocument(text, page_spans(slides), title(text), _TYPE + "presentation", headings(text))
 
 
-def _body(path: Path, kind: str) -> Any:
-    """Return what a document consists of (lxml)."""
+def _body(path: Path, kind: str) -> tuple[Any, Lists]:
+    """Return what a document consists of (lxml), and how its lists are numbered."""
     from lxml import etree  # type: ignore[import-untyped]
 
     archive.inspect(path)
@@ -62,6 +63,7 @@ def _body(path: Path, kind: str) -> Any:
         if "content.xml" not in names:
             raise DocumentRefused("is damaged: the part that holds its text is missing.")
         content = container.read("content.xml")
+        styles = [parsed(container, "styles.xml")] if "styles.xml" in names else []
     try:
         root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, huge_tree=True))
     except etree.XMLSyntaxError as error:
@@ -69,10 +71,10 @@ def _body(path: Path, kind: str) -> Any:
     body = next((part for found in named(root, "body") for part in found if local(part) == kind), None)
     if body is None:
         raise DocumentRefused("is damaged: the part that holds its text is empty.")
-    return body
+    return body, Lists(*styles, root)
 
 
-def _blocks(element: Any, depth: int = 0) -> Iterator[str]:
+def _blocks(element: Any, lists: Lists) -> Iterator[str]:
     """Yield what stands below an element, block by block."""
     for part in element:
         name = local(part) if isinstance(part.tag, str) else ""
@@ -81,36 +83,27 @@ def _blocks(element: Any, depth: int = 0) -> Iterator[str]:
             yield f"{'#' * min(int(level) if level.isdecimal() else 1, 6)} {_words(part)}"
         elif name == "p":
             yield _words(part)
-            yield from _aside(part)
+            yield from _aside(part, lists)
         elif name == "list":
-            yield "\n".join(_items(part, depth))
+            yield "\n".join(lists.lines(part, _words))
         elif name == "table":
             yield from _table(part)
         elif name == "annotation":
             yield _comment(part)
         elif name not in ("tracked-changes", "forms", "sequence-decls", "notes"):
-            yield from _blocks(part, depth)
+            yield from _blocks(part, lists)
 
 
-def _aside(paragraph: Any) -> Iterator[str]:
+def _aside(paragraph: Any, lists: Lists) -> Iterator[str]:
     """Yield what is anchored in a paragraph: boxes, footnotes, comments."""
     for part in paragraph:
         name = local(part) if isinstance(part.tag, str) else ""
         if name == "annotation":
             yield _comment(part)
         elif name in _SILENT:
-            yield from _blocks(part)
+            yield from _blocks(part, lists)
         elif name:
-            yield from _aside(part)
-
-
-def _items(element: Any, depth: int) -> Iterator[str]:
-    for item in element:
-        for part in item:
-            if isinstance(part.tag, str) and local(part) == "list":
-                yield from _items(part, depth + 1)
-            elif isinstance(part.tag, str) and (words := _words(part)):
-                yield f"{'  ' * depth}- {words}"
+            yield from _aside(part, lists)
 
 
 def _words(element: Any) -> str:
@@ -172,12 +165,20 @@ def _times(element: Any, name: str, said: str) -> int:
     return min(int(times), _MAX_REPEATED if said.strip() else 50) if times.isdecimal() else 1
 
 
-def _slide(slide: Any) -> Iterator[str]:
+def _headed(slide: Any, lists: Lists) -> list[str]:
+    """Return what a slide says; one without a title goes by the name it was given."""
+    said = [block for block in _slide(slide, lists) if block]
+    name = attribute(slide, "name")
+    is_titled = not name or _UNNAMED.fullmatch(name) or any(block.startswith("# ") for block in said)
+    return said if is_titled or not said else [f"# {name}", *said]
+
+
+def _slide(slide: Any, lists: Lists) -> Iterator[str]:
     is_titled = False
     for shape in slide:
         if not isinstance(shape.tag, str):
             continue
-        blocks = [block for block in _blocks(shape) if block]
+        blocks = [block for block in _blocks(shape, lists) if block]
         if attribute(shape, "class") == "title" and blocks and not is_titled:
             is_titled = True
             yield f"# {' '.join(blocks)}"
