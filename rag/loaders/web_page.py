@@ -5,6 +5,7 @@ its choice is taken: what of the page is not in it, is left out, and the rest is
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from rag.loaders.document import clean
@@ -39,10 +40,8 @@ def read(source: bytes, encoding: str = "") -> tuple[str, str]:
 def decoded(source: bytes, encoding: str) -> str:
     """Decode a page: by its byte order mark, then by what the server said, then by what itself says."""
     if encoding and not source.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
-        try:
+        with suppress(LookupError, UnicodeDecodeError):  # servers are often wrong, and the page knows better
             return clean(source.decode(encoding))
-        except (LookupError, UnicodeDecodeError):
-            pass
     return clean(decode_declared(source))
 
 
