@@ -1,7 +1,7 @@
 """The parts put together from settings, for the server and for the command line alike."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -42,9 +42,14 @@ LLM_JUDGE = "llm"
 LOCAL_OWNER = "local"  # the one user of an installation without sign-in
 
 
-def make_embedder(settings: Settings, spec: str | None = None) -> Embedder:
-    """Open the embedding model that the settings name, or `spec` does; raises ModelUnavailable."""
-    return open_embedder(
+def make_embedder(
+    settings: Settings, spec: str | None = None, *, opened: Callable[..., Embedder] = open_embedder
+) -> Embedder:
+    """Open the embedding model that the settings name, or `spec` does; raises ModelUnavailable.
+
+    `opened` opens it, or has it open already: see rag/embedders/opened.py.
+    """
+    return opened(
         spec or settings.embedding_model,
         cache=settings.model_cache,
         base_url=settings.embedding_base_url,

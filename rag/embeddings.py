@@ -1,7 +1,8 @@
 """Texts to vectors of length 1: what every embedding model has in common, and how one is opened."""
 
+import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -13,10 +14,17 @@ from rag.errors import EmbeddingError
 
 Floats = NDArray[np.float32]
 Role = Literal["query", "passage"]
+Told = Callable[[Role, float], None]
+"""Hears what was embedded, a question or a batch of passages, and how many seconds that took."""
 
 OPENAI = "openai:"
 TEXT_CHARS = 32_768
 """More than the 512 tokens any of the models reads, little enough to tokenize at once."""
+
+
+def untold(role: Role, seconds: float) -> None:
+    """Tell nobody."""
+    del role, seconds
 
 
 class Embedder(Embeddings):
@@ -25,11 +33,13 @@ class Embedder(Embeddings):
     `name` is what it was asked for by; `fingerprint` a sha256 of its weights, or of address and name
     where a server has them: vectors of different fingerprints must not be mixed. Every vector is
     float32 [dimension] of length 1; a vector without a direction is an EmbeddingError, never returned.
+    `told` hears of each embedding that succeeded.
     """
 
     name: str
     dimension: int
     fingerprint: str
+    told: Told = staticmethod(untold)
 
     @property
     def spec(self) -> str:
@@ -63,8 +73,11 @@ class Embedder(Embeddings):
             yield positions, self._embed([texts[i] for i in positions], "passage")
 
     def _embed(self, texts: Sequence[str], role: Role) -> Floats:
+        begun = time.monotonic()
         cut = [_speakable(text[:TEXT_CHARS]) for text in texts]
-        return unit(self._vectors(cut, role), len(texts), self.dimension, self.name)
+        vectors = unit(self._vectors(cut, role), len(texts), self.dimension, self.name)
+        self.told(role, time.monotonic() - begun)
+        return vectors
 
     @abstractmethod
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from rag import config, ingest, lab
 from rag.assembly import LOCAL_OWNER, make_library, make_llm, make_store
+from rag.embedders.opened import OpenedModels
 from rag.errors import EntryRefused
 from rag.jobs import ANSWERS, Jobs
 from rag.library import Library
@@ -47,6 +48,7 @@ class Services:
         interrupt_pending(self.database)
         stop_running(self.database)
         self.metrics = Metrics()
+        self._models = OpenedModels(self.metrics.embedding)
         self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES}, Watch(self.metrics))
         self.llm: LLM | OwnModel | None = make_llm(settings)
         self.people = People(self.database)
@@ -87,7 +89,7 @@ class Services:
                 self.account(owner).confirm()
                 self.jobs.welcome(owner)
                 self._workspaces[owner] = Workspace(
-                    self.database, owner, self.jobs, lambda: (self.settings, self.llm)
+                    self.database, owner, self.jobs, lambda: (self.settings, self.llm), self._models
                 )
             return self._workspaces[owner]
 

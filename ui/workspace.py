@@ -12,6 +12,7 @@ from rag.ask import Asker
 from rag.assembly import make_asker, make_embedder, make_means, make_store, make_summariser
 from rag.config import Settings
 from rag.conversation import Conversation
+from rag.embedders.opened import OpenedModels
 from rag.exports.chat import export
 from rag.exports.forms import FORMS, FormName
 from rag.ingest import Ingest
@@ -52,7 +53,9 @@ class Workspace:
         owner: str,
         jobs: Jobs,
         current: Callable[[], tuple[Settings, LanguageModel | None]],
+        opened: OpenedModels | None = None,
     ):
+        """Make it; nothing heavy is opened yet. `opened` has the embedding models that are open for all."""
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
@@ -60,15 +63,16 @@ class Workspace:
         self.allowance = Allowance(Account(database, owner), lambda: Limits.of(current()[0]))
         settings, _ = current()
         current = self._metered(current)
+        opened = opened or OpenedModels()
         self.library = Library(
             database,
             owner,
-            lambda: make_embedder(current()[0]),
+            lambda: make_embedder(current()[0], opened=opened),
             make_store(settings),
             analysers=find(settings.morphemes),
             summariser=lambda: make_summariser(*current()),
             admit=self.allowance.document,
-            open_named=lambda spec: make_embedder(current()[0], spec),
+            open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),
         )
         self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
         self.reindexing = Reindexing(self.library, self.ingest, jobs)

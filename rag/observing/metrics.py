@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
+from rag.embeddings import Role
+
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)  # from a search to a long document
+BRIEF = (0.002, 0.005, 0.01, 0.025, *SECONDS)  # from a question's vector on
 FORM = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -20,6 +23,20 @@ class Metrics:
             "Seconds from an answer's begin to its passages, its first word and its end",
             ["until"],
             buckets=SECONDS,
+            registry=registry,
+        )
+        self._step_seconds = Histogram(
+            "footnote_step_seconds",
+            "Seconds that the steps of an answer took before its first word",
+            ["step"],
+            buckets=BRIEF,
+            registry=registry,
+        )
+        self._embedding_seconds = Histogram(
+            "footnote_embedding_seconds",
+            "Seconds that the vector of a question took, or those of a batch of passages",
+            ["of"],
+            buckets=BRIEF,
             registry=registry,
         )
         self._jobs = Counter(
@@ -41,11 +58,17 @@ class Metrics:
         self._documents = Gauge("footnote_documents", "Documents, by state", ["state"], registry=registry)
         self._free = Gauge("footnote_disk_free_bytes", "Free where the data is", registry=registry)
 
-    def turn(self, outcome: str, laps: Mapping[str, float]) -> None:
-        """Count an answer; `laps` are seconds since its begin, by what had come then."""
+    def turn(self, outcome: str, laps: Mapping[str, float], steps: Mapping[str, float]) -> None:
+        """Count an answer; `laps` are seconds since its begin, by what had come, `steps` those of each step."""
         self._turns.labels(outcome).inc()
         for until, seconds in laps.items():
             self._turn_seconds.labels(until).observe(seconds)
+        for step, seconds in steps.items():
+            self._step_seconds.labels(step).observe(seconds)
+
+    def embedding(self, role: Role, seconds: float) -> None:
+        """Count the embedding of a question, or of a batch of passages."""
+        self._embedding_seconds.labels("question" if role == "query" else "passages").observe(seconds)
 
     def job(self, kind: str, outcome: str, *, waited: float, took: float) -> None:
         """Count other work, with the seconds it waited and took."""

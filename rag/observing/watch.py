@@ -2,20 +2,28 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from rag.answer import Done, Sources, Token
+from rag.answer import Condensed, Done, Sources, Token
 from rag.conversation import Failed
 from rag.errors import Cancelled
 from rag.jobs import ANSWERS, Cancel, Work, closing, kind_of
 from rag.library import Progress
 from rag.observing.lines import fields
 from rag.observing.metrics import Metrics
+from rag.rerankers.stage import Reordered, Reranking
 
 E = TypeVar("E")
-_REACHED = {Sources: "sources", Token: "first_token"}
+_REACHED = {
+    Condensed: "understood",
+    Reranking: "found",
+    Reordered: "ordered",
+    Sources: "sources",
+    Token: "first_token",
+}
+_TOLD = ("sources", "first_token")  # of these, what is counted from the begin; the others bound steps
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +59,27 @@ class Watch:
         log.info("A job ended", extra=fields(kind=run.kind, outcome=run.outcome, **run.rounded(took)))
         self._metrics.embedded(run.embedded)
         if run.kind == ANSWERS:
-            self._metrics.turn(run.outcome, {**run.laps, "end": took})
+            laps = {until: run.laps[until] for until in _TOLD if until in run.laps}
+            self._metrics.turn(run.outcome, {**laps, "end": took}, steps(run.laps))
         else:
             self._metrics.job(run.kind, run.outcome, waited=run.begun - run.asked, took=took)
+
+
+def steps(laps: Mapping[str, float]) -> dict[str, float]:
+    """Return the seconds that each step of an answer took, of those that were made.
+
+    >>> steps({"understood": 0.5, "found": 0.75, "ordered": 1.75, "sources": 1.75, "first_token": 2.0})
+    {'understand': 0.5, 'search': 0.25, 'rerank': 1.0, 'write': 0.25}
+    """
+    found = "found" if "found" in laps else "sources"
+    bounds = {
+        "understand": ("begin", "understood"),
+        "search": ("understood", found),
+        "rerank": ("found", "ordered"),
+        "write": ("sources", "first_token"),
+    }
+    at = {"begin": 0.0, **laps}
+    return {step: at[end] - at[first] for step, (first, end) in bounds.items() if first in at and end in at}
 
 
 @dataclass

@@ -31,6 +31,11 @@ def test_services_are_one_until_they_are_closed(here: Workspace):
     assert services.workspace() is not here
 
 
+def test_an_embedding_model_is_open_once_however_many_search_with_it(here: Workspace):
+    models = {id(services.services().workspace(name).library.indexes.embedder) for name in ("ann", "bob")}
+    assert models == {id(here.library.indexes.embedder)}
+
+
 def test_a_changed_model_is_used_from_the_next_answer_on(here: Workspace):
     assert here.asker().llm is None
     services.services().change({"llm_model": "one", "llm_base_url": "http://127.0.0.1:9/v1"})

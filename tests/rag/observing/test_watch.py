@@ -1,17 +1,21 @@
 """What is counted of jobs, through the jobs themselves."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag.answer import Done, Sources, Token
+from rag.answer import Condensed, Done, Sources, Token
 from rag.conversation import Failed
+from rag.embedders.opened import OpenedModels
 from rag.errors import Cancelled, EmbeddingError
 from rag.jobs import Cancel, Jobs
 from rag.library import Progress
 from rag.observing.metrics import Metrics
 from rag.observing.watch import Watch
+from rag.rerankers.stage import Reordered, Reranking
+from tests.rag.word_vectors import WordVectors
 
 
 @pytest.fixture
@@ -48,6 +52,26 @@ def test_an_answer_is_counted_by_its_end_with_its_times(metrics: Metrics, last: 
     for until in ("sources", "first_token", "end"):
         assert f'footnote_turn_seconds_count{{until="{until}"}} 1.0' in told
     assert "7f3a" not in told and "ann" not in told
+
+
+def test_the_steps_of_an_answer_are_counted_with_a_reranker_and_without(metrics: Metrics):
+    understood, found = Condensed("What is it?"), Sources(())
+    run(metrics, "answer:1", understood, Reranking(8), Reordered(""), found, Token("It"))
+    run(metrics, "answer:2", understood, found)
+    run(metrics, "answer:3", Token("Hello."))
+    told = text(metrics)
+    for step, count in {"understand": 2, "search": 2, "rerank": 1, "write": 1}.items():
+        assert f'footnote_step_seconds_count{{step="{step}"}} {count}.0' in told
+
+
+def test_embeddings_are_counted_by_what_is_embedded(metrics: Metrics):
+    opened = OpenedModels(metrics.embedding, open_model=lambda spec, **_: WordVectors(spec))
+    model = opened("words", cache=Path("/nowhere"))
+    model.embed_query("which crane?")
+    model.embed_documents(["a", "b"])
+    told = text(metrics)
+    for what in ("question", "passages"):
+        assert f'footnote_embedding_seconds_count{{of="{what}"}} 1.0' in told
 
 
 def test_an_ingest_is_counted_by_step_with_the_chunks_embedded_in_it(metrics: Metrics):

@@ -1,0 +1,38 @@
+"""Embedding models that are open in this process: each one once, however many people search with it."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
+
+from rag.embeddings import Embedder, Told, open_embedder, untold
+
+_Key = tuple[str, Path, str | None, str | None]
+
+
+class OpenedModels:
+    """Opens embedding models as `open_embedder` does, and gives out one that is open already.
+
+    A model takes up to half a gigabyte: were it opened for each person, a hundred people would not fit. One
+    that no library holds any more is let go. `told` hears how long each embedding took.
+    """
+
+    def __init__(self, told: Told = untold, open_model: Callable[..., Embedder] = open_embedder) -> None:
+        self._told = told
+        self._open_model = open_model
+        self._open: WeakValueDictionary[_Key, Embedder] = WeakValueDictionary()
+        self._opening: defaultdict[_Key, Lock] = defaultdict(Lock)
+
+    def __call__(
+        self, spec: str, *, cache: Path, base_url: str | None = None, api_key: str | None = None
+    ) -> Embedder:
+        """Return the model, opened by the first who asks while others wait; raises EmbeddingError."""
+        key = spec, cache, base_url, api_key
+        with self._opening[key]:
+            there = self._open.get(key)
+            if there is None:
+                there = self._open_model(spec, cache=cache, base_url=base_url, api_key=api_key)
+                there.told = self._told
+                self._open[key] = there
+            return there
