@@ -59,7 +59,7 @@ class Metrics:
         self._free = Gauge("footnote_disk_free_bytes", "Free where the data is", registry=registry)
 
     def turn(self, outcome: str, laps: Mapping[str, float], steps: Mapping[str, float]) -> None:
-        """Count an answer; `laps` are seconds since its begin, by what had come, `steps` those of each step."""
+        """Count an answer; `laps` are seconds since its begin, by what had come, `steps` each one's."""
         self._turns.labels(outcome).inc()
         for until, seconds in laps.items():
             self._turn_seconds.labels(until).observe(seconds)
