@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from rag.embedders.hub import only_on_disk
 from rag.errors import ModelUnavailable
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ def open_cross_encoder(spec: str) -> "CrossEncoder":
 
     Only safetensors are loaded, and no code that comes with a model. Raises ModelUnavailable.
     """
+    on_disk = only_on_disk(spec)
     from sentence_transformers import CrossEncoder
     from torch.nn import Identity
 
@@ -20,6 +22,7 @@ def open_cross_encoder(spec: str) -> "CrossEncoder":
         model: CrossEncoder = CrossEncoder(
             spec,
             trust_remote_code=False,
+            local_files_only=on_disk,
             model_kwargs={"use_safetensors": True},
             activation_fn=Identity(),
         )

@@ -5,6 +5,8 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
+from rag.errors import ModelUnavailable
+
 REACH_SECONDS = 3.0
 """How long the hub may take to say hello; without one the next source is not kept waiting."""
 
@@ -30,6 +32,52 @@ def reachable(hub_id: str) -> bool:
         with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310
             return True
     except (OSError, ValueError):
+        return False
+
+
+def only_on_disk(spec: str) -> bool:
+    """Return whether a model, by its folder or hub id, is to be looked for on this disk only.
+
+    Raises ModelUnavailable within seconds where it is not there and no hub can be reached: the hub's own
+    client would try for a minute and a half.
+    """
+    if Path(spec).exists():
+        return True
+    if answers():
+        return False
+    if not _cached(spec):
+        raise ModelUnavailable(
+            f"The model {spec!r} is not on this disk, and the hub that may have it cannot be reached. "
+            "Give the folder of a model or the name of a packaged one, or try again with a network."
+        )
+    return True
+
+
+def answers() -> bool:
+    """Ask once whether there is a hub, whatever it says."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    request = urllib.request.Request(constants.ENDPOINT, method="HEAD")  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def _cached(hub_id: str) -> bool:
+    """Whether anything of a model is in the hub's cache on disk; some are known without their owner."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        names = [hub_id, f"sentence-transformers/{hub_id}"] if "/" not in hub_id else [hub_id]
+        return any(isinstance(try_to_load_from_cache(name, "config.json"), str) for name in names)
+    except HFValidationError:
         return False
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rag.embedders.hub import only_on_disk
 from rag.embeddings import Embedder, Floats, Role
 from rag.errors import EmbeddingError, ModelUnavailable
 
@@ -41,11 +42,16 @@ class SentenceTransformersEmbedder(Embedder):
 
 
 def _load(spec: str) -> "SentenceTransformer":
+    on_disk = only_on_disk(spec)
     from sentence_transformers import SentenceTransformer
 
     try:
         model = SentenceTransformer(
-            spec, trust_remote_code=False, model_kwargs={"use_safetensors": True}, backend="torch"
+            spec,
+            trust_remote_code=False,
+            local_files_only=on_disk,
+            model_kwargs={"use_safetensors": True},
+            backend="torch",
         )
     except (OSError, ValueError, ImportError, KeyError) as error:
         raise ModelUnavailable(
