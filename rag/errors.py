@@ -21,7 +21,9 @@ FootnoteError
 │   ├── AddressRefused            a URL leads where Footnote does not go
 │   ├── ConnectionLost            no connection came about, or it broke off or fell silent
 │   ├── RequestRejected           a host answered with an error status
+│   ├── SourceEmptied             a source holds nothing, though it did: is that meant?
 │   └── ItemFailed                one item of a source cannot be had; the others go on
+│       └── ItemRefused           it will not be had any time soon: not there, not ours, too large
 ├── RerankError                   passages could not be put into a better order
 ├── EntryRefused                  whoever asks is not let in; says why
 ├── LimitReached                  a person has as much as they may have; says of what
@@ -123,8 +125,16 @@ class RequestRejected(SourceError):
         self.status = status
 
 
+class SourceEmptied(SourceError):
+    """A source that held something holds nothing now; whether that is meant is for a person to say."""
+
+
 class ItemFailed(SourceError):
     """One item of a source cannot be had; the others are not concerned."""
+
+
+class ItemRefused(ItemFailed):
+    """An item cannot be had as it is: it is not there, or not given to us, or too large."""
 
 
 class RerankError(FootnoteError):

@@ -2,20 +2,26 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import cast
 
-from sqlalchemy import Select, delete, exists, select
+from sqlalchemy import ColumnElement, Select, case, delete, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
 from storage import document_rows
 from storage.database import Database
+from storage.documents import UNFINISHED
 from storage.errors import NotFound
 from storage.records import DocumentRecord, Outcome, State
-from storage.source_records import ItemRecord, Listing
+from storage.source_records import ItemRecord, Listing, Tally
 from storage.source_tables import Source, SourceItem
 from storage.tables import Document, storable
 
 _BATCH = 400  # ids in one statement
+_ITEMS = select(SourceItem, Document.state, Document.reason).outerjoin(
+    Document, Document.id == SourceItem.document_id
+)
+_FAILED = SourceItem.reason.is_not(None) | Document.reason.is_not(None)
 
 
 class SourceItems:
@@ -61,12 +67,24 @@ class SourceItems:
                     if (row.name, row.url) != (_name(item), item.url):
                         _rename(session, row, item)
 
-    def fail(self, source_id: str, item: Listing, reason: str) -> None:
-        """Note why an item could not be had; what it was before stays."""
+    def fail(
+        self, source_id: str, item: Listing, reason: str, tries: int = 1, due: datetime | None = None
+    ) -> None:
+        """Note why an item could not be had, and when it is to be tried again; what it was before stays."""
         with self._database.writing() as session:
             source = self._source(session, source_id)
             row = _row(session, source, item)
             row.version, row.reason = None, reason
+            row.wanted, row.tries, row.due = item.version, tries, due
+
+    def retry(self, source_id: str, now: datetime) -> None:
+        """Have all be tried again that could not be had."""
+        with self._database.writing() as session:
+            source = self._source(session, source_id)
+            failed = update(SourceItem).where(
+                SourceItem.source_id == source.id, SourceItem.reason.is_not(None)
+            )
+            session.execute(failed.values(due=now))
 
     def drop(self, source_id: str, item_ids: Sequence[str]) -> None:
         """Forget items that are gone; see `orphans`."""
@@ -97,15 +115,44 @@ class SourceItems:
 
     def list(self, source_id: str) -> list[ItemRecord]:
         """Every item of a source by name, with how far its document is."""
-        asked = (
-            select(SourceItem, Document.state, Document.reason)
-            .outerjoin(Document, Document.id == SourceItem.document_id)
-            .order_by(SourceItem.name, SourceItem.id)
-        )
+        asked = _ITEMS.order_by(SourceItem.name, SourceItem.id)
         with self._database.reading() as session:
             source = self._source(session, source_id)
             rows = session.execute(asked.where(SourceItem.source_id == source.id))
             return [_record(*row) for row in rows]
+
+    def page(
+        self, source_id: str, offset: int, limit: int, *, failed_only: bool = False
+    ) -> Sequence[ItemRecord]:
+        """Return some of the items of a source, those first that could not be had, then by name."""
+        asked = _ITEMS.where(_FAILED) if failed_only else _ITEMS
+        asked = asked.order_by(case((_FAILED, 0), else_=1), SourceItem.name, SourceItem.id)
+        with self._database.reading() as session:
+            source = self._source(session, source_id)
+            some = asked.where(SourceItem.source_id == source.id).offset(offset).limit(limit)
+            return [_record(*row) for row in session.execute(some)]
+
+    def tallies(self) -> dict[str, Tally]:
+        """Count what each source has, in one look; a source without items is absent."""
+        mine = Source.owner == self._owner
+        counts = (
+            select(
+                SourceItem.source_id,
+                func.count(),
+                func.count(SourceItem.document_id),
+                func.count(case((_FAILED, 1))),
+            )
+            .join(Source, Source.id == SourceItem.source_id)
+            .outerjoin(Document, Document.id == SourceItem.document_id)
+            .where(mine)
+            .group_by(SourceItem.source_id)
+        )
+        with self._database.reading() as session:
+            unfinished = _unfinished(session, mine)
+            return {
+                source_id: Tally(items, documents, failed, frozenset(unfinished.get(source_id, ())))
+                for source_id, items, documents, failed in session.execute(counts)
+            }
 
     def _source(self, session: Session, source_id: str) -> Source:
         mine: Select[Source] = select(Source).where(Source.owner == self._owner)
@@ -127,6 +174,7 @@ def _row(session: Session, source: Source, item: Listing) -> SourceItem:
         session.add(row)
     row.name, row.url, row.version, row.reason = _name(item), item.url, item.version, None
     row.round, row.updated = source.round, document_rows.now()
+    row.wanted, row.tries, row.due = None, 0, None
     return row
 
 
@@ -150,6 +198,20 @@ def _standing(session: Session, row: SourceItem, known: Document | None) -> Docu
     return standing
 
 
+def _unfinished(session: Session, mine: ColumnElement[bool]) -> dict[str, list[str]]:
+    """Return the documents that are not yet ready, by the source that they are of."""
+    asked = (
+        select(SourceItem.source_id, Document.id)
+        .join(Source, Source.id == SourceItem.source_id)
+        .join(Document, Document.id == SourceItem.document_id)
+        .where(mine, Document.state.in_(UNFINISHED))
+    )
+    found: dict[str, list[str]] = {}
+    for source_id, document_id in session.execute(asked):
+        found.setdefault(source_id, []).append(document_id)
+    return found
+
+
 def _held_elsewhere(session: Session, row: SourceItem) -> bool:
     same = SourceItem.document_id == row.document_id
     other = (SourceItem.source_id != row.source_id) | (SourceItem.id != row.id)
@@ -166,4 +228,7 @@ def _record(row: SourceItem, state: str | None, refused: str | None) -> ItemReco
         state=cast(State | None, state),
         reason=row.reason or refused,
         updated=row.updated,
+        wanted=row.wanted,
+        tries=row.tries,
+        due=row.due,
     )

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index
+from sqlalchemy import ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from storage.tables import Base, part_of
@@ -34,7 +34,11 @@ class Source(Base):
 
 
 class SourceItem(Base):
-    """One thing at a source: the version taken last and the document it became, or why it did not."""
+    """One thing at a source: the version taken last and the document it became, or why it did not.
+
+    What could not be had tells the version that was ``wanted``, how many ``tries`` have failed in a row, and
+    when another one is ``due``: never by itself where that is not told.
+    """
 
     __tablename__ = "source_items"
     source_id: Mapped[str] = mapped_column(part_of("sources.id"), primary_key=True)
@@ -48,3 +52,6 @@ class SourceItem(Base):
     reason: Mapped[str | None]
     round: Mapped[int]
     updated: Mapped[datetime]
+    wanted: Mapped[str | None]
+    tries: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    due: Mapped[datetime | None]

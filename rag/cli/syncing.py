@@ -1,9 +1,10 @@
 """`footnote sync`: sources read, and what is new or changed there taken into the library."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,6 @@ from rag.config import Settings
 from rag.errors import FootnoteError, SourceError
 from rag.library import Library
 from rag.sources.kinds import open_source
-from rag.sources.source import Source
 from rag.sources.sync import Sync, Synced
 from storage.source_items import SourceItems
 from storage.source_records import SourceRecord
@@ -30,6 +30,14 @@ def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
     sync = commands.add_parser("sync", help="read sources and take what is new", description=DESCRIPTION)
     sync.add_argument("names", nargs="*", metavar="NAME", help="the sources to read; all where none is named")
+    sync.add_argument(
+        "--again", action="store_true", help="try all again that could not be had, whatever it waits for"
+    )
+    sync.add_argument(
+        "--may-be-empty",
+        action="store_true",
+        help="where a source that held something is empty now, that is meant: what came from it goes",
+    )
     sync.add_argument("--json", action="store_true", help="one JSON line per source")
     sync.set_defaults(command=sync_command)
 
@@ -45,7 +53,12 @@ def sync_command(settings: Settings, options: Options) -> int:
         sync = Sync(library, sources, items, lambda _: None, library.remove, settings.max_upload_mb << 20)
         means = make_means(settings, library.owner)
         for record in _named(sources.list(), options.names):
-            result = _sync_one(sync, record, partial(open_source, record.kind, record.settings, means))
+            if options.again:
+                items.retry(record.id, datetime.now(UTC))
+            opened = partial(open_source, record.kind, record.settings, means)
+            result = _sync_one(
+                record, partial(sync.run, record.id, opened, may_be_empty=options.may_be_empty)
+            )
             failed |= bool(result["failed"] or result["reason"])
             print(json.dumps(result, ensure_ascii=False) if options.json else _line(result), flush=True)
         _read(library, quiet=options.json)
@@ -64,11 +77,11 @@ def _named(records: Sequence[SourceRecord], names: Sequence[str]) -> list[Source
     return [record for record in records if not names or record.name in names]
 
 
-def _sync_one(sync: Sync, record: SourceRecord, opened: Callable[[], Source]) -> dict[str, Any]:
+def _sync_one(record: SourceRecord, run: Callable[[], Iterator[Synced]]) -> dict[str, Any]:
     synced, reason = Synced(), None
     with closing(Progress({})) as told:
         try:
-            for synced in sync.run(record.id, opened):
+            for synced in run():
                 told(record.name, synced.items, 0)
         except FootnoteError as error:
             reason = str(error)

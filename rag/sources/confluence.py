@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from pydantic import AwareDatetime
 
-from rag.errors import ItemFailed
+from rag.errors import ItemFailed, ItemRefused
 from rag.jobs import Cancel, never
 from rag.loaders.confluence import packed
 from rag.sources.confluence_api import ConfluenceApi
@@ -87,7 +87,7 @@ class ConfluenceSource(Source):
             return
         page = self._wiki.page(item.id, cancelled)
         if page.body is None or page.status != "current":
-            raise ItemFailed(f"{page.title} is no longer among the wiki's pages.")
+            raise ItemRefused(f"{page.title} is no longer among the wiki's pages.")
         storage = page.body.storage.value
         yield packed(page.title, storage, self._people.mentioned(storage, cancelled))
 
@@ -96,15 +96,17 @@ class ConfluenceSource(Source):
         before = self._api.asked
         pages = {page.id: page for page in self._wiki.pages(scope, cancelled)}
         requests = self._api.asked - before + (len(pages) if self._settings.attachments else 0)
-        whole = True
+        unlisted = []
         for page in pages.values():
             yield page.page_item(self._api.web)
             for listed in self._files(page, cancelled):
-                whole = whole and listed.id != page.id + _FILES
+                unlisted += (
+                    [listed] if isinstance(listed, Unreadable) and listed.id == page.id + _FILES else []
+                )
                 yield listed
-        again = 0 if not whole else requests  # what was not whole is looked at as a whole the next time
-        reached = _Reached(since=began, whole=began, requests=again, of=self._of)
-        yield Mark(reached.model_dump_json(), whole)
+        again = any(not files.lasting for files in unlisted)  # then all is looked at the next time, too
+        reached = _Reached(since=began, whole=began, requests=0 if again else requests, of=self._of)
+        yield Mark(reached.model_dump_json(), whole=not unlisted)
 
     def _files(self, page: Content, cancelled: Cancel) -> Iterator[Item | Unreadable]:
         if not self._settings.attachments:
@@ -114,7 +116,8 @@ class ConfluenceSource(Source):
                 if file.holds_text:
                     yield file.file_item(self._api.web, self._max_bytes)
         except ItemFailed as error:
-            yield Unreadable(page.id + _FILES, f"Files attached to {page.title}", str(error))
+            lasting = isinstance(error, ItemRefused)
+            yield Unreadable(page.id + _FILES, f"Files attached to {page.title}", str(error), lasting)
 
     def _changed(self, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Item | Unreadable]:
         for page in list(changed_pages(self._api, scope, since, cancelled)):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from rag.errors import ItemFailed, SourceError
+from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel
 from rag.sources.confluence_records import Person, Record, Results
 from rag.sources.confluence_settings import GATEWAY, ConfluenceSettings
@@ -100,8 +100,9 @@ class ConfluenceApi(Rest):
             404: "has it no longer, or does not show it to this account",
             410: "has it no longer",
         }
-        reason = reasons.get(answer.status, "could not answer just now")
-        return ItemFailed(f"{self._host} {reason} (status {answer.status}).")
+        if answer.status in reasons:
+            return ItemRefused(f"{self._host} {reasons[answer.status]} (status {answer.status}).")
+        return ItemFailed(f"{self._host} could not answer just now (status {answer.status}).")
 
     def _signed_out(self) -> SourceError:
         return SourceError(

@@ -136,7 +136,7 @@ class Content(Record):
         """Return an attached file as an item, if it has at most `most` bytes."""
         size = self.size or self.extensions.size
         if size > most:
-            return Unreadable(self.id, self.title, too_large(size, most))
+            return Unreadable(self.id, self.title, too_large(size, most), lasting=True)
         return Item(self.id, self.title, self._version(), self._url(web))
 
     def _version(self) -> str:

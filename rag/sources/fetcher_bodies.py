@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterator, Mapping
 
-from rag.errors import ItemFailed
+from rag.errors import ItemFailed, ItemRefused
 
 ENCODINGS = "gzip, deflate"
 _PIECE = 65_536
@@ -63,6 +63,6 @@ def _inflate(pieces: Iterator[bytes], deflate: bool) -> Iterator[bytes]:
         raise EOFError
 
 
-def _too_large(most: int, host: str) -> ItemFailed:
+def _too_large(most: int, host: str) -> ItemRefused:
     size = f"{most / 1_000_000:.0f} MB" if most >= 1_000_000 else f"{most:,} bytes"
-    return ItemFailed(f"{host} sends more than {size} here, which is the most that is fetched.")
+    return ItemRefused(f"{host} sends more than {size} here, which is the most that is fetched.")

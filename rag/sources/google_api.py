@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from rag.errors import ItemFailed, SourceError
+from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel
 from rag.sources.fetcher import Fetched, Fetcher
 from rag.sources.google_credentials import Person, ServiceAccount
@@ -141,11 +141,12 @@ class DriveApi(Rest):
         if told := [_OF_THE_ACCOUNT[reason] for reason in reasons & _OF_THE_ACCOUNT.keys()]:
             return SourceError(told[0])
         if told := [_OF_ONE_FILE[reason] for reason in reasons & _OF_ONE_FILE.keys()]:
-            return ItemFailed(told[0])
+            passes = "downloadQuotaExceeded" in reasons
+            return ItemFailed(told[0]) if passes else ItemRefused(told[0])
         if answer.status == 401:
             return SourceError("Google does not accept the credential's tokens. Make a new credential.")
         if answer.status in (403, 404):
-            return ItemFailed(f"It is not there, or not shared with {self.account}.")
+            return ItemRefused(f"It is not there, or not shared with {self.account}.")
         return ItemFailed(f"Google Drive could not answer (status {answer.status}). Try again later.")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from rag.errors import ItemFailed, SourceError
+from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel, never
 from rag.sources.credentials import Credentials
 from rag.sources.cursors import Reached, digest
@@ -78,7 +78,7 @@ class DriveSource(Source):
         """Yield a file, or a document of Google's own as an Office file."""
         file = self._api.file(item.id, cancelled)
         if file.trashed:
-            raise ItemFailed("It was put into the trash.")
+            raise ItemRefused("It was put into the trash.")
         yield from self._api.content(file, exported(file), cancelled)
 
     def _all(self, began: datetime, cancelled: Cancel) -> Iterator[Listed]:

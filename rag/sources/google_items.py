@@ -23,7 +23,7 @@ def listed(file: DriveFile, most: int) -> Item | Unreadable:
     """Return a file as a listing names it; `most` is how many bytes it may have."""
     reason = _unreadable(file, most)
     if reason:
-        return Unreadable(file.id, file.name, reason)
+        return Unreadable(file.id, file.name, reason, lasting=True)
     suffix = _EXPORTED.get(file.mime_type, ("", ""))[1]
     name = file.name if file.name.lower().endswith(suffix) else file.name + suffix
     link = file.link if file.link.startswith("https://") else f"https://drive.google.com/open?id={file.id}"

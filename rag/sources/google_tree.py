@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from rag.errors import ItemFailed
+from rag.errors import ItemFailed, ItemRefused
 from rag.jobs import Cancel
 from rag.sources.google_api import DriveApi
 from rag.sources.google_records import FOLDER, SHORTCUT, DriveFile
@@ -66,6 +66,9 @@ class Tree:
         try:
             target = self._api.file(shortcut.shortcut.target_id, cancelled)
         except ItemFailed as error:
+            self.followed = self.followed and isinstance(
+                error, ItemRefused
+            )  # no log tells when it works again
             yield Unreadable(shortcut.id, shortcut.name, f"It is a shortcut. Where it leads: {error}")
             return
         if target.mime_type != SHORTCUT and (self._subfolders or target.mime_type != FOLDER):

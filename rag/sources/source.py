@@ -1,7 +1,7 @@
 """What every source speaks: what it holds, one item after another, and the bytes of each."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -26,11 +26,22 @@ class Item:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """An item that the source lists but cannot give, and why, in a sentence."""
+    """An item that the source lists but cannot give, and why, in a sentence.
+
+    What is `lasting` is not worth asking for again soon.
+    """
 
     id: str
     name: str
     reason: str
+    lasting: bool = False
+
+
+@dataclass(frozen=True)
+class Resting:
+    """An item that could not be had, and that was not asked for because it waits for its next try."""
+
+    id: str
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class Mark:
     whole: bool
 
 
-Listed = Item | Unreadable | Gone | Mark
+Listed = Item | Unreadable | Resting | Gone | Mark
 
 
 class Source(ABC):
@@ -68,6 +79,9 @@ class Source(ABC):
     @abstractmethod
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield the content of an item of the listing, in pieces."""
+
+    def rest(self, ids: Collection[str]) -> None:  # noqa: B027 - most ask for nothing while they list
+        """Leave these in peace in the next listing: they could not be had, and wait for their next try."""
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
         """Give up what the source holds open."""

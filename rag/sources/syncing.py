@@ -46,13 +46,19 @@ class Syncing:
         self._library, self._ingest, self._jobs = library, ingest, jobs
         self._opened, self._max_bytes, self._look_every = opened, max_bytes, look_every
 
-    def start(self, source_id: str) -> Job[Synced]:
-        """Sync a source; where that is going on already, it goes on."""
+    def start(self, source_id: str, *, by_hand: bool = False, may_be_empty: bool = False) -> Job[Synced]:
+        """Sync a source; where that is going on already, it goes on.
+
+        Whoever asks for it `by_hand` has all tried again that could not be had; who says that it
+        `may_be_empty` has what came from it removed where it is.
+        """
         record = self.sources.get(source_id)
+        if by_hand:
+            self.items.retry(source_id, datetime.now(UTC))
         sync = Sync(
             self._library, self.sources, self.items, self._ingest.start, self._remove, self._max_bytes()
         )
-        work = partial(sync.run, source_id, partial(self._opened, record))
+        work = partial(sync.run, source_id, partial(self._opened, record), may_be_empty=may_be_empty)
         return self._jobs.start(self._library.owner, _key(source_id), work, lane=SYNC)
 
     def job(self, source_id: str) -> Job[Synced] | None:
@@ -69,6 +75,7 @@ class Syncing:
         """Have a source be read otherwise from now on; a sync or a watch that runs ends."""
         self._end(source_id)
         self.sources.change(source_id, name, settings, every)
+        self.items.retry(source_id, datetime.now(UTC))
 
     def delete(self, source_id: str, *, keep_documents: bool) -> None:
         """Forget a source, and the documents that only it had where they are not to be kept."""

@@ -1,21 +1,30 @@
 """Web pages by their addresses as a source: what changed is told by asking each one."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from rag.errors import AddressRefused, DocumentRefused, ItemFailed, SourceError
+from rag.errors import (
+    AddressRefused,
+    DocumentRefused,
+    FootnoteError,
+    ItemFailed,
+    ItemRefused,
+    RequestRejected,
+    SourceError,
+)
 from rag.jobs import Cancel, never
 from rag.sources.fetcher import Fetched, Fetcher
-from rag.sources.source import Gone, Item, Listed, Mark, Source, Unreadable
+from rag.sources.source import Gone, Item, Listed, Mark, Resting, Source, Unreadable
 from rag.sources.urls import shown, target
 from rag.sources.web_documents import WebDocument, digest, document
 
 _ACCEPT = {"Accept": "text/html,application/xhtml+xml,application/pdf;q=0.9,*/*;q=0.8"}
 _GONE = (404, 410)
 _NOT_MODIFIED = 304
+_PASSING = (408, 425, 429)  # too slow, too early, too often
 
 
 class WebSettings(BaseModel):
@@ -65,6 +74,7 @@ class WebSource(Source):
 
     def __init__(self, settings: WebSettings, fetcher: Fetcher):
         self._urls, self._fetcher = settings.urls, fetcher
+        self._resting: frozenset[str] = frozenset()
         self._latest: tuple[Item, WebDocument] | None = (
             None  # read for its version, and about to be asked for
         )
@@ -88,6 +98,10 @@ class WebSource(Source):
             yield listed
         yield Mark(json.dumps({url: asdict(known) for url, known in now.items()}), whole=True)
 
+    def rest(self, ids: Collection[str]) -> None:
+        """Ask for none of these pages in the next listing."""
+        self._resting = frozenset(ids)
+
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield a page's content. Raises ItemFailed."""
         if self._latest and self._latest[0] == item:
@@ -100,6 +114,8 @@ class WebSource(Source):
 
     def _look(self, url: str, known: _Known | None, cancelled: Cancel) -> tuple[Listed, _Known | None]:
         """Ask for a page, and read it where it is another one than the last time."""
+        if url in self._resting:
+            return Resting(url), known
         try:
             fetched = self._get(url, known.conditions if known else {}, cancelled)
             if known and fetched.status in _GONE:
@@ -108,13 +124,20 @@ class WebSource(Source):
                 return Item(url, known.name, known.version, url), known
             made = document(fetched.checked())
         except (SourceError, DocumentRefused) as error:
-            return Unreadable(url, shown(url), str(error)), known
+            return Unreadable(url, shown(url), str(error), _lasts(error)), known
         item = Item(url, made.name, made.version, url)
         self._latest = item, made
         return item, _known(made, fetched)
 
     def _get(self, url: str, headers: Mapping[str, str], cancelled: Cancel) -> Fetched:
         return self._fetcher.get(url, headers={**_ACCEPT, **headers}, cancelled=cancelled)
+
+
+def _lasts(error: FootnoteError) -> bool:
+    """Whether asking for a page again soon is of no use: it is not there, not for us, or too large."""
+    if isinstance(error, RequestRejected):
+        return 400 <= error.status < 500 and error.status not in _PASSING
+    return isinstance(error, (ItemRefused, AddressRefused))
 
 
 def _known(made: WebDocument, fetched: Fetched) -> _Known:

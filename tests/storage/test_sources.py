@@ -1,10 +1,14 @@
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.source_items import SourceItems
-from storage.source_records import Listing
+from storage.source_records import Listing, Tally
 from storage.sources import Sources
+
+DUE = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -134,6 +138,47 @@ def test_an_item_that_fails_keeps_the_document_it_had_and_is_fetched_again(items
     assert (item.document_id, item.version, item.reason) == (record.id, None, "The wiki said 500.")
     items.fail(wiki, page("Never"), "No right to read it.")
     assert [item.document_id for item in items.list(wiki)] == [record.id, None]
+
+
+def test_items_are_read_a_page_at_a_time_those_first_that_could_not_be_had(items, documents, wiki, folder):
+    for number in range(7):
+        items.keep(wiki, page(f"P{number}"), content(number), 10)
+    items.keep(folder, page("Other"), content(9), 10)
+    items.fail(wiki, page("P5"), "500.")
+    documents.set_state(items.list(wiki)[6].document_id, "refused", "It is encrypted.")
+    pages = [[item.name for item in items.page(wiki, start, 3)] for start in (0, 3, 6, 9)]
+    assert pages == [["P5", "P6", "P0"], ["P1", "P2", "P3"], ["P4"], []]
+    assert [item.reason for item in items.page(wiki, 0, 3, failed_only=True)] == ["500.", "It is encrypted."]
+    with pytest.raises(NotFound):
+        SourceItems(items._database, "bob").page(wiki, 0, 3)
+
+
+def test_what_each_source_has_is_counted_in_one_look(items, documents, sources, wiki, folder):
+    assert items.tallies() == {}
+    first, _ = items.keep(wiki, page("Home"), content(1), 10)
+    second, _ = items.keep(wiki, page("Ships"), content(2), 10)
+    items.keep(folder, page("Copy"), content(2), 10)
+    items.fail(wiki, page("Locked"), "No right.")
+    made_ready(documents, first)
+    assert items.tallies() == {
+        wiki: Tally(3, 2, 1, frozenset({second.id})),
+        folder: Tally(1, 1, 0, frozenset({second.id})),
+    }
+    documents.set_state(second.id, "refused", "It is encrypted.")
+    assert items.tallies()[folder] == Tally(1, 1, 1)
+    assert SourceItems(items._database, "bob").tallies() == {}
+
+
+def test_a_failed_item_tells_what_was_wanted_and_when_it_is_due(items, wiki):
+    items.fail(wiki, page("Home", "2"), "500.", tries=3, due=DUE)
+    (item,) = items.list(wiki)
+    assert (item.wanted, item.tries, item.due) == ("2", 3, DUE)
+    items.keep(wiki, page("Ships"), content(1), 10)
+    items.retry(wiki, DUE + timedelta(days=1))
+    assert [item.due for item in items.list(wiki)] == [DUE + timedelta(days=1), None]
+    items.keep(wiki, page("Home", "2"), content(2), 10)
+    (item, _) = items.list(wiki)
+    assert (item.wanted, item.tries, item.due) == (None, 0, None)
 
 
 def test_a_document_that_was_refused_tells_its_reason_and_gives_way(items, documents, wiki):

@@ -3,7 +3,11 @@ import json
 import pytest
 
 from rag.cli import main
+from rag.sources.folder import FolderSettings, FolderSource
+from rag.sources.source import Item
 from storage.database import Database
+from storage.source_items import SourceItems
+from storage.source_records import Listing
 from storage.sources import Sources
 
 
@@ -39,6 +43,30 @@ def test_what_could_not_be_had_is_told_and_the_rest_is_read(capsys, data):
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "Reports: 1 new, 0 changed, 0 unchanged, 0 removed, 0 failed"
     assert out[1].startswith("Gone: There is no folder")
+
+
+def test_a_folder_that_was_emptied_loses_its_documents_only_where_that_is_said(capsys, data, reports):
+    assert main([*data, "sync", "Reports"]) == 0
+    (reports / "castle.md").unlink()
+    assert main([*data, "sync", "Reports"]) == 1
+    assert "nothing was removed" in capsys.readouterr().out
+    assert main([*data, "sync", "Reports", "--may-be-empty"]) == 0
+    assert "Reports: 0 new, 0 changed, 0 unchanged, 1 removed, 0 failed" in capsys.readouterr().out
+
+
+def test_what_waits_for_its_next_try_is_tried_at_once_where_that_is_asked(capsys, data, tmp_path, reports):
+    database = Database.open(tmp_path / "data")
+    items = SourceItems(database, "local")
+    (source,) = [one for one in Sources(database, "local").list() if one.name == "Reports"]
+    (found,) = [
+        one for one in FolderSource(FolderSettings(path=str(reports))).list() if isinstance(one, Item)
+    ]
+    items.fail(source.id, Listing(found.id, found.name, found.version), "It broke off.", tries=9)
+    database.close()
+    assert main([*data, "sync", "Reports"]) == 1
+    assert "0 new, 0 changed, 0 unchanged, 0 removed, 1 failed" in capsys.readouterr().out
+    assert main([*data, "sync", "Reports", "--again"]) == 0
+    assert "1 new, 0 changed, 0 unchanged, 0 removed, 0 failed" in capsys.readouterr().out
 
 
 def test_a_name_that_no_source_has_is_refused(capsys, data):

@@ -16,6 +16,7 @@ from rag.sources.confluence import ConfluenceSource
 from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.credentials import Credentials
 from rag.sources.fetcher import MAX_REDIRECTS, Fetcher
+from rag.sources.rest import TRIES
 from rag.sources.source import Item, Listed, Mark, Unreadable
 from tests.rag.sources.confluence_server import EPOCH, ConfluenceServer
 from tests.rag.sources.service import Fault
@@ -315,16 +316,23 @@ def test_what_is_wanted_and_not_there_is_an_error_before_anything_is_listed(
         list(opened(pages=["4"]).list())
 
 
-def test_files_that_cannot_be_listed_take_nothing_away(wiki: ConfluenceServer, opened: Open):
+@pytest.mark.parametrize(
+    ("status", "said", "whole_after"),
+    [(500, "could not answer just now", HOUR), (403, "does not let this account read it", DAY)],
+)
+def test_files_that_cannot_be_listed_take_nothing_away(
+    wiki: ConfluenceServer, opened: Open, status: int, said: str, whole_after: timedelta
+):
     held = wiki.attach("3", "a.csv", b"a", "text/csv")
-    wiki.fail(Fault(403), at="/2/")
+    wiki.fail(*[Fault(status)] * (TRIES if status == 500 else 1), at="/2/")
     listed = list(opened(attachments=True).list())
     assert [item.id for item in items(listed)] == ["1", "2", "3", held]
     (failed,) = [each for each in listed if isinstance(each, Unreadable)]
     assert failed.name == "Files attached to 항구 안내"
-    assert "does not let this account read it" in failed.reason
+    assert said in failed.reason
     assert not mark(listed).whole
-    assert mark(list(opened(attachments=True).list(mark(listed).cursor))).whole
+    again = [list(opened(attachments=True, at=at).list(mark(listed).cursor)) for at in (HOUR, DAY)]
+    assert [mark(each).whole for each in again] == [whole_after <= HOUR, True]
 
 
 def test_one_page_or_file_that_cannot_be_had_concerns_no_other(wiki: ConfluenceServer, opened: Open):

@@ -1,17 +1,20 @@
 """Syncs with a real library; the source is a dictionary that the test changes."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rag.embeddings import Embedder
-from rag.errors import ItemFailed, SourceError
+from rag.errors import ItemFailed, ItemRefused, SourceEmptied, SourceError
 from rag.library import Library
 from rag.sources.source import Gone, Item, Mark, Source, Unreadable
 from rag.sources.sync import Sync
 from storage.database import Database
 from storage.source_items import SourceItems
 from storage.sources import Sources
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 class Shelf(Source):
@@ -55,20 +58,27 @@ class Desk:
         self.library = Library(database, "ann", lambda: embedder)
         self.sources, self.items = Sources(database, "ann"), SourceItems(database, "ann")
         self.id = self.sources.create("shelf", "Shelf", {}).id
+        self.now = NOON
         self.sync = Sync(
-            self.library, self.sources, self.items, self.read, self.library.remove, max_bytes=max_bytes
+            self.library,
+            self.sources,
+            self.items,
+            self.read,
+            self.library.remove,
+            max_bytes=max_bytes,
+            now=lambda: self.now,
         )
 
     def read(self, document_id: str) -> None:
         for _ in self.library.index(document_id):
             pass
 
-    def run(self, shelf: Shelf):
-        *_, last = self.sync.run(self.id, lambda: shelf)
+    def run(self, shelf: Shelf, **more):
+        *_, last = self.sync.run(self.id, lambda: shelf, **more)
         return last
 
-    def counts(self, shelf: Shelf):
-        last = self.run(shelf)
+    def counts(self, shelf: Shelf, **more):
+        last = self.run(shelf, **more)
         return last.new, last.changed, last.unchanged, last.removed, last.failed
 
     def found(self, question: str):
@@ -144,6 +154,62 @@ def test_one_bad_item_does_not_stop_the_rest_and_is_tried_again(desk):
     assert desk.counts(shelf) == (1, 0, 1, 0, 0)
 
 
+def test_what_could_not_be_had_is_tried_again_though_it_has_not_changed(desk):
+    shelf = Shelf(bad="The moat is deep.", good="The castle was built in 1432.")
+    shelf.broken["bad"] = ItemFailed("The server said 500.")
+    desk.run(shelf)
+    shelf.changes = []
+    shelf.broken.clear()
+    assert desk.counts(shelf) == (1, 0, 0, 0, 0)
+    assert desk.found("moat deep") == ["bad.md"]
+    assert desk.counts(shelf) == (0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_each_failure_makes_the_wait_for_the_next_try_longer(desk, whole):
+    shelf = Shelf(bad="The moat is deep.")
+    shelf.broken["bad"] = ItemFailed("The server said 500.")
+    desk.run(shelf)
+    shelf.changes = None if whole else []
+    for minutes in range(0, 120, 5):
+        desk.now = NOON + timedelta(minutes=minutes)
+        desk.run(shelf)
+    # At once, after a quarter of an hour, half of one, one: each counted from the failure before.
+    assert len(shelf.fetched) == 1 + 4
+    shelf.broken.clear()
+    desk.items.retry(desk.id, desk.now)
+    assert desk.counts(shelf) == (1, 0, 0, 0, 0)
+    (item,) = desk.items.list(desk.id)
+    assert (item.reason, item.wanted, item.tries, item.due) == (None, None, 0, None)
+
+
+def test_what_lasts_is_given_up_until_it_changes_or_a_person_asks(desk):
+    shelf = Shelf(bad="The moat is deep.")
+    shelf.broken["bad"] = ItemRefused("It is too large.")
+    for day in range(100):
+        desk.now = NOON + timedelta(days=day)
+        desk.run(shelf)
+    assert len(shelf.fetched) == 6
+    assert desk.items.list(desk.id)[0].due is None
+    assert desk.counts(shelf) == (0, 0, 0, 0, 1)
+    desk.items.retry(desk.id, desk.now)
+    desk.run(shelf)
+    assert len(shelf.fetched) == 7
+    shelf.broken.clear()
+    shelf.texts["bad"] = "The moat is not so deep."
+    assert desk.counts(shelf) == (1, 0, 0, 0, 0)
+
+
+def test_what_waits_and_what_came_of_it_meanwhile_concern_each_other(desk):
+    shelf = Shelf(bad="The moat is deep.", worse="The lamp.")
+    shelf.broken = {"bad": ItemFailed("500."), "worse": ItemFailed("500.")}
+    desk.run(shelf)
+    shelf.changes = [Gone("bad"), Unreadable("worse", "worse.md", "It is too large.", lasting=True)]
+    assert desk.counts(shelf) == (0, 0, 0, 1, 1)
+    assert len(shelf.fetched) == 2
+    assert [item.reason for item in desk.items.list(desk.id)] == ["It is too large."]
+
+
 def test_an_item_that_cannot_be_given_is_told_with_its_reason(desk):
     class Locked(Shelf):
         def list(self, cursor=None, cancelled=lambda: False):
@@ -174,9 +240,28 @@ def test_a_source_that_fails_keeps_its_reason_and_everything_it_had(desk):
 
 def test_a_source_that_is_suddenly_empty_removes_nothing(desk):
     desk.run(Shelf(castle="The castle was built in 1432."))
-    with pytest.raises(SourceError, match="nothing was removed"):
-        desk.run(Shelf())
+    for _ in range(2):
+        with pytest.raises(SourceEmptied, match="nothing was removed"):
+            desk.run(Shelf())
+        assert desk.sources.get(desk.id).state == "emptied"
     assert desk.names() == ["castle.md"]
+    assert desk.counts(Shelf(castle="The castle was built in 1432.")) == (0, 0, 1, 0, 0)
+    assert desk.sources.get(desk.id).state == "idle"
+
+
+def test_a_source_that_is_said_to_be_empty_loses_what_it_had(desk):
+    desk.run(Shelf(castle="The castle was built in 1432."))
+    with pytest.raises(SourceEmptied):
+        desk.run(Shelf())
+    assert desk.counts(Shelf(), may_be_empty=True) == (0, 0, 0, 1, 0)
+    assert desk.names() == []
+    assert desk.sources.get(desk.id).state == "idle"
+    assert desk.counts(Shelf()) == (0, 0, 0, 0, 0)
+
+
+def test_a_source_that_never_held_anything_is_no_error(desk):
+    assert desk.counts(Shelf()) == (0, 0, 0, 0, 0)
+    assert (desk.sources.get(desk.id).state, desk.sources.get(desk.id).reason) == ("idle", None)
 
 
 def test_a_document_that_cannot_be_removed_now_does_not_hold_the_sync(desk):

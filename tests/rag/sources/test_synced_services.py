@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,13 @@ from rag.sources.credentials import Credentials
 from rag.sources.fetcher import Fetcher
 from rag.sources.google_drive import DriveSource
 from rag.sources.google_settings import DriveSettings
+from rag.sources.rest import TRIES
+from rag.sources.web import WebSettings, WebSource
 from storage.database import Database
 from tests.rag.sources.confluence_server import ConfluenceServer
-from tests.rag.sources.drive_server import DriveServer
+from tests.rag.sources.drive_server import DriveServer, error
+from tests.rag.sources.service import Fault
+from tests.rag.sources.site import Page, Site
 from tests.rag.sources.test_sync import Desk
 
 PERSON = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "lasting"}
@@ -50,6 +55,12 @@ def drive() -> Iterator[DriveServer]:
         drive.file("file-000001", "harbour.csv", b"what,year\nharbour,1887", "folder-0001")
         drive.file("file-000002", "ships.csv", b"ship,wood\nAlma,oak", "folder-0002")
         yield drive
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as site:
+        yield site
 
 
 def of_wiki(wiki: ConfluenceServer) -> ConfluenceSource:
@@ -92,6 +103,46 @@ def test_a_sync_of_a_wiki_that_broke_off_goes_on(desk: Desk, wiki: ConfluenceSer
     last = desk.run(of_wiki(wiki))
     assert (last.new, last.unchanged) == (2, 1)
     assert not [call for call in wiki.calls if call.path.endswith("/content/1")]
+
+
+@pytest.mark.parametrize(
+    ("faults", "waits"),
+    [
+        ([Fault(500)] * 2 * TRIES, timedelta(0)),  # the file, and why it was not given
+        ([Fault(403, body=error(403, "cannotDownloadFile"))] * 2, timedelta(days=1)),
+    ],
+)
+def test_a_file_that_failed_is_tried_again_though_the_log_is_silent(
+    desk: Desk, drive: DriveServer, faults: list[Fault], waits: timedelta
+):
+    drive.fail(*faults, at="file-000001?alt=media")
+    first = desk.run(of_drive(drive))
+    assert (first.new, first.failed) == (1, 1)
+    (failed,) = [item for item in desk.items.list(desk.id) if item.reason]
+    assert failed.due == desk.now + waits
+    drive.calls.clear()
+    assert desk.run(of_drive(drive)).new == (0 if waits else 1)
+    desk.now += waits
+    assert desk.run(of_drive(drive)).new == (1 if waits else 0)
+    assert not [call for call in drive.calls if call.path.endswith("/files")]
+    assert desk.names() == ["harbour.csv", "ships.csv"]
+
+
+def test_web_pages_that_are_not_there_are_asked_for_less_and_less(desk: Desk, site: Site):
+    site.pages["/a"] = Page(b"The harbour opened in 1887.", {"Content-Type": "text/plain"})
+
+    def run() -> int:
+        site.requests.clear()
+        settings = WebSettings(urls=(f"{site.url}/a", f"{site.url}/b"))
+        assert desk.run(WebSource(settings, FETCHER)).failed == 1
+        return sum(asked.path == "/b" for asked in site.requests)
+
+    asked = []
+    for _ in range(8):
+        asked.append(run())
+        desk.now += timedelta(hours=12)
+    assert asked == [1, 0, 1, 0, 0, 0, 1, 0]
+    assert desk.names() == ["a.txt"]
 
 
 def test_a_drive_is_followed_by_its_log(desk: Desk, drive: DriveServer):

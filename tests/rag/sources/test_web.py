@@ -11,7 +11,7 @@ from reportlab.pdfgen import canvas
 from rag.errors import Cancelled, ItemFailed, SourceError
 from rag.loaders import load
 from rag.sources.fetcher import Fetcher
-from rag.sources.source import Gone, Item, Listed, Mark, Unreadable
+from rag.sources.source import Gone, Item, Listed, Mark, Resting, Unreadable
 from rag.sources.web import WebSettings, WebSource
 from tests.rag.sources.site import Page, Site
 from tests.rag.sources.web_pages import PARAGRAPHS, TITLES, page
@@ -193,6 +193,38 @@ def test_a_page_that_fails_for_a_day_is_known_when_it_comes_back(site: Site):
         failed, cursor = listed(web, cursor)
         assert isinstance(failed[0], Unreadable)
         assert listed(web, cursor)[0] == before
+
+
+@pytest.mark.parametrize(
+    ("answer", "lasting"),
+    [
+        (Page(status=404), True),
+        (Page(status=403), True),
+        (Page(headers={"Content-Length": "60000000"}), True),
+        (Page(status=408), False),
+        (Page(status=500), False),
+        (Page(b"<html></html>", HTML), False),
+    ],
+)
+def test_it_is_told_whether_a_failure_lasts(site: Site, answer: Page, lasting: bool):
+    site.pages["/a"] = answer
+    [failed], _ = listed(source(site, "/a"))
+    assert isinstance(failed, Unreadable)
+    assert failed.lasting is lasting
+
+
+def test_a_page_that_rests_is_not_asked_for_and_stays_known(site: Site):
+    site.pages["/a"], site.pages["/b"] = Page(b"words", {"ETag": '"1"'}), WORDS
+    with source(site, "/a", "/b") as web:
+        _, cursor = listed(web)
+        site.requests.clear()
+        web.rest({f"{site.url}/a"})
+        found, cursor = listed(web, cursor)
+        assert found[0] == Resting(f"{site.url}/a")
+        assert [asked.path for asked in site.requests] == ["/b"]
+        web.rest(())
+        site.pages["/a"] = Page(status=304)
+        assert isinstance(listed(web, cursor)[0][0], Item)
 
 
 def test_a_fetch_that_fails_concerns_one_item(site: Site):
