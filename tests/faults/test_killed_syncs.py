@@ -8,7 +8,8 @@ from rag.library import Library
 from storage.database import Database
 from storage.source_items import SourceItems
 from storage.sources import Sources
-from tests.faults.test_kills import audit, kill_after, start
+from tests.faults.auditing import audit
+from tests.faults.test_kills import kill_after, start
 
 
 def test_a_sync_killed_again_and_again_takes_everything_once(tmp_path: Path, embedder: Embedder):

@@ -16,6 +16,7 @@ from rag.jobs import never
 from rag.library import Library
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
+from tests.faults.auditing import audit
 from tests.rag.fake_llm import FakeLLM, Reply
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -44,20 +45,6 @@ def kill_after(process: "subprocess.Popen[str]", line: str, seconds: float = 0.0
     process.wait()
     process.stdout.close()
     return said
-
-
-def audit(library: Library, database: Database) -> None:
-    """Ledger, word index and vector index agree, and each chunk finds itself."""
-    database.check()
-    expected = library.documents.chunk_ids()
-    assert library.indexes.words.ids() == expected == library.indexes.vectors.ids()
-    assert not list(database.directory.rglob("*.part"))
-    for record in library.documents.list():
-        assert library.files.path(record.sha256).is_file()
-        sample = library.documents.chunks(record.id)[:: max(1, record.chunks // 5)]
-        for chunk in sample:
-            found = library.retriever("ensemble-cc", 3).invoke(chunk.text)
-            assert chunk.id in [passage.id for passage in found]
 
 
 def finish_and_audit(data: Path, embedder: Embedder) -> None:

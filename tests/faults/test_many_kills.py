@@ -20,7 +20,7 @@ from rag.library import Library
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
 from tests.faults import victim
-from tests.faults.test_kills import audit
+from tests.faults.auditing import audit
 from tests.rag.fake_llm import FakeLLM, Reply
 
 FORKS = multiprocessing.get_context("forkserver")

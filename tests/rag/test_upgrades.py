@@ -19,7 +19,7 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import DatabaseTooNew
 from storage.files import folder_of
-from tests.faults.test_kills import audit
+from tests.faults.auditing import audit
 
 LEDGERS = Path(__file__).with_name("ledgers")
 REVISIONS = sorted(path.stem for path in LEDGERS.glob("*.sql"))
