@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from langchain_core.documents import Document
 
-from rag.chunks import to_document, to_entry, to_label
+from rag.chunks import to_document, to_label
 from rag.embeddings import Embedder
 from rag.errors import (
     EmbeddingError,
@@ -22,16 +22,17 @@ from rag.mixing import description, fresh_folder, refuse_mixing, same_model
 from rag.morphemes import Analyser
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.foreign import ForeignVectorStore
-from rag.stores.index import VectorIndex
-from rag.stores.lexical import TantivyIndex
+from rag.stores.guard import Guard
+from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.spec import CHROMA, StoreSpec
+from rag.word_index import WordIndex
 from storage.documents import Documents
 from storage.records import ChunkRecord
 
 log = logging.getLogger(__name__)
 
 VECTORS, NEXT = "vectors", "vectors-next"  # the index that answers, and the one that is made beside it
-BATCH = 500  # chunks between two commits of a word index made anew: what is there is found meanwhile
+CHUNKS, TREE = "chunks", "tree"  # collections, each in a folder of its own
 
 
 class Indexes:
@@ -69,13 +70,9 @@ class Indexes:
         return self._open_embedder()
 
     @cached_property
-    def words(self) -> TantivyIndex:
-        """The BM25 index, empty where it was damaged or another tokenizer made it: `recover` fills it."""
-        index = TantivyIndex(self._directory / "words", analysers=self.analysers)
-        if index.stale:
-            log.warning("The word index cannot be used any more. It is made anew.")
-            index.clear()
-        return index
+    def words(self) -> WordIndex:
+        """The BM25 index, empty where it was damaged: `recover` fills it."""
+        return WordIndex(self._documents, self._directory, self.analysers)
 
     @cached_property
     def vectors(self) -> VectorIndex:
@@ -92,15 +89,11 @@ class Indexes:
 
     def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
         """Open the chunks' vectors of an index by its folder, which is made where there is none."""
-        directory = self._directory / folder
-        return ChromaVectorStore(
-            embedder, directory=directory, collection_name="chunks", hydrate=self.hydrate
-        )
+        return _opened(embedder, self._directory / folder, CHUNKS, self.hydrate)
 
     def open_tree(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
         """Open the nodes' vectors that belong to them."""
-        directory = self._directory / f"{folder}-tree"
-        return ChromaVectorStore(embedder, directory=directory, collection_name="tree", hydrate=_named_only)
+        return _opened(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
@@ -136,7 +129,7 @@ class Indexes:
 
     def recover(self) -> None:
         """Bring both in step with the ledger; documents that lost vectors are to be embedded again."""
-        self._recover_words()
+        self.words.recover()
         self.recover_vectors()
 
     def recover_vectors(self) -> None:
@@ -155,6 +148,19 @@ class Indexes:
             return
         self.vectors.delete(sorted(there - self._documents.chunk_ids(searchable=False)))
         self._demote(self._documents.chunk_ids() - there)
+        self._recover_tree()
+
+    def _recover_tree(self) -> None:
+        """Empty the vectors of trees where they are damaged; whoever has the trees has them filled again."""
+        directory = self._directory / f"{self._vectors_folder()}-tree"
+        if not directory.is_dir():
+            return
+        try:
+            self.tree.check()
+        except IndexUnusable as error:
+            log.warning("%s It is made anew.", error)
+            self._close("tree")
+            shutil.rmtree(directory, ignore_errors=True)
 
     def drop_vectors(self) -> None:
         """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
@@ -209,15 +215,6 @@ class Indexes:
         if index is not None:
             index.close()
 
-    def _recover_words(self) -> None:
-        there = self.words.ids()  # before the ledger: what is added meanwhile is then known to it
-        self.words.delete(there - self._documents.chunk_ids(searchable=False))
-        missing = sorted(self._documents.chunk_ids() - there)
-        if missing:
-            log.warning("Adding %d chunks to the word index", len(missing))
-        for start in range(0, len(missing), BATCH):
-            self.words.add(to_entry(chunk) for chunk in self._chunks(missing[start : start + BATCH]))
-
     def _demote(self, missing: Iterable[str]) -> None:
         """Send the documents of these chunks back to be embedded."""
         for document_id in sorted({chunk.document_id for chunk in self._chunks(missing)}):
@@ -260,6 +257,16 @@ class Indexes:
             self._documents.set_index_state(VECTORS, made_with)
         refuse_mixing(made_with, mine)
         return str(made_with["folder"])
+
+
+def _opened(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
+    return ChromaVectorStore(
+        embedder,
+        directory=directory,
+        collection_name=name,
+        hydrate=hydrate,
+        guard=Guard(directory, name),
+    )
 
 
 def _named_only(ids: Sequence[str]) -> dict[str, Document]:

@@ -19,9 +19,9 @@ from rag.retrievers.tuning import Tuned
 log = logging.getLogger(__name__)
 
 READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
-REINDEX = "reindex"
+REINDEX, WORDS = "reindex", "words"
 BATCH_PATIENCE = 10.0  # seconds: an embedding stops between two batches
-LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1}
+LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1}
 
 
 class Ingest:
@@ -90,6 +90,8 @@ class Ingest:
     def recover(self) -> None:
         """Bring the library in step and go on with every unfinished document."""
         self._library.recover()
+        if self._library.indexes.words.outdated:
+            self._jobs.start(self._library.owner, WORDS, self._library.indexes.words.renew, lane=WORDS)
         self.go_on()
 
     def split_if_due(self) -> None:

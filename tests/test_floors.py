@@ -64,6 +64,7 @@ MAY_IMPORT_STORAGE = {
         "targets",
         "trial",
         "weighing",
+        "word_index",
     )
 }
 

@@ -13,12 +13,14 @@ from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.errors import EmbeddingError
+from rag.jobs import never
 from rag.library import Library
 from rag.resplitting import resplit
 from rag.walk import files_of, shown
 
 _SLOW = {
     "embedding": "embedding {total} passages; stopped, it goes on the next time",
+    "words": "indexing the words of {total} passages anew; stopped, it goes on the next time",
     "proving": "looking for {total} passages by their own words",
 }
 
@@ -41,6 +43,7 @@ def ingest_command(settings: Settings, options: Options) -> int:
     refused = 0
     with open_library(settings) as library:
         library.recover()
+        _renew_words(library)
         into = None if options.collection is None else _collection(library, options.collection)
         for path, name in files:
             result = _ingest_one(library, path, name, into, quiet=options.json)
@@ -57,6 +60,7 @@ def reindex_command(settings: Settings, options: Options) -> int:
     """Embed every document anew with the model of the settings, beside the index that there is."""
     with open_library(settings) as library:
         library.recover()
+        _renew_words(library)
         if library.shadow.possible:
             _beside(library)
             waiting = [record.id for record in library.documents.unfinished()]
@@ -68,6 +72,13 @@ def reindex_command(settings: Settings, options: Options) -> int:
             print(f"ready       {name}")
         weigh_if_due(library)
     return 0
+
+
+def _renew_words(library: Library) -> None:
+    """Index the words anew where another tokenizer did it: Footnote's own, or an analyser came or went."""
+    with closing(Progress(_SLOW)) as told:
+        for done, total in library.indexes.words.renew(never):
+            told("words", done, total)
 
 
 def _beside(library: Library) -> None:

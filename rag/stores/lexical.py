@@ -55,8 +55,9 @@ class TantivyIndex:
     """A `LexicalIndex` in a directory, or in memory without one; one writer, any number of searches.
 
     Scores are raw BM25 (k1 = 1.2, b = 0.75). `stale` says that the index cannot be used, because
-    another tokenizer made it or its files are damaged: `clear` it and add everything again. The
-    tokenizer is ours with the `analysers` of morphemes, or `preprocess_func`, from a text to its tokens.
+    another tokenizer made it or its files are damaged: `clear` it and add everything again. With `whichever`
+    one that another tokenizer made is opened all the same, and `outdated` says so. The tokenizer is ours with
+    the `analysers` of morphemes, or `preprocess_func`, from a text to its tokens.
     """
 
     def __init__(
@@ -66,11 +67,14 @@ class TantivyIndex:
         preprocess_func: Callable[[str], Sequence[str]] | None = None,
         analysers: Sequence[Analyser] = (),
         tokenizer: str = TOKENIZER,
+        whichever: bool = False,
     ):
         self._directory = directory
         self._preprocess = preprocess_func
         self._analysers = tuple(analysers)
         self._tokenizer = tokenizer
+        self._whichever = whichever
+        self.outdated = False
         self._writing = Lock()
         self._writer: Any = None
         self._index = self._open()
@@ -141,6 +145,15 @@ class TantivyIndex:
             if each.code in spoken:
                 each.load()
 
+    def has_tokens(self, text: str) -> bool:
+        """Whether a text has anything to be found by."""
+        return bool(self._terms(text))
+
+    def rest(self) -> None:
+        """Let go of what writes; searches go on, also where the files are removed then."""
+        with self._writing:
+            self._stop_writing()
+
     def close(self) -> None:
         """Let go of files and threads; the index cannot be used afterwards."""
         with self._writing:
@@ -151,7 +164,8 @@ class TantivyIndex:
             return self._create()
         try:
             marker = json.loads((self._directory / _MARKER).read_text(encoding="utf-8"))
-            if marker != self._marker:
+            self.outdated = marker != self._marker
+            if self.outdated and not self._whichever:
                 return None
             index = tantivy.Index.open(str(self._directory))
             index.searcher().doc_freq(
@@ -162,6 +176,7 @@ class TantivyIndex:
         return index
 
     def _create(self) -> Any:
+        self.outdated = False
         if self._directory is None:
             return tantivy.Index(_schema())
         try:
@@ -182,7 +197,11 @@ class TantivyIndex:
         return {"tokenizer": " + ".join([self._tokenizer, *(each.name for each in self._analysers)])}
 
     def _let_go(self) -> None:
-        writer, self._writer, self._index = self._writer, None, None
+        self._stop_writing()
+        self._index = None
+
+    def _stop_writing(self) -> None:
+        writer, self._writer = self._writer, None
         if writer is not None:
             writer.wait_merging_threads()
 

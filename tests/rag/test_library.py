@@ -9,10 +9,11 @@ import pytest
 
 from rag.embeddings import Embedder
 from rag.errors import IndexMismatch, ModelUnavailable
-from rag.indexes import BATCH
+from rag.jobs import never
 from rag.library import Library
 from rag.morphemes import Analyser, find
 from rag.stores.lexical import TantivyIndex
+from rag.word_index import BATCH
 from storage.database import Database
 from storage.errors import NotFound
 
@@ -170,11 +171,13 @@ def test_an_analyser_that_comes_or_goes_makes_the_word_index_anew_and_whole(
     first.close()
     again = Library(database, "ann", no_embedder, analysers=after)
     again.recover()
+    assert again.indexes.words.outdated
+    assert list(again.indexes.words.renew(never))[-1] == (3, 3)
     assert again.indexes.words.ids() == again.documents.chunk_ids()
     for question, name in (("등불을 켰나?", "등대.md"), ("灯台守は？", "灯台.md"), ("moat", "castle.md")):
         assert names(again, question, "bm25")[0] == name
     again.close()
-    [kept] = database.directory.glob("indexes/*/words")
+    [kept] = database.directory.glob("indexes/*/words*")
     assert not TantivyIndex(kept, analysers=after).stale
 
 
