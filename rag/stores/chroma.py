@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 
 from rag.errors import IndexUnusable
 from rag.retrievers.mmr import mmr
-from rag.stores.collections import open_client, open_collection
+from rag.stores.collections import open_both, open_client
 from rag.stores.columns import batches, check_lengths
 from rag.stores.exact import Entries, ExactCopy
 from rag.stores.filters import Filter as Filter
 from rag.stores.filters import chosen_documents, documents_of, excludes_all, to_where
+from rag.stores.guard import Guard
 from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.relevance import RELEVANCE, Space
 from rag.stores.rows import VectorRows
@@ -32,6 +33,7 @@ class ChromaVectorStore(VectorIndex):
     `client` everything is in memory. A collection that exists keeps the space it was made with.
     A `filter` is Chroma's where, of several keys too: ``{"document_id": {"$in": [...]}, "page": 3}``;
     one of documents alone is answered exactly, from vectors kept by document beside a `directory`.
+    With a `guard` files that were damaged are opened in a child process first, see rag/stores/guard.py.
     Raises IndexUnusable for what Chroma cannot do.
     """
 
@@ -44,13 +46,16 @@ class ChromaVectorStore(VectorIndex):
         client: Any = None,
         space: Space = "cosine",
         hydrate: Hydrate | None = None,
+        guard: Guard | None = None,
     ):
         self._embeddings = embeddings
         self._hydrate = hydrate
+        self._guard = guard
         self._name = collection_name or f"memory-{uuid4().hex}"
         with self._speaking("opened"):
-            self._client = client or open_client(directory)
-            self._collection = open_collection(self._client, self._name, space)
+            if guard:
+                guard.opening()
+            self._client, self._collection = open_both(directory, client, self._name, space)
             self.space: Space = self._collection.configuration_json["hnsw"]["space"]
             self._exact: ExactCopy | None = None  # a server's collection may be changed by others
             if directory is not None and client is None:
@@ -201,6 +206,8 @@ class ChromaVectorStore(VectorIndex):
         self._client.close()
         if self._exact:
             self._exact.close()
+        if self._guard:
+            self._guard.closed()
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return RELEVANCE[self.space]
@@ -273,8 +280,11 @@ class ChromaVectorStore(VectorIndex):
 
     @contextmanager
     def _changing(self, ids: Sequence[str]) -> Iterator[VectorRows | None]:
-        with self._speaking("changed"), self._exact.changing(ids) if self._exact else nullcontext() as rows:
-            yield rows
+        with self._speaking("changed"):
+            if self._guard:
+                self._guard.changing()
+            with self._exact.changing(ids) if self._exact else nullcontext() as rows:
+                yield rows
 
     @contextmanager
     def _speaking(self, done: str) -> Iterator[None]:

@@ -21,7 +21,22 @@ def open_client(directory: Path | str | None) -> Any:
     settings = Settings(anonymized_telemetry=False)
     if directory is None:
         return chromadb.EphemeralClient(settings=settings)
-    return chromadb.PersistentClient(str(directory), settings=settings)
+    try:
+        return chromadb.PersistentClient(str(directory), settings=settings)
+    except BaseException:
+        _forget(str(directory))
+        raise
+
+
+def open_both(directory: Path | str | None, client: Any, name: str, space: Space) -> tuple[Any, Any]:
+    """Return a client, the one given if there is one, and the collection; close what was opened in vain."""
+    opened = client or open_client(directory)
+    try:
+        return opened, open_collection(opened, name, space)
+    except BaseException:
+        if client is None:
+            opened.close()
+        raise
 
 
 def open_collection(client: Any, name: str, space: Space) -> Any:
@@ -33,3 +48,11 @@ def open_collection(client: Any, name: str, space: Space) -> Any:
             warnings.simplefilter("ignore")  # Chroma warns of any collection that does not embed by itself
             collection.modify(configuration={"hnsw": {"ef_search": EF_SEARCH}})
     return collection
+
+
+def _forget(directory: str) -> None:
+    """Let a directory be opened again: Chroma would hand out once more what it failed to start."""
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    if directory not in SharedSystemClient._identifier_to_refcount:  # else others have it open, and it works
+        SharedSystemClient._identifier_to_system.pop(directory, None)
