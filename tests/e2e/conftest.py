@@ -1,6 +1,7 @@
 """The real application as a process of its own, and Debian's Chromium looking at it."""
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -8,16 +9,16 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
+from playwright.sync_api import Browser, expect, sync_playwright
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
+from tests.e2e.visitor import PATIENCE, Visitor
 from tests.rag.fake_llm import FakeLLM
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ PAGES = (
     ),
     ("Staff", "The authority employed 1,204 people at the end of the year. Forty of them were apprentices."),
 )
-PATIENCE = 60_000  # milliseconds: a busy machine takes its time
+START = 300  # seconds: how long a server may take to its first word
 expect.set_options(timeout=PATIENCE)
 
 
@@ -54,101 +55,7 @@ class Server:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
-
-
-@dataclass
-class Visitor:
-    """A browser tab and every address it asked for."""
-
-    page: Page
-    requests: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    def ask(self, question: str) -> None:
-        """Ask. As a person does, press Enter again where nothing happens: a file may still be on its way."""
-        box = self.page.get_by_placeholder("Ask your documents")
-        box.fill(question)
-        for patience in (5_000, 10_000, PATIENCE):
-            box.press("Enter")
-            try:
-                expect(box).to_have_value("", timeout=patience)
-            except AssertionError:
-                continue
-            return
-
-    def go(self, name: str) -> None:
-        """Open a page by its link. As a person does, click again where nothing happens.
-
-        Streamlit forgets where a click leads when a fragment's tick arrives before the click is worked on.
-        """
-        here = self.page.get_by_placeholder("Ask your documents") if name == "Chat" else self._title(name)
-        for patience in (10_000, 20_000, PATIENCE):
-            self.page.get_by_role("link", name=name, exact=True).click()
-            try:
-                here.wait_for(timeout=patience)
-            except PlaywrightTimeoutError:
-                continue
-            return
-        expect(here).to_be_visible()
-
-    def choose(self, name: str, option: str) -> None:
-        """Choose an option of a list; a page that is drawn anew meanwhile closes it, so open it again."""
-        wanted = self.page.get_by_role("option", name=option, exact=True)
-        for patience in (5_000, 10_000, PATIENCE):
-            self.page.get_by_role("combobox", name=name).press("ArrowDown")
-            try:
-                wanted.click(timeout=patience)
-            except PlaywrightTimeoutError:
-                self.page.keyboard.press("Escape")
-                continue
-            return
-        expect(wanted).to_be_visible()
-
-    def _title(self, name: str) -> Locator:
-        return self.page.get_by_role("heading", name=name, level=1)
-
-    def press(self, wanted: Locator, then: Locator) -> None:
-        """Press Enter on something until what it leads to is seen: a page drawn anew meanwhile forgets it."""
-        for patience in (20_000, 30_000, PATIENCE):
-            wanted.press("Enter")
-            try:
-                then.wait_for(timeout=patience)
-            except PlaywrightTimeoutError:
-                continue
-            return
-        expect(then).to_be_visible()
-
-    def add(self, *files: Path) -> None:
-        self.page.locator('[data-testid="stFileUploader"] input[type=file]').set_input_files(list(files))
-
-    def row(self, name: str) -> Locator:
-        """A document's row on the documents page; while the page is drawn anew an old one may stand below."""
-        return self.page.locator('[class*="st-key-document-"]').filter(has_text=name).first
-
-    def answers(self) -> Locator:
-        return self.page.get_by_role("group", name="Chat message from assistant")
-
-    def finished(self, count: int = 1) -> None:
-        """Wait until so many answers are complete, with their sources."""
-        sources = self.page.locator(".stMain").get_by_text(
-            "Sources", exact=True
-        )  # the navigation has one, too
-        expect(sources).to_have_count(count)
-        expect(self.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
-        self.rested()
-
-    def rested(self) -> None:
-        """Wait until the page is drawn: what is clicked while it is drawn anew may be forgotten."""
-        drawn = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-        self.page.locator(drawn).wait_for(state="attached")
-        self.page.wait_for_timeout(500)
-        self.page.locator(drawn).wait_for(state="attached")
-
-    def strangers(self) -> list[str]:
-        """The addresses on other hosts."""
-        ours = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:")
-        return [url for url in self.requests if not url.startswith(ours)]
+        self.process.wait(START)
 
 
 @contextmanager
@@ -156,9 +63,7 @@ def serving(
     data: Path, *, before: Callable[[int], object] = bool, cwd: Path = ROOT, **settings: str
 ) -> Iterator[Server]:
     """Run the application in `cwd`; `before` prepares what depends on its port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = _free_port()
     before(port)
     data.mkdir(parents=True, exist_ok=True)
     fixed = {"FOOTNOTE_DATA": str(data / "data"), "FOOTNOTE_MORPHEMES": "off"}
@@ -180,8 +85,17 @@ def serving(
             server.stop()
 
 
+def _free_port() -> int:
+    """Return a port below those that a system gives to connections: none takes it before the server does."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
 def _wait_for(server: Server) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + START
     while time.monotonic() < deadline:
         try:
             with urllib.request.urlopen(f"{server.url}/healthz", timeout=1):  # noqa: S310
@@ -190,6 +104,13 @@ def _wait_for(server: Server) -> None:
             assert server.process.poll() is None, server.log.read_text()
             time.sleep(0.1)
     raise AssertionError(server.log.read_text())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let no test of this room be ended before its own waits are over: on a busy machine they add up."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.timeout(900))
 
 
 @pytest.fixture(scope="module")

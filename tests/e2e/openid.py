@@ -21,13 +21,14 @@ CLIENT = ("footnote", "the client's secret")
 
 @dataclass
 class Provider:
-    """What it says is in `who`, claims of the next ID token; `stranger` has another key sign it."""
+    """What it says is in `who`, claims of the next ID token; `stranger` has another key sign it: `forged`."""
 
     url: str = ""
     who: dict[str, Any] = field(default_factory=dict)
     stranger: bool = False
     key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "one"}))
     asked: list[str] = field(default_factory=list)
+    forged: list[str] = field(default_factory=list)
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def discovery(self) -> dict[str, Any]:
@@ -60,6 +61,8 @@ class Provider:
         claims = {"iss": self.url, "aud": CLIENT[0], "iat": now, "exp": now + 600, "nonce": query["nonce"]}
         key = RSAKey.generate_key(2048, {"kid": "one"}) if self.stranger else self.key
         signed = jwt.encode({"alg": "RS256", "kid": "one"}, claims | self.who, key)
+        if self.stranger:
+            self.forged.append(signed)
         return {"access_token": "a", "token_type": "Bearer", "expires_in": 600, "id_token": signed}
 
 

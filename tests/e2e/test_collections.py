@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
-from tests.e2e.conftest import PATIENCE, Server, Visitor
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Step, Visitor, again, click, gone, press, seen
 
 Visit = Callable[..., Visitor]
 HARBOUR = "The harbour of Aldenburg handled 4.1 million containers in 2024."
@@ -25,31 +25,61 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def new_collection(visitor: Visitor, name: str) -> None:
     page = visitor.page
-    page.get_by_role("button", name="New collection").click()
-    page.get_by_role("textbox", name="Name of the new collection").fill(name)
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("combobox", name="Collection", exact=True)).to_have_value(name)
+    box = page.get_by_role("textbox", name="Name of the new collection")
+    shown = page.get_by_role("combobox", name="Collection", exact=True)
+
+    def write(patience: float) -> None:
+        if not box.is_visible():
+            page.get_by_role("button", name="New collection").click(timeout=patience)
+        box.fill(name, timeout=patience)
+        box.press("Enter", timeout=patience)
+
+    again(write, lambda patience: expect(shown).to_have_value(name, timeout=patience))
 
 
-def searches(visitor: Visitor, what: str) -> None:
-    expect(visitor.page.get_by_text(f"Searches: {what}", exact=True)).to_be_visible()
+def searching(visitor: Visitor, what: str) -> Locator:
+    return visitor.page.get_by_text(f"Searches: {what}", exact=True)
 
 
 def tick(visitor: Visitor, name: str) -> None:
-    """Tick a document by the space bar; again where the page was drawn anew just then."""
+    """Tick a document by the space bar."""
     box = visitor.page.get_by_role("checkbox", name=f"Choose {name}")
-    for patience in (10_000, 20_000, PATIENCE):
-        if not box.is_checked():
-            box.press("Space")
-        try:
-            visitor.page.get_by_text("1 chosen", exact=True).wait_for(timeout=patience)
-        except PlaywrightTimeoutError:
-            continue
-        return
-    expect(visitor.page.get_by_text("1 chosen", exact=True)).to_be_visible()
+    again(
+        lambda patience: box.is_checked() or box.press("Space", timeout=patience),
+        visitor.page.get_by_text("1 chosen", exact=True),
+    )
 
 
-@pytest.mark.timeout(400)
+def move(visitor: Visitor, to: str) -> Step:
+    """Move what is ticked into a collection, by keyboard."""
+    dialog = visitor.page.get_by_role("dialog")
+    where = dialog.get_by_role("combobox", name="To the collection")
+    now = dialog.get_by_role("button", name="Move", exact=True)
+
+    def act(patience: float) -> None:
+        if not dialog.is_visible():
+            visitor.page.get_by_role("button", name="Move", exact=True).first.press("Enter", timeout=patience)
+        where.fill(to, timeout=patience)
+        where.press("Enter", timeout=patience)
+        expect(now).to_be_enabled(timeout=patience)
+        now.press("Enter", timeout=patience)
+
+    return act
+
+
+def search_in(visitor: Visitor, name: str) -> Step:
+    """Choose the one collection that a chat searches, by keyboard, where the choice stands open."""
+    chosen = visitor.page.get_by_role("combobox", name="Collections")
+
+    def act(patience: float) -> None:
+        chosen.fill(name, timeout=patience)
+        chosen.press("Enter", timeout=patience)
+        chosen.press("Escape", timeout=patience)
+        visitor.page.get_by_role("button", name="Search these").press("Enter", timeout=patience)
+
+    return act
+
+
 def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     server: Server, visit: Visit, files: tuple[Path, Path]
 ):
@@ -64,19 +94,18 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     expect(visitor.row("harbour.md")).to_contain_text("Ready")
     expect(page.locator('[class*="st-key-document-"]').filter(has_text="castle.md")).to_have_count(0)
 
-    page.get_by_role("button", name="Chat with it").click()
-    searches(visitor, "Harbours")
+    click(page.get_by_role("button", name="Chat with it"), then=searching(visitor, "Harbours"))
     visitor.ask(QUESTION)
     visitor.finished(1)
     expect(visitor.answers().first).to_contain_text("Searched in: Harbours (collection)")
     expect(visitor.answers().first).to_contain_text("containers")
     expect(visitor.answers().first).not_to_contain_text("castle")
     page.reload()
-    searches(visitor, "Harbours")
-
-    page.get_by_text("Searches: Harbours", exact=True).click()
-    page.get_by_role("button", name="Search all documents").click()
-    searches(visitor, "All documents")
+    click(
+        searching(visitor, "Harbours"),
+        page.get_by_role("button", name="Search all documents"),
+        then=searching(visitor, "All documents"),
+    )
     visitor.ask("How deep is the moat of the castle of Aldenburg?")
     visitor.finished(2)
     expect(visitor.answers().last).to_contain_text("Searched in: all documents")
@@ -84,7 +113,6 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     assert visitor.strangers() == [] and visitor.errors == []
 
 
-@pytest.mark.timeout(400)
 def test_it_works_from_the_keyboard_on_a_narrow_screen(
     server: Server, visit: Visit, files: tuple[Path, Path]
 ):
@@ -94,40 +122,31 @@ def test_it_works_from_the_keyboard_on_a_narrow_screen(
     for name in ("castle.md", "harbour.md"):
         expect(visitor.row(name)).to_contain_text("Ready")
     tick(visitor, "castle.md")
-    page.get_by_role("button", name="Move", exact=True).first.press("Enter")
-    where = page.get_by_role("dialog").get_by_role("combobox", name="To the collection")
-    where.fill("Castles")
-    where.press("Enter")
-    move = page.get_by_role("dialog").get_by_role("button", name="Move", exact=True)
-    expect(move).to_be_enabled()
-    move.press("Enter")
+    again(move(visitor, "Castles"), seen(visitor.row("castle.md").filter(has_text="Castles")))
     expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(visitor.row("castle.md")).to_contain_text("Castles")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    visitor.fits()
 
     page.goto(server.url)
-    searches(visitor, "All documents")
-    page.locator("summary").filter(has_text="Searches: All documents").press("Enter")
-    chosen = page.get_by_role("combobox", name="Collections")
-    chosen.fill("Castles")
-    chosen.press("Enter")
-    chosen.press("Escape")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.get_by_role("button", name="Search these").press("Enter")
-    searches(visitor, "Castles")
+    press(
+        page.locator("summary").filter(has_text="Searches: All documents"),
+        then=page.get_by_role("combobox", name="Collections"),
+    )
+    visitor.fits()
+    again(search_in(visitor, "Castles"), searching(visitor, "Castles"))
     visitor.ask(QUESTION)
     visitor.finished(1)
     expect(visitor.answers().first).to_contain_text("Searched in: Castles (collection)")
 
     page.goto(f"{server.url}/documents")
-    page.get_by_role("combobox", name="Collection", exact=True).press("ArrowDown")
-    page.get_by_role("option", name="Castles", exact=True).click()
-    page.get_by_role("button", name="Delete", exact=True).press("Enter")
-    page.get_by_role("button", name="Delete for good").press("Enter")
+    visitor.choose("Collection", "Castles")
+    delete, sure = (
+        page.get_by_role("button", name=name, exact=True) for name in ("Delete", "Delete for good")
+    )
+    press(delete, sure, then=gone(delete))
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(visitor.row("castle.md")).to_be_visible()
     page.go_back()
-    searches(visitor, "nothing, what was chosen is gone")
+    expect(searching(visitor, "nothing, what was chosen is gone")).to_be_visible()
     visitor.ask("And how deep is its moat?")
     expect(visitor.answers().last).to_contain_text("Nothing of what is chosen to be searched can be")
     assert visitor.errors == []

@@ -4,22 +4,20 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server, Visitor, serving
+from tests.e2e.conftest import Server, serving
+from tests.e2e.visitor import Visitor, again, click, close, press
 
 Visit = Callable[..., Visitor]
 
 
-@pytest.mark.timeout(180)
 def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: Visit, report: Path):
     with serving(tmp_path) as server:
         visitor = visit(server.url)
         page = visitor.page
         expect(page.get_by_role("heading", name="Ask your own documents")).to_be_visible()
-        visitor.add(report)
-        expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+        visitor.add(report, then=page.get_by_role("heading", name="Ask your documents"))
         visitor.go("Documents")
         expect(visitor.row(report.name)).to_contain_text("Ready")
         expect(page.get_by_text("2 pages · 2 passages", exact=False)).to_be_visible()
@@ -34,16 +32,14 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
         expect(visitor.answers().last).to_contain_text("Kobe")
 
         marker = page.get_by_role("link", name="Source 1: “The harbour handled 4.1 million").first
-        marker.focus()
-        page.keyboard.press("Enter")
         panel = page.get_by_role("dialog")
+        press(marker, then=panel)
         expect(panel).to_contain_text("harbour-report.pdf")
         expect(panel).to_contain_text("The cited words")
         expect(panel.get_by_role("img", name="Page 1, the cited words highlighted")).to_be_visible()
         expect(page).to_have_url(re.compile(r"\?chat=\w+&cite="))
         deep_link = page.url
-        page.keyboard.press("Escape")
-        expect(panel).to_have_count(0)
+        close(panel)
         expect(marker).to_be_focused()
 
         page.reload()
@@ -55,30 +51,35 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
         with serving(tmp_path) as again:
             visitor = visit(again.url)
             page = visitor.page
-            page.get_by_role("button", name="How many containers").click()
+            chat = page.get_by_role("button", name="How many containers")
+            click(chat, then=visitor.answers().nth(1))
             visitor.finished(2)
             _delete_the_document(visitor)
             page.go_back()
-            page.get_by_role("button", name="How many containers").click()
-            page.get_by_role("link", name="Source 1").first.click()
+            click(chat, then=visitor.answers().nth(1))
             panel = page.get_by_role("dialog")
+            click(page.get_by_role("link", name="Source 1").first, then=panel)
             expect(panel).to_contain_text("This document has been removed")
             expect(panel).to_contain_text("4.1 million containers")
-            page.keyboard.press("Escape")
-            page.get_by_role("button", name="Delete", exact=True).click()
-            page.get_by_role("button", name="Delete for good").click()
-            expect(page.get_by_role("heading", name="Ask your own documents")).to_be_visible()
-            expect(page.get_by_role("button", name="How many containers")).to_have_count(0)
+            close(panel)
+            click(
+                page.get_by_role("button", name="Delete", exact=True),
+                page.get_by_role("button", name="Delete for good"),
+                then=page.get_by_role("heading", name="Ask your own documents"),
+            )
+            expect(chat).to_have_count(0)
             assert visitor.strangers() == [] and visitor.errors == []
 
 
 def _delete_the_document(visitor: Visitor) -> None:
     page = visitor.page
     visitor.go("Documents")
-    page.get_by_role("button", name="More").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
-    expect(page.get_by_text("Nothing here yet.", exact=False)).to_be_visible()
+    click(
+        page.get_by_role("button", name="More"),
+        page.get_by_role("button", name="Delete", exact=True),
+        page.get_by_role("dialog").get_by_role("button", name="Delete for good"),
+        then=page.get_by_text("Nothing here yet.", exact=False),
+    )
 
 
 def test_files_and_a_question_go_in_together(server: Server, visit: Visit, tmp_path: Path):
@@ -88,13 +89,13 @@ def test_files_and_a_question_go_in_together(server: Server, visit: Visit, tmp_p
     )
     visitor = visit(server.url)
     page = visitor.page
-    page.locator('[data-testid="stChatInput"] input[type=file]').first.set_input_files([notes])
-    expect(page.get_by_text("휴가.md")).to_be_visible()
+    clip = page.locator('[data-testid="stChatInput"] input[type=file]').first
+    again(lambda patience: clip.set_input_files([notes], timeout=patience), page.get_by_text("휴가.md"))
     visitor.ask("연차 휴가는 언제까지 사용해야 합니까?")
     visitor.finished(1)
     expect(visitor.answers()).to_contain_text("3월 31일까지")
-    page.get_by_role("link", name="Source 1").first.click()
     panel = page.get_by_role("dialog")
+    click(page.get_by_role("link", name="Source 1").first, then=panel)
     expect(panel).to_contain_text("휴가.md")
     marked = panel.locator(".stMarkdownColoredBackground")
     expect(marked).to_contain_text("연차 휴가는 3월 31일까지 사용해야 합니다.")
@@ -111,12 +112,11 @@ def test_each_file_has_its_own_result_and_its_original_back(server: Server, visi
     expect(page.get_by_text("Could not be read")).to_have_count(2)
     expect(page.get_by_text("empty.txt is empty", exact=False)).to_be_visible()
     expect(visitor.row("受注.txt")).to_contain_text("Ready")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visitor.row("受注.txt").get_by_role("button", name="More").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download the original").click()
-    assert download.value.suggested_filename == "受注.txt"
-    assert Path(download.value.path()).read_bytes() == good.read_bytes()
+    visitor.fits()
+    menu = visitor.row("受注.txt").get_by_role("button", name="More")
+    download = visitor.download(menu, "Download the original")
+    assert download.suggested_filename == "受注.txt"
+    assert Path(download.path()).read_bytes() == good.read_bytes()
 
 
 def test_a_second_process_on_the_same_data_is_told_which_has_it(server: Server, visit: Visit):

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server, Visitor
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Visitor, click, close
 from tests.rag.fake_llm import FakeLLM, Reply
 
 Visit = Callable[..., Visitor]
@@ -28,7 +28,6 @@ $x^2$ $$\\frac{1}{2}$$ :smile: :red[danger] :material/home: :streamlit: :red-bad
 INERT = "img, script, iframe, svg[onload], .katex, [role=img], a[href*=evil], a[href^=javascript]"
 
 
-@pytest.mark.timeout(180)
 def test_a_hostile_document_and_an_obedient_model(
     with_model: Server, visit: Visit, fake: FakeLLM, tmp_path: Path
 ):
@@ -37,8 +36,9 @@ def test_a_hostile_document_and_an_obedient_model(
     fake.reply(Reply(HOSTILE, pause=0.01))
     visitor = visit(with_model.url + "/documents")
     page = visitor.page
-    visitor.add(tmp_path / name)
-    expect(visitor.row("onerror=window.ran=1")).to_contain_text("Ready")
+    row = visitor.row("onerror=window.ran=1")
+    visitor.add(tmp_path / name, then=row)
+    expect(row).to_contain_text("Ready")
     visitor.go("Chat")
     visitor.ask("When are receipts due? " + HOSTILE)
     visitor.finished(1)
@@ -46,13 +46,11 @@ def test_a_hostile_document_and_an_obedient_model(
     expect(text.locator(INERT)).to_have_count(0)
     expect(visitor.answers()).to_contain_text("<script>window.ran=1</script>")
 
-    page.get_by_role("link", name="Source 1").first.click()
     panel = page.get_by_role("dialog")
-    expect(panel).to_be_visible()
+    click(page.get_by_role("link", name="Source 1").first, then=panel)
     expect(panel.locator("[data-testid=stMarkdownContainer]").locator(INERT)).to_have_count(0)
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="1 · ").click()
-    expect(panel).to_be_visible()
+    close(panel)
+    click(page.get_by_role("button", name="1 · "), then=panel)
     page.reload()
     expect(panel).to_be_visible()
     assert page.evaluate("window.ran") is None

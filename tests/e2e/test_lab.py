@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server, Visitor
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Visitor, again, click, close, press
 
 Visit = Callable[..., Visitor]
 TRAVEL = """\
@@ -28,7 +28,6 @@ HOLIDAYS = """\
 """
 
 
-@pytest.mark.timeout(180)
 def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: Visit, tmp_path: Path):
     (tmp_path / "travel.md").write_text(TRAVEL, "utf-8")
     (tmp_path / "휴가.md").write_text(HOLIDAYS, "utf-8")
@@ -40,24 +39,29 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
 
     visitor.go("Lab")
     expect(page).to_have_title("Lab · Footnote")
-    page.get_by_role("spinbutton", name="How many").fill("2")
-    page.get_by_role("button", name="Make questions").click()
-    expect(page.get_by_role("combobox", name="Question set")).to_be_visible()
-    page.get_by_role("button", name="Run", exact=True).focus()
-    page.keyboard.press("Enter")
+    made = page.get_by_role("combobox", name="Question set")
+
+    def make(patience: float) -> None:
+        page.get_by_role("spinbutton", name="How many").fill("2", timeout=patience)
+        page.get_by_role("button", name="Make questions").click(timeout=patience)
+
+    again(make, made.or_(page.get_by_role("progressbar")))
+    expect(made).to_be_visible()
     table = page.get_by_role("table").first
+    press(page.get_by_role("button", name="Run", exact=True), then=table)
     expect(table).to_contain_text("Meaning, varied")
     expect(table.get_by_role("row")).to_have_count(6)
 
-    page.locator(".st-key-lab-asked").get_by_role("button").first.click()
     panel = page.get_by_role("dialog")
+    click(page.locator(".st-key-lab-asked").get_by_role("button").first, then=panel)
     expect(panel).to_contain_text("Who found what")
     expect(panel.get_by_role("table")).to_contain_text("(right)")
-    page.keyboard.press("Escape")
+    close(panel)
 
     visitor.choose("Search by default with", "Words")
-    page.get_by_role("button", name="Make this the default").click()
-    expect(page.get_by_role("button", name="It is the default")).to_be_disabled()
+    settled = page.get_by_role("button", name="It is the default")
+    click(page.get_by_role("button", name="Make this the default"), then=settled)
+    expect(settled).to_be_disabled()
     page.reload()
     expect(page.get_by_role("table").first).to_contain_text("Meaning, varied")
     visitor.go("Settings")

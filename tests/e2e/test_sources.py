@@ -1,11 +1,13 @@
 """A folder becomes documents, follows what happens in it, and goes when it is deleted."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server, Visitor
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Visitor, again, click, gone
 
 
 def test_a_folder_is_added_read_asked_and_deleted(
@@ -18,19 +20,28 @@ def test_a_folder_is_added_read_asked_and_deleted(
     (folder / "old" / "lamp.txt").write_text("The lamp of the lighthouse burned whale oil.")
     page = visitor.page
     visitor.go("Sources")
-    page.get_by_role("button", name="Add a source").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Name").fill("Reports")
-    dialog.get_by_label("Folder", exact=True).fill(str(tmp_path / "nowhere"))
-    dialog.get_by_role("button", name="Test the connection").click()
-    expect(dialog.get_by_role("alert")).to_contain_text("nowhere")
-    dialog.get_by_label("Folder", exact=True).fill(str(folder))
-    dialog.get_by_role("button", name="Test the connection").click()
-    expect(dialog.get_by_text("has 2 files.")).to_be_visible()
-    dialog.get_by_role("button", name="Add and read").click()
-    expect(dialog).to_have_count(0)
+    click(page.get_by_role("button", name="Add a source"), then=dialog)
+
+    def look(patience: float, into: Path) -> None:
+        dialog.get_by_label("Name").fill("Reports 보고서와 報告書", timeout=patience)
+        dialog.get_by_label("Folder", exact=True).fill(str(into), timeout=patience)
+        dialog.get_by_role("button", name="Test the connection").click(timeout=patience)
+
+    again(partial(look, into=tmp_path / "nowhere"), dialog.get_by_role("alert").filter(has_text="nowhere"))
+    again(partial(look, into=folder), dialog.get_by_text("has 2 files."))
+    click(dialog.get_by_role("button", name="Add and read"), then=gone(dialog))
     expect(page.get_by_text("up to date")).to_be_visible()
     expect(page.get_by_text("Folder · 2 documents")).to_be_visible()
+
+    visitor.go("Documents")
+    page.set_viewport_size({"width": 390, "height": 844})
+    origin = page.get_by_role("link", name="From Reports 보고서와 報告書").first
+    expect(origin).to_be_visible()
+    place = origin.bounding_box()
+    assert place is not None and place["x"] >= 0 and place["x"] + place["width"] <= 390
+    page.set_viewport_size({"width": 1280, "height": 900})
+    click(origin, then=page.get_by_text("up to date"))
 
     visitor.go("Chat")
     visitor.ask("When was the castle of Aldenburg built?")
@@ -40,14 +51,15 @@ def test_a_folder_is_added_read_asked_and_deleted(
     (folder / "castle.md").write_text("# Castle\n\nThe castle of Aldenburg was rebuilt in 1518.")
     (folder / "old" / "lamp.txt").unlink()
     visitor.go("Sources")
-    page.get_by_role("button", name="Sync now").click()
-    expect(page.get_by_text("Folder · 1 document ")).to_be_visible()
+    click(page.get_by_role("button", name="Sync now"), then=page.get_by_text("Folder · 1 document "))
     expect(page.get_by_text("up to date")).to_be_visible()  # drawn anew while something runs, a menu closes
 
-    page.get_by_role("button", name="More").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete them, too").click()
-    expect(page.get_by_text("There is none yet.")).to_be_visible()
+    click(
+        page.get_by_role("button", name="More"),
+        page.get_by_role("button", name="Delete", exact=True),
+        dialog.get_by_role("button", name="Delete them, too"),
+        then=page.get_by_text("There is none yet."),
+    )
     visitor.go("Documents")
     expect(page.get_by_text("Nothing here yet.")).to_be_visible()
     assert visitor.errors == []

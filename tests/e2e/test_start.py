@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server, Visitor
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Visitor, again
 
 Visit = Callable[..., Visitor]
 
@@ -26,9 +27,12 @@ def test_settings_open_by_keyboard_and_save(server: Server, visit: Visit):
     visitor = visit(server.url + "/settings")
     page = visitor.page
     box = page.get_by_label("Model (empty: none)")
-    box.fill("some-model")
-    box.press("Enter")
-    expect(page.get_by_text("Answers are written by some-model.")).to_be_visible()
+
+    def name_it(patience: float) -> None:
+        box.fill("some-model", timeout=patience)
+        box.press("Enter", timeout=patience)
+
+    again(name_it, page.get_by_text("Answers are written by some-model."))
     page.reload()
     expect(page.get_by_label("Model (empty: none)")).to_have_value("some-model")
     assert visitor.strangers() == []

@@ -6,16 +6,20 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server, Visitor
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import PATIENCE, Visitor, click
 from tests.rag.fake_llm import FakeLLM, Reply
 
 Visit = Callable[..., Visitor]
-LONG = Reply(" ".join(f"word{number}" for number in range(300)) + " [1].", pause=0.25)
-SHORT = Reply("The harbour handled 4.1 million containers in 2024 [1]. " * 3 + "Nobody objected.", pause=0.1)
+LONG = Reply(" ".join(f"word{number}" for number in range(300)) + " [1].", hold_after=10)
+SHORT = "The harbour handled 4.1 million containers in 2024 [1]. " * 3 + "Nobody objected."
+HELD = Reply(SHORT, hold_after=15)  # goes on when the test says so
 
 
 @pytest.fixture
-def visitor(with_model: Server, visit: Visit) -> Visitor:
+def visitor(with_model: Server, visit: Visit, fake: FakeLLM) -> Visitor:
+    fake.hung_up.clear()
+    fake.released.clear()
     return visit(with_model.url)
 
 
@@ -28,21 +32,19 @@ def stored(server: Server) -> list[tuple[str, str]]:
 
 
 def test_stop_ends_the_answer_and_keeps_what_is_there(visitor: Visitor, with_model: Server, fake: FakeLLM):
-    fake.hung_up.clear()
     fake.reply(LONG)
     visitor.ask("How many containers were handled?")
     expect(visitor.answers().last).to_contain_text("word5 ")
-    visitor.page.get_by_role("button", name="Stop", exact=True).click()
-    assert fake.hung_up.wait(20)
-    expect(visitor.answers().last).to_contain_text("Stopped. What was written until then is kept.")
+    stop = visitor.page.get_by_role("button", name="Stop", exact=True)
+    click(stop, then=visitor.answer("Stopped. What was written until then is kept."))
+    assert fake.hung_up.wait(PATIENCE / 1000)
     expect(visitor.answers().last).to_contain_text("word5 ")
     state, text = stored(with_model)[-1]
     assert state == "stopped" and text.startswith("word0 word1 ") and "word299" not in text
 
-    fake.reply(SHORT)
-    visitor.page.get_by_role("button", name="Retry").click()
+    fake.reply(Reply(SHORT, pause=0.01))
+    click(visitor.page.get_by_role("button", name="Retry"), then=visitor.answer("Nobody objected"))
     visitor.finished(1)
-    expect(visitor.answers().last).to_contain_text("Nobody objected")
     expect(visitor.page.get_by_text("Version 2 of 2")).to_be_visible()
     assert len([text for _, text in stored(with_model) if "word0" in text]) == 1
 
@@ -51,12 +53,14 @@ def test_a_reload_and_a_second_tab_rejoin_the_stream(
     visitor: Visitor, with_model: Server, visit: Visit, fake: FakeLLM
 ):
     before = len(stored(with_model))
-    fake.reply(SHORT)
+    fake.reply(HELD)
     visitor.ask("How many containers were handled?")
     expect(visitor.answers().last).to_contain_text("The harbour")
     visitor.page.reload()
     expect(visitor.answers().last).to_contain_text("The harbour")
     other = visit(visitor.page.url)
+    expect(other.answers().last).to_contain_text("The harbour")
+    fake.released.set()
     for tab in (visitor, other):
         tab.finished(1)
         expect(tab.answers().last).to_contain_text("Nobody objected")
@@ -66,11 +70,12 @@ def test_a_reload_and_a_second_tab_rejoin_the_stream(
 def test_an_answer_goes_on_when_its_tab_is_closed(
     visitor: Visitor, with_model: Server, visit: Visit, fake: FakeLLM
 ):
-    fake.reply(SHORT)
+    fake.reply(HELD)
     visitor.ask("How many containers were handled?")
     expect(visitor.answers().last).to_contain_text("The harbour")
     address = visitor.page.url
     visitor.page.close()
+    fake.released.set()
     again = visit(address)
     again.finished(1)
     expect(again.answers().last).to_contain_text("Nobody objected")
@@ -79,11 +84,11 @@ def test_an_answer_goes_on_when_its_tab_is_closed(
 
 def test_a_second_question_waits_for_the_first_answer(visitor: Visitor, with_model: Server, fake: FakeLLM):
     before = len(stored(with_model))
-    fake.reply(SHORT)
+    fake.reply(HELD)
     visitor.ask("How many containers were handled?")
     expect(visitor.answers().last).to_contain_text("The harbour")
-    visitor.ask("And in 2023?")
-    expect(visitor.page.get_by_role("alert")).to_be_visible()
+    visitor.ask("And in 2023?", then=visitor.page.get_by_role("alert"))
+    fake.released.set()
     visitor.finished(1)
     assert len(stored(with_model)) == before + 1
 
@@ -92,14 +97,15 @@ def test_a_chat_deleted_while_it_is_answered_stays_deleted(
     visitor: Visitor, with_model: Server, fake: FakeLLM
 ):
     before = len(stored(with_model))
-    fake.hung_up.clear()
     fake.reply(LONG)
     visitor.ask("Which chat will be gone?")
     expect(visitor.answers().last).to_contain_text("word5 ")
-    visitor.page.get_by_role("button", name="Delete", exact=True).click()
-    visitor.page.get_by_role("button", name="Delete for good").click()
-    expect(visitor.page.get_by_role("heading", name="Ask your documents")).to_be_visible()
-    assert fake.hung_up.wait(20)
+    click(
+        visitor.page.get_by_role("button", name="Delete", exact=True),
+        visitor.page.get_by_role("button", name="Delete for good"),
+        then=visitor.page.get_by_role("heading", name="Ask your documents"),
+    )
+    assert fake.hung_up.wait(PATIENCE / 1000)
     assert len(stored(with_model)) == before
     expect(visitor.page.get_by_role("button", name="Which chat will be gone?")).to_have_count(0)
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server, Visitor, serving
+from tests.e2e.conftest import Server, serving
+from tests.e2e.visitor import Visitor, again, click, press
 from tests.rag.raptor.conftest import story
 
 
@@ -16,7 +17,6 @@ def own(tmp_path) -> Server:
         yield running
 
 
-@pytest.mark.timeout(400)
 def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
     own: Server, visit: Callable[..., Visitor], tmp_path
 ):
@@ -29,26 +29,28 @@ def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
     expect(visitor.row("ships.txt")).to_contain_text("Ready")
 
     visitor.go("Settings")
-    page.get_by_text("Summaries out of the documents' own sentences").click()
-    visitor.press(page.locator(".st-key-save-trees").get_by_role("button"), page.get_by_text("Saved."))
+
+    def build(patience: float) -> None:
+        page.get_by_text("Summaries out of the documents' own sentences").click(timeout=patience)
+        page.locator(".st-key-save-trees").get_by_role("button").press("Enter", timeout=patience)
+
+    again(build, page.get_by_text("Saved."))
 
     visitor.go("Trees")
     expect(page.get_by_text("Summary on level").first).to_be_visible()
     expect(page.get_by_role("img", name="The tree over")).to_be_visible()
     opened = page.get_by_text("The way from the top")
-    visitor.press(page.locator(".st-key-tree-below button").first, opened)
+    press(page.locator(".st-key-tree-below button").first, then=opened)
     page.reload()
-    expect(page.get_by_text("The way from the top")).to_be_visible()
+    expect(opened).to_be_visible()
 
     visitor.go("Chat")
     visitor.ask("What does the engine burn?")
     visitor.finished()
     panel = page.get_by_role("dialog")
-    visitor.press(page.locator('[class*="st-key-sources-"] button').first, panel)
-    panel.get_by_text("The way through the tree").click()
+    press(page.locator('[class*="st-key-sources-"] button').first, then=panel)
+    way = panel.get_by_role("link", name="See it in the tree")
+    click(panel.get_by_text("The way through the tree"), then=way)
     expect(panel).to_contain_text("Only the passage is cited")
-    visitor.press(
-        panel.get_by_role("link", name="See it in the tree"),
-        page.get_by_text(re.compile("Cited in the last answer")),
-    )
+    press(way, then=page.get_by_text(re.compile("Cited in the last answer")))
     assert visitor.strangers() == [] and visitor.errors == []

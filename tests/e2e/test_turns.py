@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server, Visitor
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Visitor, again, click, press
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 Visit = Callable[..., Visitor]
-SLOW = Reply("The harbour handled 4.1 million containers [1]. " + "It went on and on. " * 80, pause=0.25)
+HELD = Reply("The harbour handled 4.1 million containers [1]. " + "It went on and on. " * 80, hold_after=12)
 
 
 def answering(request: Request) -> str:
@@ -20,11 +20,6 @@ def answering(request: Request) -> str:
     return f"You asked: {asked} The second crane was built in Kobe and lifts 80 tonnes [1]."
 
 
-def press(page: Locator, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).last.click()
-
-
-@pytest.mark.timeout(240)
 def test_a_follow_up_is_corrected_and_every_version_stays(with_model: Server, visit: Visit, fake: FakeLLM):
     fake.reply(Reply(answering))
     visitor = visit(with_model.url)
@@ -37,62 +32,72 @@ def test_a_follow_up_is_corrected_and_every_version_stays(with_model: Server, vi
     expect(last).to_contain_text("Understood as: And how many tonnes does the second crane lift?")
 
     typed = last.get_by_role("button", name="Search as I typed it")
-    visitor.press(typed, last.get_by_text("Searched as you typed it."))
+    press(typed, then=last.get_by_text("Searched as you typed it."))
     expect(last).to_contain_text("You asked: And the second one?")
     expect(page.get_by_text("Version 2 of 2")).to_be_visible()
+    visitor.finished(2)
 
-    last.get_by_role("button", name="Correct").click()
-    box = page.get_by_role("dialog").get_by_role("textbox", name="Search for")
+    dialog = page.get_by_role("dialog")
+    box = dialog.get_by_role("textbox", name="Search for")
+    click(last.get_by_role("button", name="Correct"), then=box)
     expect(box).to_have_value("And the second one?")
-    box.fill("Where was the second crane built?")
-    page.get_by_role("dialog").get_by_role("button", name="Search for this").click()
-    expect(last).to_contain_text("Searched for: Where was the second crane built?")
-    expect(last).to_contain_text("You asked: Where was the second crane built?")
 
-    page.get_by_role("button", name="Earlier version").last.click()
-    expect(last).to_contain_text("Searched as you typed it.")
-    page.get_by_role("button", name="Earlier version").last.click()
-    expect(last).to_contain_text("Understood as: And how many tonnes")
+    def correct(patience: float) -> None:
+        box.fill("Where was the second crane built?", timeout=patience)
+        dialog.get_by_role("button", name="Search for this").click(timeout=patience)
+
+    again(correct, visitor.answer("Searched for: Where was the second crane built?"))
+    expect(last).to_contain_text("You asked: Where was the second crane built?")
+    visitor.finished(2)
+
+    earlier = page.get_by_role("button", name="Earlier version")
+    click(earlier.last, then=visitor.answer("Searched as you typed it."))
+    click(earlier.last, then=visitor.answer("Understood as: And how many tonnes"))
     page.reload()
     expect(page.get_by_text("Version 1 of 3")).to_be_visible()
-    expect(page.get_by_role("button", name="Earlier version")).to_have_count(0)
+    expect(earlier).to_have_count(0)
 
-    page.get_by_role("button", name="Edit", exact=True).first.click()
-    page.get_by_role("dialog").get_by_role("textbox", name="Your question").fill("Who sails the ferry?")
-    page.get_by_role("dialog").get_by_role("button", name="Ask this").click()
+    def edit(patience: float) -> None:
+        if not dialog.is_visible():
+            page.get_by_role("button", name="Edit", exact=True).first.click(timeout=patience)
+        dialog.get_by_role("textbox", name="Your question").fill("Who sails the ferry?", timeout=patience)
+        dialog.get_by_role("button", name="Ask this").click(timeout=patience)
+
+    again(edit, visitor.answer("You asked: Who sails the ferry?"))
+    visitor.finished(1)
     expect(visitor.answers()).to_have_count(1)
-    expect(visitor.answers()).to_contain_text("You asked: Who sails the ferry?")
-    page.get_by_role("button", name="Earlier version").click()
+    click(earlier, then=visitor.answers().nth(1))
     expect(visitor.answers()).to_have_count(2)
     expect(page.get_by_text("And the second one?").first).to_be_visible()
     assert visitor.errors == []
 
 
-@pytest.mark.timeout(240)
 def test_a_stopped_answer_goes_on_and_an_answer_is_made_again(
     with_model: Server, visit: Visit, fake: FakeLLM
 ):
-    fake.reply(SLOW)
+    fake.released.clear()
+    fake.reply(HELD)
     visitor = visit(with_model.url)
     page = visitor.page
     visitor.ask("How many containers were handled?")
     expect(visitor.answers().last).to_contain_text("It went on")
     expect(page.get_by_role("button", name="Edit", exact=True)).to_have_count(0)
-    page.get_by_role("button", name="Stop", exact=True).click()
-    expect(visitor.answers().last).to_contain_text("Stopped. What was written until then is kept.")
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    click(stop, then=visitor.answer("Stopped. What was written until then is kept."))
 
     fake.reply(Reply("The first crane was built in Busan [1]."))
-    page.get_by_role("button", name="Continue").click()
-    expect(visitor.answers().last).to_contain_text("first crane was built in Busan")
+    go_on = page.get_by_role("button", name="Continue")
+    click(go_on, then=visitor.answer("first crane was built in Busan"))
     expect(visitor.answers().last).to_contain_text("4.1 million containers")
-    expect(page.get_by_role("button", name="Continue")).to_have_count(0)
+    visitor.finished(1)
+    expect(go_on).to_have_count(0)
     asked = fake.requests[-1].messages
     assert [message["role"] for message in asked] == ["system", "user", "assistant", "user"]
 
     fake.reply(Reply("Four million [1]."))
-    page.get_by_role("button", name="Answer again").click()
-    expect(page.get_by_text("Version 2 of 2")).to_be_visible()
+    click(page.get_by_role("button", name="Answer again"), then=page.get_by_text("Version 2 of 2"))
     expect(visitor.answers().last).to_contain_text("Four million")
-    page.get_by_role("button", name="Earlier version").click()
-    expect(visitor.answers().last).to_contain_text("first crane was built in Busan")
+    visitor.finished(1)
+    earlier = page.get_by_role("button", name="Earlier version")
+    click(earlier, then=visitor.answer("first crane was built in Busan"))
     assert visitor.errors == []

@@ -1,16 +1,16 @@
 """A wiki becomes documents by way of the Sources page, and a citation leads back to the page of the wiki."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Visitor, serving
+from tests.e2e.conftest import serving
+from tests.e2e.visitor import Visitor, again, click, gone
 from tests.rag.sources.confluence_server import ConfluenceServer
 
 
-@pytest.mark.timeout(180)
 def test_a_wiki_is_connected_asked_and_followed_to_its_own_page(
     tmp_path: Path, visit: Callable[..., Visitor]
 ):
@@ -23,26 +23,31 @@ def test_a_wiki_is_connected_asked_and_followed_to_its_own_page(
             visitor = visit(server.url)
             page = visitor.page
             visitor.go("Sources")
-            page.get_by_role("button", name="Add a source").click()
             dialog = page.get_by_role("dialog")
-            dialog.get_by_role("radio", name="Confluence").click()
-            dialog.get_by_label("Address", exact=True).fill(wiki.home)
-            dialog.get_by_label("Spaces", exact=True).fill("DOCS")
-            dialog.get_by_label("Name of the secret", exact=True).fill("old")
-            dialog.get_by_role("button", name="Test the connection").click()
-            expect(dialog.get_by_role("alert")).to_contain_text("does not accept the token")
-            dialog.get_by_label("Name of the secret", exact=True).fill("wiki")
-            dialog.get_by_role("button", name="Test the connection").click()
-            expect(dialog.get_by_text("Can be read: All of DOCS.")).to_be_visible()
-            dialog.get_by_role("button", name="Add and read").click()
-            expect(dialog).to_have_count(0)
+            address = dialog.get_by_label("Address", exact=True)
+            click(
+                page.get_by_role("button", name="Add a source"),
+                dialog.get_by_role("radio", name="Confluence"),
+                then=address,
+            )
+
+            def connect(patience: float, secret: str) -> None:
+                address.fill(wiki.home, timeout=patience)
+                dialog.get_by_label("Spaces", exact=True).fill("DOCS", timeout=patience)
+                dialog.get_by_label("Name of the secret", exact=True).fill(secret, timeout=patience)
+                dialog.get_by_role("button", name="Test the connection").click(timeout=patience)
+
+            refused = dialog.get_by_role("alert").filter(has_text="does not accept the token")
+            again(partial(connect, secret="old"), refused)
+            again(partial(connect, secret="wiki"), dialog.get_by_text("Can be read: All of DOCS."))
+            click(dialog.get_by_role("button", name="Add and read"), then=gone(dialog))
             expect(page.get_by_text("Confluence · 2 documents")).to_be_visible()
 
             visitor.go("Chat")
             visitor.ask("When did the harbour of Veldham open?")
             visitor.finished()
-            page.get_by_role("link", name="Source 1").first.click()
             panel = page.get_by_role("dialog")
+            click(page.get_by_role("link", name="Source 1").first, then=panel)
             expect(panel).to_contain_text("The harbour of Veldham opened in 1887.")
             link = panel.locator(f'a[href="{wiki.home}/spaces/DOCS/pages/1/Harbour"]')
             expect(link).to_be_visible()

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import ROOT, Server, Visitor, browser, serving, visit
+from tests.e2e.conftest import ROOT, Server, browser, serving, visit
 from tests.e2e.test_hostile_text import INERT
+from tests.e2e.visitor import Visitor, click, gone
 from tests.hostile.commands import DOCUMENTS, MARK, obey, text_of
 from tests.rag.fake_llm import FakeLLM, Reply
 
@@ -41,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, fake: FakeLLM) -> Iterator[
         yield running
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_no_document_makes_the_browser_call_anyone_or_sees_what_is_not_its_own(
     server: Server, visit: Visit, fake: FakeLLM
 ):
@@ -50,7 +51,7 @@ def test_no_document_makes_the_browser_call_anyone_or_sees_what_is_not_its_own(
     fake.reply(Reply(f"{OTHER} [1]."))
     visitor.ask(f"What is {OTHER}?")
     visitor.finished(1)
-    page.get_by_role("button", name="New chat").click()
+    click(page.get_by_role("button", name="New chat"), then=gone(visitor.answers()))
     expect(visitor.answers()).to_have_count(0)
 
     fake.reply(Reply(obey))
@@ -67,10 +68,8 @@ def test_no_document_makes_the_browser_call_anyone_or_sees_what_is_not_its_own(
     text = page.locator(".stMain [data-testid=stMarkdownContainer]")
     expect(text.locator(INERT)).to_have_count(0)
     assert page.evaluate("window.ran") is None
-    for anchor in text.locator("a").all():
-        assert (anchor.get_attribute("href") or "").startswith("#cite-")
-
-    targets = [a.get_attribute("href") or "" for a in text.locator("a[href^='#cite-']").all()]
+    targets = text.locator("a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    assert targets and all(target.startswith("#cite-") for target in targets)
     for target in dict.fromkeys(targets[:: max(1, len(targets) // OPENED)]):
         page.goto(f"{chat}&cite={target.removeprefix('#cite-')}")
         panel = page.get_by_role("dialog")

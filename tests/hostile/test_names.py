@@ -9,7 +9,8 @@ from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
 from rag.exports.forms import FORMS, file_name
-from tests.e2e.conftest import Server, Visitor, browser, serving, visit
+from tests.e2e.conftest import Server, browser, serving, visit
+from tests.e2e.visitor import Visitor
 from tests.hostile.conftest import GOOD, NOTE, answer
 from tests.ui.conftest import MAIN, passage, tell
 from tests.ui.inert import is_inert
@@ -162,7 +163,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 DROPPED = [name for name in NAMES if name.isprintable() and len(name) < 60 and visible(name)][5:45:3]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(900)
 def test_in_a_browser_dropped_files_are_named_as_text(server: Server, visit: Visit):
     visitor = visit(server.url + "/documents")
     files = [
@@ -173,7 +174,7 @@ def test_in_a_browser_dropped_files_are_named_as_text(server: Server, visit: Vis
         }
         for number, name in enumerate(DROPPED)
     ]
-    visitor.page.locator('[data-testid="stFileUploader"] input[type=file]').set_input_files(files)
+    visitor.add(*files, then=visitor.row(f"{len(files) - 1:02d} "))
     for number in range(len(files)):
         expect(visitor.row(f"{number:02d} ")).to_contain_text("Ready")
     text = visitor.page.locator(".stMain [data-testid=stMarkdownContainer]")

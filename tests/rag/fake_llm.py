@@ -56,6 +56,7 @@ class Reply:
     pause: float = 0.0  # between pieces
     hang: bool = False  # never even send headers
     hang_after: int | None = None
+    hold_after: int | None = None  # goes on when the server's `released` is set
     drop_after: int | None = None  # close the socket without a goodbye
     trickle: float = 0.0  # send byte by byte with this pause
     repeat: bool = False  # the pieces again and again, without end
@@ -83,6 +84,7 @@ class FakeLLM:
         self.asked = threading.Event()  # set when the first request has arrived
         self.hung_up = threading.Event()  # set when a client closed a connection before its answer was over
         self.hung_up_at = 0.0  # time.monotonic() of that
+        self.released = threading.Event()  # lets an answer that is held go on
         self.context_tokens = context_tokens
         self._replies: list[Reply] = [default or Reply(from_passages)]
         self._next = 0
@@ -218,6 +220,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _break(self, reply: Reply, sent: int) -> None:
         if reply.hang_after == sent:
             self._hang()
+        while reply.hold_after == sent and not self.server.fake.released.is_set():
+            self._idle(0.05)
         if reply.drop_after == sent:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,185 @@
+"""A person at a browser, who does again what did not lead to what they want to see.
+
+Streamlit draws a page anew under the hand that is about to press something on it, and sometimes forgets the
+press. So what is done here is done until its outcome is seen, and every test names that outcome: something
+that was not there before, and that a second press does not take away.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Download, FilePayload, Locator, Page, expect
+from playwright.sync_api import Error as PlaywrightError
+
+PATIENCE = 60_000  # milliseconds: a busy machine takes its time
+TRIES = (20_000, 40_000, PATIENCE)
+
+Step = Callable[[float], object]
+"""Something that is done, or waited for, within some milliseconds, and fails where it was not."""
+
+
+def again(act: Step, then: Locator | Step, tries: tuple[float, ...] = TRIES) -> None:
+    """Do something until its outcome is seen, each time with more patience.
+
+    Doing it may fail: what it needs may be gone because of the time before.
+    """
+    so = seen(then) if isinstance(then, Locator) else then
+    for patience in tries:
+        undone = _failure(act, patience)
+        unseen = _failure(so, patience)
+        if unseen is None:
+            return
+    raise AssertionError(f"What was done did not lead to what was waited for: {unseen}") from undone
+
+
+def _failure(step: Step, patience: float) -> Exception | None:
+    try:
+        step(patience)
+    except (PlaywrightError, AssertionError) as error:
+        return error
+    return None
+
+
+def seen(what: Locator) -> Step:
+    """One of it is visible; while a page is drawn anew there may be two."""
+    return lambda patience: what.filter(visible=True).first.wait_for(timeout=patience)
+
+
+def gone(what: Locator) -> Step:
+    """None of it is visible."""
+    return lambda patience: what.filter(visible=True).first.wait_for(state="hidden", timeout=patience)
+
+
+def press(*ways: Locator, then: Locator | Step) -> None:
+    """Press Enter on one thing after the other, each of which shows the next: a menu, a button, a dialog."""
+    again(lambda patience: _through(ways, lambda way: way.press("Enter", timeout=patience)), then)
+
+
+def click(*ways: Locator, then: Locator | Step) -> None:
+    """Click on one thing after the other, each of which shows the next."""
+    again(lambda patience: _through(ways, lambda way: way.click(timeout=patience)), then)
+
+
+def _through(ways: tuple[Locator, ...], act: Callable[[Locator], object]) -> None:
+    """Go on from where the time before has come to: to open an open menu again would close it."""
+    shown = [number for number, way in enumerate(ways) if way.is_visible()]
+    for way in ways[max(shown, default=0) :]:
+        act(way)
+
+
+def close(panel: Locator) -> None:
+    """Close what Escape closes."""
+    again(lambda _: panel.page.keyboard.press("Escape"), gone(panel))
+
+
+def ask(page: Page, question: str, then: Locator | Step | None = None) -> None:
+    """Ask, until the question stands in the chat, or until `then`.
+
+    Enter is pressed again while a file is on its way up. A question that was sent is sent again only where it
+    is not there after a minute: were it sent twice, it would be answered twice.
+    """
+    box = page.get_by_placeholder("Ask your documents")
+    stands = page.get_by_role("group", name="Chat message from user").last.filter(has_text=question[:20])
+
+    def write(patience: float) -> None:
+        box.fill(question, timeout=patience)
+        box.press("Enter", timeout=patience)
+
+    def send(_: float) -> None:
+        again(write, lambda patience: expect(box).to_have_value("", timeout=patience))
+
+    again(send, then or stands, tries=(PATIENCE, PATIENCE))
+
+
+@dataclass
+class Visitor:
+    """A browser tab and every address it asked for."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def ask(self, question: str, then: Locator | Step | None = None) -> None:
+        ask(self.page, question, then)
+
+    def press(self, wanted: Locator, then: Locator | Step) -> None:
+        press(wanted, then=then)
+
+    def go(self, name: str) -> None:
+        """Open a page by its link.
+
+        Streamlit forgets where a click leads when a fragment's tick arrives before the click is worked on.
+        """
+        title = self.page.get_by_role("heading", name=name, level=1)
+        here = self.page.get_by_placeholder("Ask your documents") if name == "Chat" else title
+        click(self.page.get_by_role("link", name=name, exact=True), then=here)
+
+    def choose(self, name: str, option: str) -> None:
+        """Choose an option of a list, opened again where the page was drawn anew meanwhile."""
+        box = self.page.get_by_role("combobox", name=name, exact=True)
+
+        def pick(patience: float) -> None:
+            self.page.keyboard.press("Escape")
+            box.press("ArrowDown", timeout=patience)
+            self.page.get_by_role("option", name=option, exact=True).click(timeout=patience)
+
+        again(pick, lambda patience: expect(box).to_have_value(option, timeout=patience))
+
+    def add(self, *files: Path | FilePayload, then: Locator | None = None) -> None:
+        """Add files, until the last has its row, or until `then`; what is added twice is there once."""
+        uploader = self.page.locator('[data-testid="stFileUploader"] input[type=file]')
+        last: Any = files[-1]
+        row = self.row(last.name if isinstance(last, Path) else last["name"])
+        again(lambda patience: uploader.set_input_files(list(files), timeout=patience), then or row)
+
+    def row(self, name: str) -> Locator:
+        """A document's row on the documents page; while the page is drawn anew an old one may stand below."""
+        return self.page.locator('[class*="st-key-document-"]').filter(has_text=name).first
+
+    def download(self, menu: Locator, name: str) -> Download:
+        """Open a menu and take what one of its buttons gives."""
+        taken: list[Download] = []
+        button = self.page.get_by_role("button", name=name)
+
+        def take(patience: float) -> None:
+            with self.page.expect_download(timeout=patience) as download:
+                _through((menu, button), lambda way: way.click(timeout=patience))
+            taken.append(download.value)
+
+        def there(_: float) -> None:
+            assert taken
+
+        again(take, there)
+        return taken[0]
+
+    def answers(self) -> Locator:
+        return self.page.get_by_role("group", name="Chat message from assistant")
+
+    def answer(self, said: str) -> Locator:
+        """The last answer, where it says this."""
+        return self.answers().last.filter(has_text=said)
+
+    def finished(self, count: int = 1) -> None:
+        """Wait until so many answers are complete, with their sources."""
+        inside = self.page.locator(".stMain")  # the navigation has such a word, too
+        expect(inside.get_by_text("Sources", exact=True)).to_have_count(count)
+        expect(self.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+        self.rested()
+
+    def rested(self) -> None:
+        """Wait until the page is drawn: what is clicked while it is drawn anew may be forgotten."""
+        drawn = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+        self.page.locator(drawn).wait_for(state="attached")
+        self.page.wait_for_timeout(500)
+        self.page.locator(drawn).wait_for(state="attached")
+
+    def fits(self) -> None:
+        """Wait until nothing reaches over the side of the screen."""
+        self.page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+
+    def strangers(self) -> list[str]:
+        """The addresses on other hosts."""
+        ours = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:")
+        return [url for url in self.requests if not url.startswith(ours)]
