@@ -1,6 +1,7 @@
 """What every room's tests share: a clean environment, a data directory, the real models."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,8 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(SETTINGS):
             monkeypatch.delenv(name)
+    # A page that is run here stands in the place of the main module, and what forks later would run it again.
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     # Loading an analyser takes seconds in each process; tests/rag/test_morphemes.py and others ask for them.
     monkeypatch.setenv("FOOTNOTE_MORPHEMES", "off")
 
