@@ -53,6 +53,11 @@ class Ingest:
         """Whether a document is being read or embedded, or waits for it."""
         return any(self._jobs.get(self._library.owner, f"{lane}:{document_id}") for lane in LANES)
 
+    def all_running(self) -> frozenset[str]:
+        """Return the documents that are being read or embedded, or wait for it, in one look."""
+        keys = (key.partition(":") for key in self._jobs.keys(self._library.owner))
+        return frozenset(document_id for kind, _, document_id in keys if kind in LANES and document_id)
+
     def remove(self, document_id: str) -> None:
         """Stop a document's ingest and delete the document."""
         for lane in LANES:

@@ -7,7 +7,7 @@ and may leave, come back, or be one of several.
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
@@ -175,10 +175,20 @@ class Jobs:
         """Return the job that runs, or waits, under this owner's key."""
         return self._running.get((owner, key))
 
+    def keys(self, owner: str) -> frozenset[str]:
+        """Return the keys of an owner's jobs, of those that wait, too."""
+        with self._lock:
+            return frozenset(key for whose, key in self._running if whose == owner)
+
     def running(self, owner: str, kind: str) -> int:
         """Count an owner's jobs of one kind, those that wait among them."""
         with self._lock:
             return sum(whose == owner and kind_of(key) == kind for whose, key in self._running)
+
+    def while_idle(self, act: Callable[[Collection[str]], None]) -> None:
+        """Call `act` with everyone who has a job, running or waiting; none is started meanwhile."""
+        with self._lock:
+            act({owner for owner, _ in self._running})
 
     def stop_all(self, owner: str, timeout: float) -> bool:
         """Cancel an owner's jobs and start no more; False where some did not end within `timeout` seconds."""

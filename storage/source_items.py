@@ -154,6 +154,24 @@ class SourceItems:
                 for source_id, items, documents, failed in session.execute(counts)
             }
 
+    def origins(self, document_ids: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Tell which sources documents came from, by name; those that came from none are absent."""
+        asked = (
+            select(SourceItem.document_id, Source.name)
+            .join(Source, Source.id == SourceItem.source_id)
+            .where(Source.owner == self._owner)
+            .distinct()
+            .order_by(Source.name)
+        )
+        found: dict[str, Sequence[str]] = {}
+        with self._database.reading() as session:
+            for start in range(0, len(document_ids), _BATCH):
+                some = asked.where(SourceItem.document_id.in_(document_ids[start : start + _BATCH]))
+                for document_id, name in session.execute(some):
+                    known = document_id or ""
+                    found[known] = (*found.get(known, ()), name)
+        return found
+
     def _source(self, session: Session, source_id: str) -> Source:
         mine: Select[Source] = select(Source).where(Source.owner == self._owner)
         row = session.scalar(mine.where(Source.id == source_id))

@@ -1,5 +1,6 @@
 """The documents page: add, see how far each is and where it belongs, move, download, delete."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -7,7 +8,7 @@ import streamlit as st
 
 from storage.errors import FootnoteError
 from storage.records import DocumentRecord
-from ui import collections, moving, notices, splitting
+from ui import collections, moving, notices, pages, splitting
 from ui.confirming import ask_first
 from ui.ingesting import TICK, share, state_name, step_name
 from ui.markdown import label, verbatim
@@ -66,15 +67,17 @@ def _rows(here: Workspace, busy: bool) -> None:
     names = {one.id: one.name for one in here.library.collections.list()}
     last = max(1, -(-len(listed) // PAGE))
     number = min(st.session_state.get("documents-page", 1), last)
-    for record in listed[(number - 1) * PAGE : number * PAGE]:
-        _row(record, names.get(record.collection_id or ""), here)
+    shown = listed[(number - 1) * PAGE : number * PAGE]
+    origins = here.syncing.items.origins([record.id for record in shown])
+    for record in shown:
+        _row(record, names.get(record.collection_id or ""), origins.get(record.id, ()), here)
     if last > 1:
         st.pagination(last, key="documents-page")
     if busy and not any(here.ingest.running(record.id) for record in records):
         st.rerun()
 
 
-def _row(record: DocumentRecord, collection: str | None, here: Workspace) -> None:
+def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str], here: Workspace) -> None:
     icon, color = _BADGES[record.state]
     with st.container(border=True, gap="xsmall", key=f"document-{record.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
@@ -86,11 +89,24 @@ def _row(record: DocumentRecord, collection: str | None, here: Workspace) -> Non
             if collection is not None:
                 st.badge(label(collection, 60), icon=":material/folder:", color="gray")
             st.caption(_facts(record), width="content")
+        if sources:
+            st.page_link(pages.SOURCES, label=origin(sources), icon=":material/sync:")
         progress = here.ingest.progress(record.id)
         if progress is not None:
             st.progress(share(progress), text=step_name(progress).capitalize())
         if record.reason:
             st.markdown(verbatim(record.reason))
+
+
+def origin(sources: Sequence[str]) -> str:
+    """Return in words, as Markdown, from which sources a document came by itself.
+
+    >>> origin(["Our wiki", "보고서"])
+    'From Our wiki and 보고서'
+    """
+    named = " and ".join(label(name, 40) for name in sources[:2])
+    more = len(sources) - 2
+    return f"From {named}" + (f" and {more} more source{'' if more == 1 else 's'}" if more > 0 else "")
 
 
 def _actions(record: DocumentRecord, here: Workspace) -> None:

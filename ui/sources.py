@@ -1,6 +1,7 @@
 """The sources page: where documents come from by themselves, when each was read, and what came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -10,9 +11,9 @@ from rag.errors import FootnoteError
 from rag.jobs import Job
 from rag.sources.kinds import KINDS
 from rag.sources.sync import Synced
-from storage.documents import UNFINISHED
-from storage.source_records import ItemRecord, SourceRecord
+from storage.source_records import SourceRecord, Tally
 from ui import notices, source_editing
+from ui.confirming import ask_first
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
 from ui.source_items import show_items
@@ -20,6 +21,11 @@ from ui.workspace import Workspace
 
 TICK = 1.0  # seconds between looks
 Color = Literal["gray", "blue", "green", "red", "orange"]
+_ENDS: Mapping[str, tuple[str, str, Color]] = {
+    "failed": ("could not be read", ":material/error:", "red"),
+    "stopped": ("stopped", ":material/stop_circle:", "orange"),
+    "emptied": ("empty now", ":material/help:", "orange"),
+}
 
 
 def show() -> None:
@@ -39,87 +45,117 @@ def show() -> None:
     if not records:
         st.markdown("There is none yet. Files can be added one by one, too, on the Documents page.")
         return
-    busy = any(_is_busy(here, record) for record in records)
+    busy = _is_busy(here, records)
     st.fragment(_show_sources, run_every=TICK if busy else None)(here, busy)
 
 
-def _is_busy(here: Workspace, record: SourceRecord) -> bool:
-    """Return whether a source, or a document of it, is being read."""
-    return here.syncing.job(record.id) is not None or _reading(here, here.syncing.items.list(record.id)) > 0
+def _is_busy(here: Workspace, records: Sequence[SourceRecord]) -> bool:
+    """Return whether a source, or any document, is being read: told without asking the ledger."""
+    return bool(here.ingest.all_running()) or any(here.syncing.job(record.id) for record in records)
 
 
-def _reading(here: Workspace, items: Sequence[ItemRecord]) -> int:
-    unfinished = (item.document_id for item in items if item.state in UNFINISHED)
-    return sum(id_ is not None and here.ingest.running(id_) for id_ in unfinished)
+@dataclass(frozen=True)
+class Look:
+    """A source as one look found it: what is at it, its sync, how many of its documents are being read."""
+
+    record: SourceRecord
+    tally: Tally
+    job: Job[Synced] | None
+    reading: int
+
+
+def looks(here: Workspace) -> list[Look]:
+    """Look at all sources once."""
+    tallies, running = here.syncing.items.tallies(), here.ingest.all_running()
+    found = ((record, tallies.get(record.id, Tally())) for record in here.syncing.sources.list())
+    return [
+        Look(record, tally, here.syncing.job(record.id), len(tally.unfinished & running))
+        for record, tally in found
+    ]
 
 
 def _show_sources(here: Workspace, busy: bool) -> None:
     """Show every source; once nothing runs any more, have the page drawn without looking again."""
-    records = here.syncing.sources.list()
-    for record in records:
-        with st.container(border=True, key=f"source-{record.id}"):
-            _show_source(record, here)
-    if busy and not any(_is_busy(here, record) for record in records):
+    found = looks(here)
+    for look in found:
+        with st.container(border=True, key=f"source-{look.record.id}"):
+            _show_source(look, here)
+    if busy and not _is_busy(here, [look.record for look in found]):
         st.rerun()
 
 
-def _show_source(record: SourceRecord, here: Workspace) -> None:
-    items = here.syncing.items.list(record.id)
-    job = here.syncing.job(record.id)
-    reading = _reading(here, items)
+def _show_source(look: Look, here: Workspace) -> None:
+    record, job = look.record, look.job
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"**{label(record.name, 80)}**", width="stretch")
         _actions(record, here)
-    _show_state(record, items, job, reading)
+    _show_state(look)
     if job is not None:
-        share, text = said(len(items), job.latest)
+        share, text = said(look.tally.items, job.latest)
         st.progress(share, text=text)
         st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=f"source-stop-{record.id}")
-    elif st.button("Sync now", icon=":material/sync:", key=f"source-sync-{record.id}"):
-        _sync(record, here)
-        st.rerun()
-    if items:
-        show_items(record, items)
+    else:
+        _show_ways_on(look, here)
+    if look.tally.items:
+        show_items(record, look.tally, here)
 
 
-def _show_state(record: SourceRecord, items: list[ItemRecord], job: Job[Synced] | None, reading: int) -> None:
-    name, icon, color = _badge(record, items, job, reading)
+def _show_ways_on(look: Look, here: Workspace) -> None:
+    """Offer to read a source now, and to confirm that one which was emptied is meant to be empty."""
+    record, held = look.record, look.tally.documents
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Sync now", icon=":material/sync:", key=f"source-sync-{record.id}"):
+            _sync(record, here)
+            st.rerun()
+        if record.state == "emptied" and st.button(
+            "It is meant to be empty", icon=":material/delete_sweep:", key=f"source-emptied-{record.id}"
+        ):
+            ask_first(
+                "Is this source meant to be empty?",
+                f"**{label(record.name)}** is looked at once more. If it is empty still, "
+                f"{'the document' if held == 1 else f'all {held:,} documents'} that came from it alone "
+                f"{'is' if held == 1 else 'are'} deleted. Answers that quote them keep their quotes.",
+                key=f"source-emptied-yes-{record.id}",
+                act=lambda: _sync(record, here, may_be_empty=True),
+            )
+
+
+def _show_state(look: Look) -> None:
+    name, icon, color = badge(look)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(name, icon=icon, color=color)
-        st.caption(facts(record, items, datetime.now(UTC)), width="content")
-    if record.reason and job is None:
-        st.markdown(verbatim(record.reason))
+        st.caption(facts(look.record, look.tally, datetime.now(UTC)), width="content")
+    if look.record.reason and look.job is None:
+        st.markdown(verbatim(look.record.reason))
 
 
-def _badge(
-    record: SourceRecord, items: list[ItemRecord], job: Job[Synced] | None, reading: int
-) -> tuple[str, str, Color]:
-    if job is not None:
+def badge(look: Look) -> tuple[str, str, Color]:
+    """Return how a source is, in words, with a sign and a colour."""
+    if look.job is not None:
         return "syncing", ":material/sync:", "blue"
-    if reading:
-        return f"reading {reading:,} document{'' if reading == 1 else 's'}", ":material/menu_book:", "blue"
-    if record.state == "failed":
-        return "could not be read", ":material/error:", "red"
-    if record.state == "stopped":
-        return "stopped", ":material/stop_circle:", "orange"
-    if record.ended is None:
+    if look.reading:
+        documents = f"{look.reading:,} document{'' if look.reading == 1 else 's'}"
+        return f"reading {documents}", ":material/menu_book:", "blue"
+    if look.record.state in _ENDS:
+        return _ENDS[look.record.state]
+    if look.record.ended is None:
         return "not read yet", ":material/schedule:", "gray"
-    if any(item.reason for item in items):
+    if not look.tally.items:
+        return "nothing there yet", ":material/inbox:", "gray"
+    if look.tally.failed:
         return "read, but for some", ":material/warning:", "orange"
     return "up to date", ":material/check_circle:", "green"
 
 
-def facts(record: SourceRecord, items: list[ItemRecord], now: datetime) -> str:
+def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
     """Return a source in a line: its kind, how much of it is here, when it was read and will be again."""
     kind = KINDS[record.kind].title if record.kind in KINDS else record.kind
-    held = sum(item.document_id is not None for item in items)
-    failed = sum(item.reason is not None for item in items)
     return " · ".join(
         fact
         for fact in (
             kind,
-            f"{held:,} document{'' if held == 1 else 's'}",
-            f"{failed:,} could not be had" if failed else "",
+            f"{tally.documents:,} document{'' if tally.documents == 1 else 's'}",
+            f"{tally.failed:,} could not be had" if tally.failed else "",
             f"read {ago(now - record.ended)}" if record.ended else "",
             source_editing.EVERY.get(record.every or 0, f"every {record.every} minutes").lower(),
         )
@@ -154,9 +190,9 @@ def said(known: int, synced: Synced | None) -> tuple[float, str]:
     )
 
 
-def _sync(record: SourceRecord, here: Workspace) -> None:
+def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) -> None:
     try:
-        here.syncing.start(record.id)
+        here.syncing.start(record.id, by_hand=True, may_be_empty=may_be_empty)
     except FootnoteError as error:
         notices.leave(label(str(error), 300), ":material/error:")
 

@@ -169,6 +169,15 @@ def test_what_each_source_has_is_counted_in_one_look(items, documents, sources, 
     assert SourceItems(items._database, "bob").tallies() == {}
 
 
+def test_documents_tell_the_sources_they_came_from(items, documents, wiki, folder):
+    first, _ = items.keep(wiki, page("Home"), content(1), 10)
+    items.keep(wiki, page("Home twice"), content(1), 10)
+    items.keep(folder, page("Copy"), content(1), 10)
+    second, _ = documents.add("mine.md", content(2), 10)
+    assert items.origins([first.id, second.id]) == {first.id: ("Reports", "Wiki")}
+    assert SourceItems(items._database, "bob").origins([first.id]) == {}
+
+
 def test_a_failed_item_tells_what_was_wanted_and_when_it_is_due(items, wiki):
     items.fail(wiki, page("Home", "2"), "500.", tries=3, due=DUE)
     (item,) = items.list(wiki)

@@ -6,9 +6,9 @@ import pytest
 
 from rag.sources.kinds import KINDS
 from rag.sources.sync import Synced
-from storage.source_records import ItemRecord, Listing, SourceRecord
+from storage.source_records import ItemRecord, Listing, SourceRecord, Tally
 from tests.ui.conftest import words
-from ui.source_items import state
+from ui.source_items import next_try, state
 from ui.sources import ago, facts, said
 
 PATIENCE = 60
@@ -66,6 +66,62 @@ def test_sync_now_takes_what_is_new(page, here, source, reports):
     assert "moat.md" in [item.name for item in here.syncing.items.list(source.id)]
 
 
+def test_a_source_without_anything_says_that_there_is_nothing_yet(page, here, tmp_path):
+    (tmp_path / "bare").mkdir()
+    bare = here.syncing.sources.create("folder", "Bare", {"path": str(tmp_path / "bare")})
+    assert "not read yet" in words(page("sources"))
+    synced(here, bare.id)
+    assert "nothing there yet" in words(page("sources"))
+
+
+def test_a_source_that_was_emptied_keeps_its_documents_until_that_is_confirmed(page, here, source, reports):
+    synced(here, source.id)
+    for file in reports.iterdir():
+        file.unlink()
+    synced(here, source.id)
+    at = page("sources")
+    assert "empty now" in words(at)
+    assert "nothing was removed" in words(at)
+    assert len(here.library.documents.list()) == 2
+    press(press(at, f"source-emptied-{source.id}"), f"source-emptied-yes-{source.id}")
+    job = here.syncing.job(source.id)
+    assert job is None or job.wait(PATIENCE)
+    assert here.library.documents.list() == []
+    assert here.syncing.sources.get(source.id).state == "idle"
+
+
+def test_items_are_shown_a_page_at_a_time_those_first_that_could_not_be_had(page, here, source):
+    for number in range(60):
+        here.syncing.items.fail(source.id, Listing(str(number), f"Item {number:02}", "1"), "It broke off.")
+    here.syncing.items.keep(source.id, Listing("a", "A good one", "1"), "0" * 64, 10)
+    text = words(page("sources"))
+    assert "Item 24" in text
+    assert "Item 25" not in text
+    assert "A good one" not in text
+
+
+def test_a_document_tells_the_sources_it_came_from(page, here, source, reports):
+    here.syncing.sources.change(source.id, "보고서 <b>", {"path": str(reports)}, None)
+    synced(here, source.id)
+    here.library.add("by-hand.md", b"The moat is deep.")
+    links = [link.label for link in page("documents").get("page_link")]
+    assert len(links) == 2
+    assert all("보고서" in link and "<b>" not in link for link in links)
+
+
+@pytest.mark.parametrize(
+    ("tries", "due", "told"),
+    [
+        (6, None, "Not tried again until it changes, or you press Sync now."),
+        (1, NOW, "Tried again at the next sync."),
+        (2, NOW + timedelta(minutes=15), "at the first sync in 1 hour or later"),
+        (3, NOW + timedelta(days=4), "at the first sync in 4 days or later"),
+    ],
+)
+def test_it_is_said_when_an_item_is_tried_again(tries, due, told):
+    assert told in next_try(item(tries=tries, due=due, reason="No."), NOW)
+
+
 def test_a_source_that_cannot_be_read_says_why(page, here, source, reports):
     reports.rename(reports.parent / "elsewhere")
     synced(here, source.id)
@@ -112,8 +168,8 @@ def item(**more):
 
 
 def test_a_source_in_a_line():
-    assert facts(record(every=60), [item()], NOW) == "Folder · 1 document · read just now · every hour"
-    assert facts(record(every=7, ended=None), [], NOW) == "Folder · 0 documents · every 7 minutes"
+    assert facts(record(every=60), Tally(1, 1), NOW) == "Folder · 1 document · read just now · every hour"
+    assert facts(record(every=7, ended=None), Tally(), NOW) == "Folder · 0 documents · every 7 minutes"
 
 
 @pytest.mark.parametrize(
