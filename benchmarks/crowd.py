@@ -1,15 +1,17 @@
-"""Twenty people asking at once, each in a browser: what Footnote adds before the first word is seen.
+"""Twenty people asking at once: what Footnote adds before the first word of an answer is seen.
 
-    python benchmarks/crowd.py [--people 20] [--rounds 3] [--json]
+    python benchmarks/crowd.py [--people 20] [--rounds 3] [--tabs] [--json]
 
 The model is a local server that begins at once and writes 50 words a second, so all that passes from Enter
 to the first word on the screen is added: by the browser, by Streamlit and by Footnote. Browsers and server
-share this machine. Fails where an answer is missing, doubled or broken off, or a page throws an error.
+share this machine; with `--tabs` the people are bare websockets, which leaves what the server adds. Fails
+where an answer is missing, doubled or broken off, or a page throws an error.
 """
 
 import argparse
 import asyncio
 import json
+import re
 import sqlite3
 import statistics
 import subprocess
@@ -22,33 +24,50 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from playwright.async_api import Browser, Page, async_playwright
 
-from tests.e2e.conftest import FLAGS, PATIENCE, serving
-from tests.rag.fake_llm import FakeLLM, Reply
+from benchmarks.tab import Tab
+from tests.e2e.conftest import FLAGS, PATIENCE, ROOT, serving
+from tests.rag.fake_llm import FakeLLM, Reply, Request
 
-FIRST = "Quillwort"  # no page shows this word before the answer does
-WORDS = (FIRST, *(f" word{number}" for number in range(100)), " [1].")
 DOCUMENT = (
     "# Harbour\n\nThe harbour handled 4.1 million containers in 2024. Its first crane lifts 65 tonnes.\n"
 )
+LAST = "word99"
+WARM = 10.0  # seconds: browsers take longer to open than what the first question needs
 WATCH = """() => {
   window.asked = window.seen = 0;
   document.addEventListener("keydown", key => {
-    if (key.key === "Enter") { window.asked = performance.now(); window.seen = 0; }
+    if (key.key === "Enter") window.asked = performance.now();
   }, true);
   const answers = '[data-testid="stChatMessage"]';
   new MutationObserver(() => {
     const last = [...document.querySelectorAll(answers)].pop();
-    if (window.asked && !window.seen && last && last.textContent.includes("%s"))
+    if (window.asked && !window.seen && last && last.textContent.includes(window.awaited))
       window.seen = performance.now();
   }).observe(document.body, {subtree: true, childList: true, characterData: true});
 }"""
 
 
-async def ask(page: Page, question: str) -> float:
+def question(person: int, number: int) -> str:
+    """Return what a person asks in a round."""
+    return f"How many containers, person {person}, round {number}?"
+
+
+def first_word(person: int, number: int) -> str:
+    """Return the first word of the answer to it, which no other answer has."""
+    return f"Quillwort{person}x{number}"
+
+
+def answer(request: Request) -> str:
+    """Answer in 102 words."""
+    person, number = re.findall(r"person (\d+), round (\d+)", request.messages[-1]["content"])[-1]
+    return " ".join((first_word(person, number), *(f"word{count}" for count in range(100)), "[1]."))
+
+
+async def ask(page: Page, text: str, first: str) -> float:
     """Ask, wait for the end of the answer, and return the milliseconds from Enter to its first word."""
     box = page.get_by_placeholder("Ask your documents")
-    await box.fill(question)
-    await page.evaluate("window.asked = window.seen = 0")
+    await box.fill(text)
+    await page.evaluate("first => { window.asked = window.seen = 0; window.awaited = first; }", first)
     await box.press("Enter")
     await page.wait_for_function("window.seen > 0")
     await page.get_by_role("button", name="Stop", exact=True).wait_for(state="detached")
@@ -62,7 +81,7 @@ async def visit(browser: Browser, url: str, errors: list[str]) -> Page:
     page.on("pageerror", lambda error: errors.append(str(error)))
     await page.goto(url)
     await page.get_by_placeholder("Ask your documents").wait_for()
-    await page.evaluate(WATCH % FIRST)
+    await page.evaluate(WATCH)
     return page
 
 
@@ -74,10 +93,27 @@ async def crowd(url: str, people: int, rounds: int) -> tuple[list[float], list[s
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         pages = [await visit(browser, url, errors) for _ in range(people)]
         for number in range(rounds):
-            questions = (f"How many containers, person {n}, round {number}?" for n in range(people))
-            waited += await asyncio.gather(*map(ask, pages, questions))
+            asked = (
+                ask(page, question(n, number), first_word(n, number) + " ") for n, page in enumerate(pages)
+            )
+            waited += await asyncio.gather(*asked)
         await browser.close()
     return waited, errors
+
+
+async def sockets(url: str, people: int, rounds: int) -> tuple[list[float], list[str]]:
+    """Have them ask the same without browsers."""
+    tabs = [await Tab.open(url) for _ in range(people)]
+    await asyncio.sleep(WARM)
+    waited: list[float] = []
+    for number in range(rounds):
+        asked = (
+            tab.ask(question(n, number), first_word(n, number) + " ", LAST) for n, tab in enumerate(tabs)
+        )
+        waited += await asyncio.gather(*asked)
+    for tab in tabs:
+        await tab.close()
+    return waited, []
 
 
 def stored(data: Path) -> dict[str, int]:
@@ -87,13 +123,13 @@ def stored(data: Path) -> dict[str, int]:
         return {f"{role} {state}": count for role, state, count in rows}
 
 
-def measure(people: int, rounds: int) -> dict[str, float]:
+def measure(people: int, rounds: int, *, tabs: bool) -> dict[str, float]:
     """Serve, let them ask, and return what they waited."""
-    with tempfile.TemporaryDirectory() as folder, FakeLLM(default=Reply(pieces=WORDS, pause=0.02)) as fake:
+    with tempfile.TemporaryDirectory() as folder, FakeLLM(default=Reply(answer, pause=0.02)) as fake:
         settings = {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
         _ingest(Path(folder))
         with serving(Path(folder), **settings) as server:
-            waited, errors = asyncio.run(crowd(server.url, people, rounds))
+            waited, errors = asyncio.run((sockets if tabs else crowd)(server.url, people, rounds))
         kept = stored(server.data)
     wanted = people * rounds
     if errors or kept != {"user complete": wanted, "assistant complete": wanted}:
@@ -111,8 +147,8 @@ def measure(people: int, rounds: int) -> dict[str, float]:
 def _ingest(folder: Path) -> None:
     file = folder / "harbour.md"
     file.write_text(DOCUMENT)
-    footnote = str(Path(sys.executable).with_name("footnote"))
-    subprocess.run([footnote, "--data", str(folder / "data"), "ingest", str(file)], check=True)
+    command = [sys.executable, "-m", "rag.cli", "--data", str(folder / "data"), "ingest", str(file)]
+    subprocess.run(command, check=True, cwd=ROOT)
 
 
 def main() -> None:
@@ -120,9 +156,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--people", type=int, default=20)
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--tabs", action="store_true", help="websockets in place of browsers")
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
-    result = measure(given.people, given.rounds)
+    result = measure(given.people, given.rounds, tabs=given.tabs)
     print(json.dumps(result) if given.json else "\n".join(f"{k:>10} {v}" for k, v in result.items()))
 
 
