@@ -38,7 +38,7 @@ def _warm_up() -> None:
         opened.warm_up()
     except FootnoteError as error:
         log.error("Footnote cannot work yet. %s", Sentence(error))
-    # The page collects garbage on every run; what is loaded once need not be looked at again.
+    # What is loaded once need not be looked at again whenever garbage is collected.
     gc.collect()
     gc.freeze()
 

@@ -1,5 +1,6 @@
 """An answer while it is being written: the page follows a job of the server and may leave at any time."""
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from ui.turns import understood_as
 from ui.workspace import Workspace
 
 WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
+PACE = 0.1  # seconds between drawings: each sends the whole answer, and eyes follow no faster
 
 
 def follow(message: Message, question: Message | None, job: Job[Any], workspace: Workspace) -> None:
@@ -91,6 +93,8 @@ def _write(job: Job[Any], growing: _Growing) -> None:
             growing.take(event)
         if fresh:
             growing.draw()
-        if job.done and not fresh:
+        elif job.done:
             return
+        if growing.written and not job.done:
+            time.sleep(PACE)
         st.session_state.get("look")  # lets a click through: the script is only interrupted when it looks up
