@@ -74,6 +74,7 @@ def make_library(settings: Settings, database: Database, owner: str) -> Library:
         analysers=find(settings.morphemes),
         summariser=lambda: make_summariser(settings, make_llm(settings)),
         open_named=lambda spec: make_embedder(settings, spec),
+        recognition=60 * settings.recognition_minutes,
     )
 
 

@@ -65,6 +65,7 @@ class Settings(BaseSettings):
     `trusted_header` names who someone is, where one of the `trusted_proxies` (networks) sends it. Those
     `admitted` may enter (nobody named: all who sign in), `admins` see everyone's usage and these settings;
     both are ids, e-mail addresses or, as `@example.org`, domains. The `user_...` limits are each person's.
+    The pages of a scan are recognised for `recognition_minutes`, and the rest is said to be missing.
     Sources reach the public internet and `private_hosts`, names and networks; they read folders that lie in
     `folder_roots`, or anywhere where none are named.
     """
@@ -106,6 +107,7 @@ class Settings(BaseSettings):
     max_upload_mb: int = Field(50, ge=1)
     private_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     folder_roots: Annotated[tuple[str, ...], NoDecode] = ()
+    recognition_minutes: float = Field(30.0, gt=0)
     stop_seconds: float = Field(10.0, ge=0, le=3600)
     metrics_token: SecretStr = SecretStr("")
     trusted_header: str = ""

@@ -19,6 +19,7 @@ from rag.embeddings import Embedder
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
 from rag.indexes import Indexes
 from rag.jobs import Cancel, never
+from rag.loaders import LONGEST
 from rag.morphemes import Analyser
 from rag.raptor.forest import Forest
 from rag.raptor.retrievers import TREES
@@ -64,7 +65,7 @@ class Library:
     `open_embedder` is called when a vector is first needed, since opening takes a second. `store` is
     where vectors are searched; `analysers` add morphemes to the word index; `summariser` gives what
     writes the summaries of trees. `open_named` opens a model by its name, as the one that made the index
-    while another index is made with that of `open_embedder`.
+    while another index is made with that of `open_embedder`. A scan is recognised for `recognition` seconds.
     """
 
     def __init__(
@@ -77,11 +78,11 @@ class Library:
         summariser: Callable[[], Summariser] = Extracting,
         open_named: Callable[[str], Embedder] | None = None,
         admit: Callable[[str, int], None] = _anything,
+        recognition: float = LONGEST,
     ):
         self.owner = owner
-        self.documents = Documents(database, owner)
-        self.collections = Collections(database, owner)
-        self.files = Files(database.directory, owner)
+        self.documents, self.collections = Documents(database, owner), Collections(database, owner)
+        self.files, self.recognition = Files(database.directory, owner), recognition
         self._admit = admit  # raises where an original, by its hash and size, is one too many
         self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
         folder = hashlib.sha256(owner.encode()).hexdigest()[:32]
@@ -159,11 +160,10 @@ class Library:
     def remove(self, document_id: str) -> None:
         """Delete a document, its original and all that was derived from it."""
         record = self.documents.get(document_id)
-        ids = [chunk.id for chunk in self.documents.chunks(document_id)]
-        nodes = self.forest.nodes_of(document_id)
+        chunks, nodes = self.documents.chunks(document_id), self.forest.nodes_of(document_id)
         self.documents.delete(document_id)
         self._drop_original(record.sha256)
-        self.indexes.forget(ids)
+        self.indexes.forget([chunk.id for chunk in chunks])
         self.forest.forget(nodes)
 
     def recover(self) -> list[str]:
@@ -256,8 +256,8 @@ class Library:
 
     def _save_text(self, record: DocumentRecord, cancelled: Cancel) -> Iterator[Progress]:
         way, tell = self.collections.splitting_of(record.id), partial(Progress, "reading")
-        read = yield from reading_edition(self.files, record, way, tell, cancelled)
-        self.documents.save_chunks(record.id, read.text, read.pages, read.pieces, splitting=read.splitting)
+        read = yield from reading_edition(self.files, record, way, tell, cancelled, self.recognition)
+        read.keep(self.documents, record.id)
 
     def _index_words(self, record: DocumentRecord) -> Iterator[Progress]:
         chunks = self.documents.chunks(record.id)

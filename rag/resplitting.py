@@ -52,7 +52,8 @@ def _anew(library: Library, record: DocumentRecord, cancelled: Cancel) -> Iterat
     is cut off before that commit is taken back, by `Library.recover` where there is no time for it.
     """
     yield Progress("reading", 0, 1)
-    edition = read_edition(library.files, record, library.collections.splitting_of(record.id))
+    way = library.collections.splitting_of(record.id)
+    edition = read_edition(library.files, record, way, library.recognition)
     chunks = edition.chunks_of(record)
     try:
         yield from _index(library, record, chunks, cancelled)
@@ -77,8 +78,6 @@ def _index(
 def _keep(library: Library, record: DocumentRecord, edition: Edition) -> list[str]:
     """Exchange a document's chunks; return the ids of those that go."""
     before = [chunk.id for chunk in library.documents.chunks(record.id)]
-    library.documents.save_chunks(
-        record.id, edition.text, edition.pages, edition.pieces, splitting=edition.splitting
-    )
+    edition.keep(library.documents, record.id)
     library.documents.set_state(record.id, "ready")
     return before

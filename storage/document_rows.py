@@ -30,7 +30,7 @@ def new(owner: str, sha256: str) -> Document:
 def queue(row: Document, name: str, size: int, standing: Document | None) -> None:
     """Put a row at the start of its way: in the place of the `standing` one, once searchable."""
     row.name, row.size, row.state, row.reason = name, size, "queued", None
-    row.page_count, row.chunk_count = None, 0
+    row.page_count, row.chunk_count, row.note = None, 0, None
     row.updated = now()
     row.created = row.created or row.updated
     row.replaces = None if standing is None else standing.id
@@ -61,4 +61,5 @@ def record(row: Document) -> DocumentRecord:
         url=row.url,
         uploaded=row.uploaded,
         collection_id=row.collection_id,
+        note=row.note,
     )

@@ -112,8 +112,9 @@ class Documents:
         chunks: Sequence[ChunkSpan],
         *,
         splitting: Mapping[str, int] | None = None,
+        note: str | None = None,
     ) -> None:
-        """Keep text, pages and chunks in one commit, in place of what was there.
+        """Keep text, pages and chunks in one commit, in place of what was there, and a note on what lacks.
 
         A chunk's id is its document's and its position: ``"5f0c…-00003"``; where it was split in another way
         than the usual, that too. StorageError when a span does not lie in the text; then nothing changes.
@@ -132,7 +133,7 @@ class Documents:
                 session.execute(delete(table).where(table.document_id == row.id))
             session.add(DocumentText(document_id=row.id, text=text))
             _insert(session, Page, [_page_values(row.id, page) for page in pages])
-            row.edition = chunk_rows.edition(splitting)
+            row.edition, row.note = chunk_rows.edition(splitting), note
             split = [chunk_rows.values(row.id, row.edition, text, *chunk) for chunk in enumerate(chunks)]
             _insert(session, Chunk, split)
             row.page_count, row.chunk_count = len(pages) or None, len(chunks)

@@ -21,7 +21,8 @@ AskedStatus = Literal["asked", "gone", "outside"]
 class DocumentRecord:
     """A document as lists show it; ``size`` in bytes, ``pages`` None where the format has none.
 
-    ``url`` is where the thing itself can be seen; one that was not ``uploaded`` came from a source.
+    ``url`` is where the thing itself can be seen; one that was not ``uploaded`` came from a source. ``note``
+    says what of it could not be read, where the rest was.
     """
 
     id: str
@@ -38,6 +39,7 @@ class DocumentRecord:
     url: str | None = None
     uploaded: bool = True
     collection_id: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)

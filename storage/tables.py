@@ -183,7 +183,7 @@ class Document(Base):
     """A file of an owner and how far it has come. ``replaces`` is set until it takes the other's place.
 
     One that was not ``uploaded`` came from a source, and goes when no source has it any more. ``edition`` is
-    the way in which it was split.
+    the way in which it was split, ``note`` says what of it could not be read.
     """
 
     __tablename__ = "documents"
@@ -208,6 +208,7 @@ class Document(Base):
     # No foreign key: SQLite adds none to a table that is there. Who deletes a collection empties it first.
     collection_id: Mapped[str | None] = mapped_column(index=True)
     edition: Mapped[str] = mapped_column(server_default=text("''"))
+    note: Mapped[str | None]
 
 
 class DocumentText(Base):

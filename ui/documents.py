@@ -94,8 +94,8 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
         progress = here.ingest.progress(record.id)
         if progress is not None:
             st.progress(share(progress), text=step_name(progress).capitalize())
-        if record.reason:
-            st.markdown(verbatim(record.reason))
+        for said in filter(None, (record.reason, record.note)):
+            st.markdown(verbatim(said))
 
 
 def origin(sources: Sequence[str]) -> str:

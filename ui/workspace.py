@@ -73,6 +73,7 @@ class Workspace:
             summariser=lambda: make_summariser(*current()),
             admit=self.allowance.document,
             open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),
+            recognition=60 * settings.recognition_minutes,
         )
         self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
         self.reindexing = Reindexing(self.library, self.ingest, jobs)

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from rag.errors import DocumentRefused
 from rag.loaders import sandbox
 from rag.loaders.document import LoadedDocument, shown
-from rag.loaders.recognition import PROGRAM, Reading, recognised
+from rag.loaders.recognition import LONGEST, PROGRAM, Reading, recognised
 
-__all__ = ["LoadedDocument", "Reading", "drained", "load", "reading"]
+__all__ = ["LONGEST", "LoadedDocument", "Reading", "drained", "load", "reading"]
 
 R = TypeVar("R")
 
@@ -40,12 +40,14 @@ def reading(
     timeout: float = 60.0,
     memory: int = 1 << 30,
     tesseract: str = PROGRAM,
+    recognition: float = LONGEST,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Reading:
     """Read a file as `load` does; yield (done, all) of the pages whose text has to be recognised.
 
-    `tesseract` is the program that recognises it, each page within caps of its own. A PDF of which only
-    some pages are pictures is read without those where there is no such program.
+    `tesseract` is the program that recognises it, each page within caps of its own and all of them in about
+    `recognition` seconds. Pages that are left out for that, or for want of such a program, are told in the
+    document's note.
     """
     if not path.is_file():
         raise DocumentRefused(f"{shown(name)} cannot be found where it was kept. Add it again.")
@@ -59,7 +61,7 @@ def reading(
         pictured=tuple(facts["pictured"]),
     )
     if document.pictured:
-        document = yield from recognised(path, name, document, tesseract, cancelled)
+        document = yield from recognised(path, name, document, tesseract, recognition, cancelled)
     if not any(character.isalnum() for character in document.text):
         raise DocumentRefused(f"{shown(name)} holds no text.")
     return document

@@ -18,7 +18,7 @@ class LoadedDocument:
 
     ``pages`` holds (number from 1, start, end) and is empty where the format has none;
     ``headings`` holds (start, level from 1, heading); ``pictured`` the numbers of pages that are
-    pictures, whose text nothing but recognition can tell.
+    pictures, whose text nothing but recognition can tell; ``note`` says what could not be read.
     """
 
     text: str
@@ -27,6 +27,7 @@ class LoadedDocument:
     media_type: str = "text/plain"
     headings: tuple[tuple[int, int, str], ...] = ()
     pictured: tuple[int, ...] = ()
+    note: str = ""
 
 
 def page_spans(pages: Sequence[str]) -> tuple[tuple[int, int, int], ...]:

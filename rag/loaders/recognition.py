@@ -3,7 +3,9 @@
 import logging
 import re
 import shutil
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +20,8 @@ INSTALL = (
     "Install Tesseract (the package tesseract-ocr, and tesseract-ocr-kor or -jpn for Korean or Japanese) "
     "where Footnote runs"
 )
+LONGEST = 1800.0
+"""Seconds that all pages of a file may take together; at three for a dense one that is 600 pages."""
 _PAGE = 60.0  # seconds that one page may take; a dense one takes three
 _MEMORY = 1 << 30
 _SURE = 40.0  # a page whose words are less certain, of 100, is a photograph or a drawing
@@ -52,31 +56,48 @@ Reading = Generator[tuple[int, int], None, LoadedDocument]
 
 
 def recognised(
-    path: Path, name: str, document: LoadedDocument, program: str, cancelled: Callable[[], bool]
+    path: Path,
+    name: str,
+    document: LoadedDocument,
+    program: str,
+    seconds: float,
+    cancelled: Callable[[], bool],
 ) -> Reading:
     """Yield (done, all) as the pictured pages of a document are recognised; return it with their text.
 
-    Raises DocumentRefused where there is no such program, or where it fails; Cancelled between two pages.
+    After so many `seconds` no other page is begun; a note names those without text. Raises DocumentRefused
+    where there is no such program, or where it fails; Cancelled between two pages.
     """
     command = shutil.which(program)
     if command is None:
         return _without(document, name)
-    texts = yield from _texts(Tesseract(command), path, name, document.pictured, cancelled)
-    read = with_pages(document, texts)
+    pages = _texts(Tesseract(command), path, name, document.pictured, seconds, cancelled)
+    texts, note = yield from pages
+    read = replace(with_pages(document, texts), note=note)
     if not _says(read):
-        raise DocumentRefused(f"{shown(name)} {_EMPTY[document.media_type.startswith('image/')]}")
+        empty = f"{shown(name)} {_EMPTY[document.media_type.startswith('image/')]}"
+        raise DocumentRefused(f"{empty} {note}".rstrip())
     return read
 
 
 def _texts(
-    tesseract: "Tesseract", path: Path, name: str, numbers: Sequence[int], cancelled: Callable[[], bool]
-) -> Generator[tuple[int, int], None, dict[int, str]]:
-    """Read pages one after the other; one that fails among others is left out, the rest is worth reading."""
+    tesseract: "Tesseract",
+    path: Path,
+    name: str,
+    numbers: Sequence[int],
+    seconds: float,
+    cancelled: Callable[[], bool],
+) -> Generator[tuple[int, int], None, tuple[dict[int, str], str]]:
+    """Read pages one after the other, and say which were left out: those that fail, or come too late."""
     texts: dict[int, str] = {}
+    failed: list[int] = []
+    until = time.monotonic() + seconds
     for done, number in enumerate(numbers):
         yield done, len(numbers)
         if cancelled():
             raise Cancelled(f"Reading {shown(name)} was stopped.")
+        if done and time.monotonic() >= until:
+            return texts, " ".join(filter(None, (_too_late(numbers[done:], seconds), _failed(failed))))
         try:
             draw = partial(_picture, path, name, number)
             texts[number] = tesseract.read(draw, f"Page {number} of {shown(name)}")
@@ -84,16 +105,46 @@ def _texts(
             if len(numbers) == 1:
                 raise
             log.warning("%s", error)
+            failed.append(number)
     yield len(numbers), len(numbers)
-    return texts
+    return texts, _failed(failed)
+
+
+def _too_late(numbers: Sequence[int], seconds: float) -> str:
+    return (
+        f"The text of {pages_in_words(numbers)} was not recognised: that takes longer than {seconds / 60:g} "
+        "minutes. Raise FOOTNOTE_RECOGNITION_MINUTES, delete the document and add it again."
+    )
+
+
+def _failed(numbers: Sequence[int]) -> str:
+    return f"The text of {pages_in_words(numbers)} could not be recognised." if numbers else ""
+
+
+def pages_in_words(numbers: Sequence[int]) -> str:
+    """Name pages, those that follow each other by the first and the last.
+
+    >>> pages_in_words([3]), pages_in_words([1, 2, 3, 7, 9, 10])
+    ('page 3', 'pages 1 to 3, 7, 9 to 10')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    named = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    more = f" and {len(named) - 10} more places" if len(named) > 10 else ""
+    return f"page{'' if len(numbers) == 1 else 's'} {', '.join(named[:10])}{more}"
 
 
 def _without(document: LoadedDocument, name: str) -> LoadedDocument:
     """Return a document as it is where nothing recognises text, if its other pages say something."""
     if not _says(document):
         raise DocumentRefused(f"{shown(name)} {_unreadable(document)} {INSTALL}, and add it again.")
-    log.info("%s: %d pages are pictures, which nothing here reads", shown(name), len(document.pictured))
-    return document
+    pages = pages_in_words(document.pictured)
+    note = f"The text of {pages} was not read, since it is in pictures. {INSTALL}, and add it again."
+    return replace(document, note=note)
 
 
 def _says(document: LoadedDocument) -> bool:

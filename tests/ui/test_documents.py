@@ -3,6 +3,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from storage.records import ChunkSpan
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert
 from ui.workspace import Workspace
@@ -29,6 +30,15 @@ def settle(here: Workspace, at: AppTest) -> AppTest:
             if job is not None:
                 job.wait(60)
     return at.run()
+
+
+def test_what_of_a_document_could_not_be_read_is_said(page: Page, here: Workspace) -> None:
+    record, _ = here.library.add("scan.md", b"The harbour opened in 1887.")
+    list(here.library.index(record.id))
+    text = here.library.documents.text(record.id)
+    note = "The text of pages 2 to 4 was not recognised."
+    here.library.documents.save_chunks(record.id, text, [], [ChunkSpan(0, len(text), None, "")], note=note)
+    assert note in words(page("documents"))
 
 
 def test_an_empty_library_says_what_to_do(page: Page):

@@ -136,7 +136,9 @@ def test_without_the_program_the_typed_pages_are_read(tmp_path: Path) -> None:
             with pypdfium2.PdfDocument(tmp_path / name) as part:
                 both.import_pages(part)
         both.save(str(tmp_path / "both.pdf"))
-    assert drain(tmp_path / "both.pdf", "both.pdf", "no-such-program")[1].text.strip() == "Typed."
+    document = drain(tmp_path / "both.pdf", "both.pdf", "no-such-program")[1]
+    assert document.text.strip() == "Typed."
+    assert document.note.startswith("The text of page 1 was not read, since it is in pictures.")
 
 
 def test_pages_are_told_as_they_are_recognised_and_may_be_stopped(tmp_path: Path) -> None:
@@ -148,6 +150,36 @@ def test_pages_are_told_as_they_are_recognised_and_may_be_stopped(tmp_path: Path
     assert document.text == "\n\n".join(["The harbour.\n\n항구 앞 に開"] * 3)
     with pytest.raises(Cancelled, match=r"Reading a\.tiff was stopped"):
         drain(tmp_path / "a", "a.tiff", tool, cancelled=lambda: True)
+
+
+def test_what_takes_too_long_is_left_and_said_and_the_rest_is_kept(
+    tmp_path: Path, database: Database, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Image.new("L", (900, 600), 255)
+    page.save(tmp_path / "a", "TIFF", save_all=True, append_images=[page] * 3)
+    program(tmp_path / "tesseract", text="echo 'The harbour.'")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    library = Library(database, "ann", lambda: embedder, recognition=1e-9)
+    record, _ = library.add("a.tiff", (tmp_path / "a").read_bytes())
+    for _ in library.index(record.id):
+        pass
+    read = library.documents.get(record.id)
+    assert (read.state, read.reason) == ("ready", None)
+    assert read.note is not None
+    assert read.note.startswith("The text of pages 2 to 4 was not recognised: that takes longer than")
+    assert "FOOTNOTE_RECOGNITION_MINUTES" in read.note
+    assert library.documents.text(record.id).strip() == "The harbour."
+    assert library.retriever("bm25", 5).invoke("harbour")
+    library.close()
+
+
+def test_pages_that_fail_among_others_are_said(tmp_path: Path) -> None:
+    page = Image.new("L", (900, 600), 255)
+    page.save(tmp_path / "a", "TIFF", save_all=True, append_images=[page])
+    once = f"echo 'The harbour.'; [ -e {tmp_path}/done ] && exit 3; touch {tmp_path}/done"
+    document = drain(tmp_path / "a", "a.tiff", program(tmp_path / "tool", text=once))[1]
+    assert document.text.strip() == "The harbour."
+    assert document.note == "The text of page 2 could not be recognised."
 
 
 def test_an_ingest_tells_the_pages_as_they_are_recognised(
