@@ -7,7 +7,8 @@ each in a real browser against the real application; the model is a local server
 memory, threads, open files, connections to the ledger and the ledger's log of writes are read from `/proc`
 (Linux only). At the end a line for each: the medians of the first and the last tenth after the warm-up, and
 by how much it grew. Fails where memory grew by more than a tenth, where anything else is not level, and where
-an act failed, a page threw an error, or an answer is missing or doubled.
+an act failed, a page threw an error, an answer is missing or doubled, or a person's name for their documents
+came up in another's page, in a prompt with another's, or in the log.
 """
 
 import argparse
@@ -264,6 +265,21 @@ def _text(name: str, edition: int) -> str:
     )
 
 
+NAME = re.compile(r"(person\d+)-\d")  # in every document, and in its name
+
+
+def strangers(text: str, name: str = "") -> set[str]:
+    """Return whose documents a text names, but for those of `name`."""
+    return set(NAME.findall(text)) - {name}
+
+
+def leaks(log: str, prompts: Sequence[str]) -> list[str]:
+    """Return what is wrong with a server's log and with what was sent to its model."""
+    found = [f"The log names {name}'s documents." for name in strangers(log)]
+    mixed = [names for names in map(strangers, prompts) if len(names) > 1]
+    return [*found, *(f"A prompt has documents of {sorted(names)}." for names in mixed)]
+
+
 def use(browser: Browser, url: str, folder: Path, people: int, until: float, pause: float) -> list[Person]:
     """Have people use the application in turns; their answers are written at the same time."""
     chance = random.Random(7)
@@ -277,6 +293,8 @@ def use(browser: Browser, url: str, folder: Path, people: int, until: float, pau
         person = chance.choice(everyone)
         person.try_to(chance.choices(list(ACTS), list(ACTS.values()))[0])
         person.visitor.page.wait_for_timeout(pause * 1000)
+        for other in strangers(person.visitor.page.inner_text("body"), person.name):
+            person.errors.append(f"{person.name} saw documents of {other}.")
     for person in everyone:
         person.try_to("ask")
         person.try_to("answered")
@@ -319,6 +337,7 @@ def soak(minutes: float, people: int, pause: float, told: Callable[[Sample], Non
                 everyone = use(browser, server.url, folder, people, until, pause)
             browser.close()
         errors = [error for person in everyone for error in person.errors]
+        errors += leaks(server.log.read_text(), [request.prompt for request in fake.requests])
         asked, added = sum(one.asked for one in everyone), sum(one.made for one in everyone)
         return Result(courses(samples), asked, added, kept(server.data), errors)
 

@@ -95,9 +95,10 @@ def _index(here: Services) -> Standing:
     if not here.warm:
         return Standing(False, "being brought in step with the ledger")
     outside = here.settings.embedding_base_url or here.settings.vector_store != CHROMA
-    for library in here.libraries():
-        for name in ("bm25",) if outside else ("bm25", "similarity"):
-            library.retriever(name, 1).invoke("ready")
+    with here.looking:
+        for library in here.libraries():
+            for name in ("bm25",) if outside else ("bm25", "similarity"):
+                library.retriever(name, 1).invoke("ready")
     return Standing(True, "searched")
 
 
@@ -107,8 +108,9 @@ def _embedding(here: Services) -> Standing:
         return readiness.server(here.settings.embedding_base_url)
     if not here.warm:
         return Standing(False, "being opened")
-    for library in here.libraries():
-        library.indexes.embedder.embed_query("ready")
+    with here.looking:
+        for library in here.libraries():
+            library.indexes.embedder.embed_query("ready")
     return Standing(True, "open")
 
 

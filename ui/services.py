@@ -2,16 +2,18 @@
 
 import logging
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import streamlit as st
 
 from rag import config, ingest, lab
-from rag.assembly import LOCAL_OWNER, make_library, make_llm, make_store
+from rag.assembly import LOCAL_OWNER, make_embedder, make_library, make_llm, make_store
 from rag.embedders.opened import OpenedModels
-from rag.errors import EntryRefused
-from rag.jobs import ANSWERS, Jobs
+from rag.embeddings import Embedder
+from rag.errors import EmbeddingError, EntryRefused
+from rag.jobs import ANSWERS, Cancel, Jobs
 from rag.library import Library
 from rag.llm import LLM
 from rag.observing.metrics import Metrics
@@ -22,17 +24,20 @@ from rag.sources.schedule import Schedule
 from storage.accounts import Account
 from storage.conversations import interrupt_pending
 from storage.database import Database
-from storage.documents import owners
+from storage.pending import owners_with_sources, owners_with_work
 from storage.people import People
 from storage.runs import stop_running
 from ui import visiting
 from ui.entrance import Alone, Visitor, read_entrance
 from ui.installs import Installs
 from ui.removals import Removals
+from ui.resting import IDLE, MOST, to_rest
 from ui.sessions import Sessions
 from ui.workspace import Workspace
 
 FOR_ADMINISTRATORS = "The settings are everyone's: only administrators change them."
+
+RECOVER = "recover"  # bringing a library in step when its owner comes, one after another
 
 log = logging.getLogger(__name__)
 
@@ -49,15 +54,20 @@ class Services:
         stop_running(self.database)
         self.metrics = Metrics()
         self._models = OpenedModels(self.metrics.embedding)
-        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES}, Watch(self.metrics))
+        self._held: Embedder | None = None
+        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES, RECOVER: 1}, Watch(self.metrics))
         self.llm: LLM | OwnModel | None = make_llm(settings)
         self.people = People(self.database)
         self.removals = Removals(self.people, self.jobs, self._library_of, self._forget)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
         self.warm = False
-        """Whether every library is in step with the ledger."""
-        self._schedule = Schedule(self._start_due)
+        """Whether all that goes on by itself was begun, and every library that is open is in step."""
+        self.looking = threading.Lock()
+        """Held by who looks into libraries that are open, and by who closes them."""
+        self._schedule = Schedule(self._tick)
         self._workspaces: dict[str, Workspace] = {}
+        self._used: dict[str, float] = {}
+        self._in_step: set[str] = set()
         self._lock = threading.Lock()
 
     @property
@@ -83,15 +93,26 @@ class Services:
         return Account(self.database, owner)
 
     def workspace(self, owner: str) -> Workspace:
-        """Return what `owner` may see and do; raises AccountClosed for one who was removed."""
+        """Return what `owner` may see and do; raises AccountClosed for one who was removed.
+
+        The first time after a start their library is brought in step meanwhile.
+        """
         with self._lock:
-            if owner not in self._workspaces:
-                self.account(owner).confirm()
-                self.jobs.welcome(owner)
-                self._workspaces[owner] = Workspace(
-                    self.database, owner, self.jobs, lambda: (self.settings, self.llm), self._models
-                )
-            return self._workspaces[owner]
+            self._used[owner] = time.monotonic()
+            there = self._made(owner)
+        if self.warm and not self.jobs.closed:
+            self._bring_in_step(owner)
+        return there
+
+    def _made(self, owner: str) -> Workspace:
+        """Return a workspace, whose library opens what it needs by itself."""
+        if owner not in self._workspaces:
+            self.account(owner).confirm()
+            self.jobs.welcome(owner)
+            self._workspaces[owner] = Workspace(
+                self.database, owner, self.jobs, lambda: (self.settings, self.llm), self._models
+            )
+        return self._workspaces[owner]
 
     def remove(self, owner: str) -> None:
         """Remove a person with all they own; raises EntryRefused where no administrator asks for it."""
@@ -101,20 +122,59 @@ class Services:
         self.removals.start(owner)
 
     def libraries(self) -> list[Library]:
-        """Return the libraries that are open."""
+        """Return the libraries that are open; hold `looking` while they are looked into."""
         with self._lock:
-            return [workspace.library for workspace in self._workspaces.values()]
+            libraries = [workspace.library for workspace in self._workspaces.values()]
+        return [library for library in libraries if library.indexes.opened]
 
     def warm_up(self) -> None:
-        """Bring every library in step, go on with unfinished documents, open what answers need."""
+        """Go on with what was cut off, and open what answers need; other libraries wait for their owners."""
         local = {LOCAL_OWNER} if isinstance(self.entrance, Alone) else set()
         self.removals.recover()
-        for owner in {*owners(self.database), *local} - set(self.people.marked()):
+        for owner in sorted({*owners_with_work(self.database), *local} - set(self.people.marked())):
+            self._in_step.add(owner)
             self.workspace(owner).recover()
+            self.rest()
+        self._hold_model()
         self.warm = True
+        for owner in list(self._workspaces):
+            self._bring_in_step(owner)
         self._schedule.start()
         if self.llm is not None:
             self.llm.warm()
+
+    def _hold_model(self) -> None:
+        """Have the embedding model open before anyone comes; where it cannot be had, each answer says so."""
+        try:
+            self._held = make_embedder(self.settings, opened=self._models)
+        except EmbeddingError as error:
+            log.warning("%s", error)
+
+    def rest(self, *, most: int = MOST, idle: float = IDLE) -> None:
+        """Close libraries that were not used for a while, where more than so many are open."""
+        with self.looking, self._lock:
+            self.jobs.while_idle(lambda busy: self._close_idle(busy, most, idle))
+
+    def _close_idle(self, busy: Collection[str], most: int, idle: float) -> None:
+        open_now = {owner: there for owner, there in self._workspaces.items() if there.library.indexes.opened}
+        used = {owner: self._used.get(owner, 0.0) for owner in open_now}
+        for owner in to_rest(used, time.monotonic(), busy, most=most, idle=idle):
+            open_now[owner].library.close()
+
+    def _bring_in_step(self, owner: str) -> None:
+        """Bring a library in step with the ledger in a job, once after each start."""
+        with self._lock:
+            if owner in self._in_step or owner not in self._workspaces:
+                return
+            self._in_step.add(owner)
+            there = self._workspaces[owner]
+
+        def work(cancelled: Cancel) -> Iterator[None]:
+            if not cancelled():
+                there.recover()
+            yield
+
+        self.jobs.start(owner, RECOVER, work, lane=RECOVER)
 
     def change(self, changes: Mapping[str, Any]) -> None:
         """Keep settings that an administrator changed and work by them from now on.
@@ -131,16 +191,20 @@ class Services:
         before, self.settings = self.settings, config.load({"data": self.settings.data})
         self._reconnect()
         if self.settings.embedding_model != before.embedding_model:
+            self._held = None
             for workspace in list(self._workspaces.values()):
                 workspace.embed_anew()
         if self.settings.raptor != before.raptor:
             for workspace in list(self._workspaces.values()):
                 workspace.ingest.follow_setting()
 
-    def _start_due(self) -> None:
-        """Have every source read whose time has come."""
-        for owner in owners(self.database):
-            self.workspace(owner).syncing.start_due()
+    def _tick(self) -> None:
+        """Have every source read whose time has come, and close what nobody uses."""
+        for owner in sorted({*owners_with_sources(self.database)} - set(self.people.marked())):
+            with self._lock:
+                there = self._made(owner)
+            there.syncing.start_due()
+        self.rest()
 
     def _library_of(self, owner: str) -> Library:
         """Return the library of someone who leaves, which is opened where it is not open."""
@@ -151,6 +215,8 @@ class Services:
     def _forget(self, owner: str) -> None:
         with self._lock:
             self._workspaces.pop(owner, None)
+            self._used.pop(owner, None)
+            self._in_step.discard(owner)
 
     def _use_own(self, name: str) -> None:
         """Have a model that was just installed write the answers, where no server is connected."""

@@ -56,6 +56,7 @@ CONVERSATION = {
     ),
 }
 INGEST = {
+    "all_running": None,
     "embed_anew": None,
     "follow_setting": None,
     "go_on": None,
@@ -99,10 +100,12 @@ SYNCING = {
 REINDEXING = {"recover": None, "start": None, "stop": None}
 JOBS = {
     "close": None,
+    "keys": None,
     "running": None,
     "standing": None,
     "stop_all": None,
     "welcome": None,
+    "while_idle": None,
     "get": lambda my, ids: my.get("bob", f"answer:{ids['pending']}"),
     "start": None,
 }
