@@ -32,6 +32,7 @@ from storage.records import ChunkRecord
 log = logging.getLogger(__name__)
 
 VECTORS, NEXT = "vectors", "vectors-next"  # the index that answers, and the one that is made beside it
+EMBEDDED = ("searchable_by_meaning", "ready")  # states of documents that have their vectors
 CHUNKS, TREE = "chunks", "tree"  # collections, each in a folder of its own
 
 
@@ -68,11 +69,6 @@ class Indexes:
         if made_with and self._open_named and self._documents.index_state(NEXT):
             return self._open_named(made_with.get("spec", made_with["model"]))
         return self._open_embedder()
-
-    @property
-    def opened(self) -> bool:
-        """Whether any of them is open; each is opened again when it is needed."""
-        return not self.__dict__.keys().isdisjoint(("words", "vectors", "tree"))
 
     @cached_property
     def words(self) -> WordIndex:
@@ -140,6 +136,7 @@ class Indexes:
     def recover_vectors(self) -> None:
         """Bring the vector index in step; what is damaged is begun anew."""
         if not self._documents.index_state(VECTORS):
+            self._demote_embedded()  # a crash may have come after an index was dropped, and before this
             return
         try:
             there = self.vectors.ids()
@@ -224,6 +221,12 @@ class Indexes:
         """Send the documents of these chunks back to be embedded."""
         for document_id in sorted({chunk.document_id for chunk in self._chunks(missing)}):
             self._documents.set_state(document_id, "searchable_by_words")
+
+    def _demote_embedded(self) -> None:
+        """Send every document back that an index has had."""
+        for record in self._documents.list():
+            if record.state in EMBEDDED:
+                self._documents.set_state(record.id, "searchable_by_words")
 
     def _chunks(self, ids: Iterable[str]) -> Iterable[ChunkRecord]:
         return self._documents.chunks_by_id(sorted(ids)).values()

@@ -16,12 +16,21 @@ class Snapshot:
     """Copies `directory` to `target` when the thread has entered our functions so many times, or at the end.
 
     What is on disk at that moment is what a killed process leaves: the rest of its memory is lost either way.
-    `taken` is called with the copy, before anything more is done.
+    With `named` only entries into that function count, as of ``"Library.remove"``. `taken` is called after
+    the copy, before anything more is done; `midway` says afterwards whether it was made before the end.
     """
 
-    def __init__(self, directory: Path, target: Path, calls: int, taken: Callable[[], None]):
+    def __init__(
+        self,
+        directory: Path,
+        target: Path,
+        calls: int = 1,
+        taken: Callable[[], None] = lambda: None,
+        named: str = "",
+    ):
         self._directory, self._target, self._taken = directory, target, taken
-        self._left = calls
+        self._left, self._named = calls, named
+        self.midway = False
 
     def __enter__(self) -> "Snapshot":
         sys.setprofile(self._look)
@@ -34,8 +43,9 @@ class Snapshot:
 
     def _look(self, frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(OURS):
-            self._left -= 1
-            if self._left == 0:
+            self._left -= self._named in ("", frame.f_code.co_qualname)
+            if self._left == 0 and not self.midway:
+                self.midway = True
                 self._take()
 
     def _take(self) -> None:

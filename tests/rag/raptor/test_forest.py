@@ -171,6 +171,22 @@ def test_a_tree_that_lost_its_vectors_is_built_on_with_the_summaries_it_has(libr
     assert library.forest.vectors.ids() == library.forest.trees.node_ids()
 
 
+def test_damaged_vectors_of_nodes_are_made_anew(make_library, database):
+    library = make_library()
+    ships = add(library, "a.txt", story(["engine"], lines=3))
+    grow(library, ships)
+    library.close()
+    (damaged,) = database.directory.glob("indexes/*/vectors-*-tree/chroma.sqlite3")
+    damaged.write_bytes(b"not a database" * 1000)
+    library = make_library()
+    library.recover()
+    library.documents.set_state(ships, "ready")
+    assert library.forest.due() == [ships]
+    grow(library, ships)
+    assert library.forest.vectors.ids() == library.forest.trees.node_ids() != set()
+    library.close()
+
+
 def test_summaries_of_another_summariser_stay_until_they_are_asked_for_anew(make_library, fake_llm):
     fake_llm.say("Of engines.")
     library = make_library()
