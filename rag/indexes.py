@@ -70,6 +70,11 @@ class Indexes:
             return self._open_named(made_with.get("spec", made_with["model"]))
         return self._open_embedder()
 
+    @property
+    def opened(self) -> bool:
+        """Whether any of them is open; each is opened again when it is needed."""
+        return not self.__dict__.keys().isdisjoint(("words", "vectors", "tree"))
+
     @cached_property
     def words(self) -> WordIndex:
         """The BM25 index, empty where it was damaged: `recover` fills it."""
