@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import pandas as pd
 import streamlit as st
 
 from storage.errors import NotFound
@@ -114,17 +113,15 @@ def merged(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord, Mapping
 
 def _matrix(
     rows: Sequence[tuple[FoundRecord, Mapping[str, int]]], findings: Sequence[FindingRecord]
-) -> pd.DataFrame:
+) -> list[dict[str, str]]:
     searches = [finding.retriever for finding in findings]
-    return pd.DataFrame(
-        [
-            {
-                "Passage": _passage_name(number, found),
-                **{name_of(name): str(places.get(name, NONE)) for name in searches},
-            }
-            for number, (found, places) in enumerate(rows, start=1)
-        ]
-    )
+    return [
+        {
+            "Passage": _passage_name(number, found),
+            **{name_of(name): str(places.get(name, NONE)) for name in searches},
+        }
+        for number, (found, places) in enumerate(rows, start=1)
+    ]
 
 
 def _passage_name(number: int, found: FoundRecord) -> str:

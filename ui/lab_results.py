@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-import pandas as pd
 import streamlit as st
 
 from rag.comparison import differences
@@ -132,7 +131,7 @@ def _show_state(run: RunRecord) -> None:
             st.caption(f"{count(number)} not asked: what answers it {why}.")
 
 
-def _table(results: Sequence[ResultRecord]) -> pd.DataFrame:
+def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
     """Make rows of Markdown: the best of a column is bold and says so."""
     leaders = {metric: best(results, metric) for metric in METRICS}
     rows = []
@@ -145,7 +144,7 @@ def _table(results: Sequence[ResultRecord]) -> pd.DataFrame:
         if any(one.errors for one in results):
             row["Failed"] = str(result.errors)
         rows.append(row)
-    return pd.DataFrame(rows)
+    return rows
 
 
 def _chart(results: Sequence[ResultRecord]) -> None:
@@ -162,7 +161,7 @@ def _chart(results: Sequence[ResultRecord]) -> None:
     ordered = sorted(values, key=lambda name: values[name], reverse=metric in METRICS)
     said = "; ".join(f"{name}: {values[name]:.2f}" for name in ordered)
     st.bar_chart(
-        pd.DataFrame({"Search": ordered, CHARTED[metric]: [values[name] for name in ordered]}),
+        [{"Search": name, CHARTED[metric]: values[name]} for name in ordered],
         x="Search",
         y=CHARTED[metric],
         x_label="",
@@ -231,19 +230,17 @@ def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
         st.table(_beside(run, other), hide_index=True, alt="This run and the other")
 
 
-def _beside(run: RunRecord, other: RunRecord) -> pd.DataFrame:
+def _beside(run: RunRecord, other: RunRecord) -> list[dict[str, str]]:
     mine = {one.retriever: one for one in run.results}
     theirs = {one.retriever: one for one in other.results}
-    return pd.DataFrame(
-        [
-            {
-                "Search": name_of(name),
-                **_pair("nDCG@10", "ndcg@10", name, mine, theirs),
-                **_pair("Recall@5", "recall@5", name, mine, theirs),
-            }
-            for name in dict.fromkeys([*mine, *theirs])
-        ]
-    )
+    return [
+        {
+            "Search": name_of(name),
+            **_pair("nDCG@10", "ndcg@10", name, mine, theirs),
+            **_pair("Recall@5", "recall@5", name, mine, theirs),
+        }
+        for name in dict.fromkeys([*mine, *theirs])
+    ]
 
 
 def _pair(

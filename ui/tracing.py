@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from rag.quoting import place_name
@@ -131,10 +130,10 @@ def _passages(passages: Sequence[PassageRecord]) -> None:
             st.markdown(verbatim(passage.text))
 
 
-def found_by(passages: Sequence[PassageRecord]) -> pd.DataFrame:
+def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
     """Return a row for each passage: its rank and score in each search, and the score it is ordered by."""
     searches = list(dict.fromkeys(name for passage in passages for name in passage.found_by))
-    rows = [
+    return [
         {
             "Passage": f"{passage.number} · {label(place_name(passage), 60)}",
             **{_search_name(name): finding(passage.found_by.get(name)) for name in searches},
@@ -142,7 +141,6 @@ def found_by(passages: Sequence[PassageRecord]) -> pd.DataFrame:
         }
         for passage in passages
     ]
-    return pd.DataFrame(rows)
 
 
 def finding(found: Mapping[str, Any] | None) -> str:
