@@ -37,7 +37,7 @@ from ui.workspace import Workspace
 
 FOR_ADMINISTRATORS = "The settings are everyone's: only administrators change them."
 
-RECOVER = "recover"  # bringing a library in step when its owner comes, one after another
+RECOVER = "recover"  # bringing a library in step when its owner comes
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Services:
         self.metrics = Metrics()
         self._models = OpenedModels(self.metrics.embedding)
         self._held: Embedder | None = None
-        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES, RECOVER: 1}, Watch(self.metrics))
+        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES}, Watch(self.metrics))
         self.llm: LLM | OwnModel | None = make_llm(settings)
         self.people = People(self.database)
         self.removals = Removals(self.people, self.jobs, self._library_of, self._forget)
@@ -162,7 +162,10 @@ class Services:
             open_now[owner].library.close()
 
     def _bring_in_step(self, owner: str) -> None:
-        """Bring a library in step with the ledger in a job, once after each start."""
+        """Bring a library in step with the ledger in a job, once after each start.
+
+        Never while documents are split anew: the ledger does not know the passages of that yet.
+        """
         with self._lock:
             if owner in self._in_step or owner not in self._workspaces:
                 return
@@ -174,7 +177,7 @@ class Services:
                 there.recover()
             yield
 
-        self.jobs.start(owner, RECOVER, work, lane=RECOVER)
+        self.jobs.start(owner, RECOVER, work, lane=ingest.SPLIT)
 
     def change(self, changes: Mapping[str, Any]) -> None:
         """Keep settings that an administrator changed and work by them from now on.
