@@ -115,7 +115,7 @@ def test_on_the_page_and_in_exports_a_name_is_text(here: Workspace, number: int)
     said = "It is three months' rent. [1]"
     turn = tell(here, name if name.strip("\x00") else "?", said, passages=[passage(document=name)])
     here.conversations.rename(turn.conversation_id, name)
-    at = AppTest.from_file(MAIN, default_timeout=60)
+    at = AppTest.from_file(MAIN, default_timeout=100)
     at.query_params["chat"] = turn.conversation_id
     at.run()
     assert not at.exception
@@ -136,7 +136,7 @@ def test_on_the_page_and_in_exports_a_name_is_text(here: Workspace, number: int)
 
 def test_the_documents_page_shows_all_of_them_as_text(here: Workspace):
     added = [here.library.add(name, f"{NOTE}\nAgain {n}.".encode())[0] for n, name in enumerate(NAMES)]
-    at = AppTest.from_string("from ui.documents import show\nshow()", default_timeout=60).run()
+    at = AppTest.from_string("from ui.documents import show\nshow()", default_timeout=100).run()
     assert not at.exception
     shown = [element.value for element in at.markdown if element.value.startswith("**")]
     assert len(shown) == 25  # a page of them, each in a row of its own

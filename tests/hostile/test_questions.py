@@ -163,7 +163,7 @@ def test_on_the_page_no_question_breaks_it_or_costs_more_than_one_request(
     fake.reply(Reply("Three months' rent [1]."))
     services.services().change({"llm_base_url": fake.url, "llm_model": "fake"})
     fake.requests.clear()
-    at = AppTest.from_file(MAIN, default_timeout=60).run()
+    at = AppTest.from_file(MAIN, default_timeout=100).run()
     at.chat_input[0].set_value(PAGE[case]).run()
     assert not at.exception
     if case not in ODD:

@@ -30,7 +30,7 @@ def page(here: Workspace) -> Callable[..., AppTest]:
     def open_page(name: str = "chat", **parameters: str) -> AppTest:
         alone = f"from ui.{name} import show\nshow()"  # pages other than the first cannot be gone to
         at = AppTest.from_file(MAIN) if name == "chat" else AppTest.from_string(alone)
-        at.default_timeout = 30
+        at.default_timeout = 100
         for key, value in parameters.items():
             at.query_params[key] = value
         return at.run()

@@ -81,7 +81,7 @@ def answered(here: Workspace, liar: FakeLLM, *statements: str) -> str:
 
 def paragraphs(chat: str) -> list[str]:
     """The answer as the page shows it, a statement each."""
-    at = AppTest.from_file(MAIN, default_timeout=30)
+    at = AppTest.from_file(MAIN, default_timeout=100)
     at.query_params["chat"] = chat
     shown = next(m.value for m in at.run().markdown if "#cite-" in m.value)
     return [part for part in shown.split("\n\n") if part.strip()]
@@ -100,7 +100,7 @@ def test_no_false_statement_opens_as_verified_and_the_count_says_how_many_are(he
         answer.content[c.answer_start : c.answer_end] for c in answer.citations if c.status == "verified"
     ]
     assert len(spans) == len(TRUE)
-    at = AppTest.from_file(MAIN, default_timeout=30)
+    at = AppTest.from_file(MAIN, default_timeout=100)
     at.query_params["chat"] = chat
     said = f"{len(TRUE)} of {len(MIXED)} statements are backed by your documents."
     assert any(said in caption.value for caption in at.run().caption)

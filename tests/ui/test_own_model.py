@@ -118,7 +118,7 @@ def test_an_installation_is_followed_and_can_be_stopped(empty: Path, page: Page)
         job = services.services().installs.running(QWEN_1_5B)
         assert job is not None and "It goes on when you leave this page." in words(at)
         press(at, f"stop-{QWEN_1_5B.name}")
-        assert job.wait(30)
+        assert job.wait(100)
     assert services.services().installs.running(QWEN_1_5B) is None
     assert services.services().installs.failure(QWEN_1_5B) == ""
 
