@@ -4,6 +4,7 @@ The methods are found by reflection: a new one without a case here fails the fir
 """
 
 import inspect
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import select
@@ -128,6 +129,10 @@ SOURCES = {
 }
 SOURCE_ITEMS = {
     "orphans": None,
+    "tallies": None,
+    "origins": None,
+    "page": lambda my, ids: my.page(ids["source"], 0, 25),
+    "retry": lambda my, ids: my.retry(ids["source"], datetime(2026, 5, 4, tzinfo=UTC)),
     "list": lambda my, ids: my.list(ids["source"]),
     "keep": lambda my, ids: my.keep(ids["source"], Listing("mine", "mine.md", "1"), "b" * 64, 1),
     "seen": lambda my, ids: my.seen(ids["source"], [Listing("page", "Mine")]),
@@ -312,6 +317,10 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
     assert documents.index_state("vectors") == {"model": "bob"}
     assert Conversations(database, "carl").list("why") == []
+    held = [item.document_id for item in SourceItems(database, "ann").list(everyone["source"])]
+    assert SourceItems(database, "ann").origins(held) == {held[0]: ("Reports",)}
+    assert SourceItems(database, "bob").origins(held) == {}
+    assert everyone["source"] not in SourceItems(database, "bob").tallies()
     SourceItems(database, "ann").drop(everyone["source"], ["page"])
     assert len(SourceItems(database, "ann").orphans()) == 1
     assert SourceItems(database, "bob").orphans() == []
