@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.soak import Sample, course, courses, leaks
+from benchmarks.courses import Sample, course, courses
+from benchmarks.soak import leaks
 
 
 def test_growth_is_what_line_and_medians_agree_on():
