@@ -104,9 +104,6 @@ class Visitor:
     def ask(self, question: str, then: Locator | Step | None = None) -> None:
         ask(self.page, question, then)
 
-    def press(self, wanted: Locator, then: Locator | Step) -> None:
-        press(wanted, then=then)
-
     def go(self, name: str) -> None:
         """Open a page by its link.
 
