@@ -117,7 +117,7 @@ class Indexes:
             return
         try:
             self.vectors.delete(ids)
-        except (EmbeddingError, StoreFailed) as error:  # nobody finds them, and `recover` removes them
+        except (EmbeddingError, RetrievalError) as error:  # nobody finds them, and `recover` removes them
             log.warning("%s", error)
 
     def carry_over(self, twins: Sequence[tuple[ChunkRecord, str]]) -> None:

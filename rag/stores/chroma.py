@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from rag.errors import IndexUnusable
 from rag.retrievers.mmr import mmr
-from rag.stores.collections import open_both, open_client
+from rag.stores.collections import open_both, open_client, reason
 from rag.stores.columns import batches, check_lengths
 from rag.stores.exact import Entries, ExactCopy
 from rag.stores.filters import Filter as Filter
@@ -293,4 +293,6 @@ class ChromaVectorStore(VectorIndex):
         try:
             yield
         except (ChromaError, sqlite3.Error, OSError) as error:
-            raise IndexUnusable(f"The vector index {self._name} could not be {done}: {error}") from error
+            raise IndexUnusable(
+                f"The vector index {self._name} could not be {done}: {reason(error)}"
+            ) from error

@@ -50,6 +50,13 @@ def open_collection(client: Any, name: str, space: Space) -> Any:
     return collection
 
 
+def reason(error: Exception) -> str:
+    """Return what an error of Chroma's means; of a full disk, what to do."""
+    said = str(error)
+    full = "disk is full" in said or "No space left" in said
+    return "there is no space left on its disk. Free some, then try again." if full else said
+
+
 def _forget(directory: str) -> None:
     """Let a directory be opened again: Chroma would hand out once more what it failed to start."""
     from chromadb.api.shared_system_client import SharedSystemClient

@@ -1,12 +1,15 @@
 """When a vector index is opened in a child process first: where its graph is not as it was left."""
 
 import json
+import shutil
 import zlib
 from contextlib import suppress
 from pathlib import Path
 
+from rag.errors import IndexUnusable
 from rag.stores.probe import probe
 
+RESERVE = 16 << 20  # bytes: a batch and its log many times over, and others write, too
 _SEAL = "seal.json"
 _BLOCK = 1 << 20
 
@@ -32,7 +35,16 @@ class Guard:
             probe(self._directory, self._name)
 
     def changing(self) -> None:
-        """Break the seal: if this is the last that is heard of the index, it is looked at."""
+        """Break the seal: if this is the last that is heard of the index, it is looked at.
+
+        Raises IndexUnusable where the disk is nearly full: once Chroma has met a full one, a later change may
+        wait for ever, also when there is room again.
+        """
+        if shutil.disk_usage(self._directory).free < RESERVE:
+            raise IndexUnusable(
+                f"There is no space left for the vector index in {self._directory}: it needs "
+                f"{RESERVE >> 20} MB. Free some, then try again."
+            )
         self._seal.unlink(missing_ok=True)
 
     def closed(self) -> None:
