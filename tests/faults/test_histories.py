@@ -357,7 +357,7 @@ QUICKLY = (Phase.generate,)  # to make a history shorter that fails takes minute
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("histories", [10, pytest.param(5000, marks=LONG)])
+@pytest.mark.parametrize("histories", [4, pytest.param(5000, marks=LONG)])
 def test_ledger_indexes_and_chats_are_what_was_acknowledged_whatever_happens(tmp_path: Path, histories: int):
     Database.open(tmp_path).close()
     run_state_machine_as_test(
