@@ -1,6 +1,7 @@
 """The settings page: the model that writes answers, and how passages are found."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, get_args
 
 import streamlit as st
@@ -85,34 +86,11 @@ def _ways(settings: Settings) -> list[str]:
 def _finding(held: Services, fixed: frozenset[str]) -> None:
     settings = held.settings
     st.header("Finding passages")
-    names = list(dict.fromkeys([*EMBEDDING_MODELS, settings.embedding_model]))
-    ways = _ways(settings)
     with st.form("finding", border=True):
-        changes: dict[str, Any] = {
-            "retriever": st.selectbox(
-                "Search by",
-                ways,
-                index=ways.index(settings.retriever),
-                format_func=name_of,
-                disabled="retriever" in fixed,
-                help=_FIXED if "retriever" in fixed else good_for_all(),
-            ),
-            "k": st.slider(
-                "Passages for each answer",
-                1,
-                20,
-                min(settings.k, 20),
-                disabled="k" in fixed,
-                help=_FIXED if "k" in fixed else "More passages find more, and take longer to read.",
-            ),
-            "embedding_model": st.selectbox(
-                "Embedding model",
-                names,
-                index=names.index(settings.embedding_model),
-                accept_new_options=True,
-                disabled="embedding_model" in fixed,
-                help=_FIXED if "embedding_model" in fixed else _ANY_EMBEDDING,
-            ),
+        changes = {
+            "retriever": _search(settings, fixed),
+            "k": _passages(settings, fixed),
+            "embedding_model": _embedding_model(settings, fixed),
         }
         save = st.form_submit_button("Save", type="primary", key="save-finding")
     if save and _change(held, changes, fixed):
@@ -120,12 +98,45 @@ def _finding(held: Services, fixed: frozenset[str]) -> None:
     show_reindexing(workspace(), settings.embedding_model)
     if settings.retriever == "ensemble-cc":
         show_weighing(workspace())
-    ordered = show_reranking(settings, fixed, _FIXED)
-    if ordered is not None and _change(held, ordered, fixed):
-        st.rerun()
-    trees = show_tree_setting(settings, fixed, _FIXED, workspace())
-    if trees is not None and _change(held, trees, fixed):
-        st.rerun()
+    for show_part in (show_reranking, partial(show_tree_setting, here=workspace())):
+        chosen = show_part(settings, fixed, _FIXED)
+        if chosen is not None and _change(held, chosen, fixed):
+            st.rerun()
+
+
+def _search(settings: Settings, fixed: frozenset[str]) -> str:
+    ways = _ways(settings)
+    return st.selectbox(
+        "Search by",
+        ways,
+        index=ways.index(settings.retriever),
+        format_func=name_of,
+        disabled="retriever" in fixed,
+        help=_FIXED if "retriever" in fixed else good_for_all(),
+    )
+
+
+def _passages(settings: Settings, fixed: frozenset[str]) -> int:
+    return st.slider(
+        "Passages for each answer",
+        1,
+        20,
+        min(settings.k, 20),
+        disabled="k" in fixed,
+        help=_FIXED if "k" in fixed else "More passages find more, and take longer to read.",
+    )
+
+
+def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:
+    names = list(dict.fromkeys([*EMBEDDING_MODELS, settings.embedding_model]))
+    return st.selectbox(
+        "Embedding model",
+        names,
+        index=names.index(settings.embedding_model),
+        accept_new_options=True,
+        disabled="embedding_model" in fixed,
+        help=_FIXED if "embedding_model" in fixed else _ANY_EMBEDDING,
+    )
 
 
 def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
