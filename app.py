@@ -18,6 +18,7 @@ from starlette.routing import Route
 from rag.config import load
 from rag.errors import SettingsError
 from rag.observing.lines import Sentence, count_errors, write_lines
+from rag.reports import untrace
 from ui.door import Door
 from ui.entrance import Alone, Entrance, on_this_machine, read_entrance
 
@@ -46,6 +47,7 @@ def _warm_up() -> None:
 @asynccontextmanager
 async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     write_lines(sys.stderr)
+    untrace()
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
     yield {}
     from ui.services import close

@@ -1,1 +1,5 @@
 """Documents in, cited answers out."""
+
+from rag.reports import silence
+
+silence()

@@ -12,6 +12,7 @@ from rag.cli import asking, evaluating, exporting, growing, ingesting, ledger, m
 from rag.cli.options import Parser
 from rag.config import load
 from rag.errors import FootnoteError
+from rag.reports import untrace
 
 GROUPS = (ingesting, syncing, growing, asking, evaluating, exporting, models, ledger, users)
 
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 when a file was refused, 2 for bad input."""
     options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    untrace()
     try:
         return int(options.command(load({"data": options.data}), options))
     except FootnoteError as error:
