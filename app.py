@@ -21,6 +21,7 @@ from rag.observing.lines import Sentence, count_errors, write_lines
 from rag.reports import untrace
 from ui.door import Door
 from ui.entrance import Alone, Entrance, on_this_machine, read_entrance
+from ui.memory import share_pools
 
 log = logging.getLogger("footnote")
 
@@ -48,6 +49,7 @@ def _warm_up() -> None:
 async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     write_lines(sys.stderr)
     untrace()
+    share_pools()
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
     yield {}
     from ui.services import close
