@@ -33,6 +33,8 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     # Loading an analyser takes seconds in each process; tests/rag/test_morphemes.py and others ask for them.
     monkeypatch.setenv("FOOTNOTE_MORPHEMES", "off")
+    # On a slow machine a model that answers at once may seem to have taken too long to complete a follow-up.
+    monkeypatch.setenv("FOOTNOTE_LLM_REPHRASE_TIMEOUT", "60")
 
 
 @pytest.fixture

@@ -66,7 +66,11 @@ def serving(
     port = _free_port()
     before(port)
     data.mkdir(parents=True, exist_ok=True)
-    fixed = {"FOOTNOTE_DATA": str(data / "data"), "FOOTNOTE_MORPHEMES": "off"}
+    fixed = {
+        "FOOTNOTE_DATA": str(data / "data"),
+        "FOOTNOTE_MORPHEMES": "off",
+        "FOOTNOTE_LLM_REPHRASE_TIMEOUT": "60",
+    }
     environment = {**os.environ, **fixed, **settings}
     with (data / "log").open("ab") as log:
         process = subprocess.Popen(

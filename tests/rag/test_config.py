@@ -16,6 +16,7 @@ def clean_environment(monkeypatch, tmp_path):
         "OPENAI_MODEL",
         "DATABASE_URL",
         "FOOTNOTE_MORPHEMES",
+        "FOOTNOTE_LLM_REPHRASE_TIMEOUT",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("FOOTNOTE_DATA", str(tmp_path))
