@@ -8,7 +8,7 @@ from typing import Any
 from rag.ask import Asker, Unsearched
 from rag.checker import VERIFIED, VERIFIED_UNSPACED
 from rag.comparison import mixture_text
-from rag.config import RetrieverName, Settings
+from rag.config import LOCAL_OWNER, RetrieverName, Settings
 from rag.embeddings import Embedder, open_embedder
 from rag.errors import EmbeddingError, SettingsError
 from rag.judges import CrossEncoderJudge, Judge, LanguageModelJudge
@@ -39,7 +39,6 @@ from storage.records import DocumentRecord
 log = logging.getLogger(__name__)
 
 LLM_JUDGE = "llm"
-LOCAL_OWNER = "local"  # the one user of an installation without sign-in
 
 
 def make_embedder(

@@ -26,6 +26,7 @@ RetrieverName = Literal[
 RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-score", "listwise", "remote"]
 
 Listed = Annotated[tuple[str, ...], NoDecode]
+LOCAL_OWNER = "local"  # the one user of an installation without sign-in
 STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"

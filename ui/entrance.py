@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from rag.config import Settings
+from rag.config import LOCAL_OWNER, Settings
 from rag.errors import EntryRefused, SettingsError
 
-LOCAL = "local"  # the owner of an installation without sign-in
 HOW = "docs/SIGNING_IN.md tells how."
 SECRET_LENGTH = 32  # characters: what signs the sessions' cookies must not be guessed
 PROVIDER = ("client_id", "client_secret", "server_metadata_url")
@@ -63,7 +62,7 @@ class Visitor:
     admin: bool = False
 
 
-LOCAL_VISITOR = Visitor(LOCAL, admin=True)
+LOCAL_VISITOR = Visitor(LOCAL_OWNER, admin=True)
 
 
 class Secrets(Protocol):

@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 
 from rag import config, ingest, lab
-from rag.assembly import LOCAL_OWNER, make_embedder, make_library, make_llm, make_store
+from rag.assembly import make_embedder, make_library, make_llm, make_store
+from rag.config import LOCAL_OWNER
 from rag.embedders.opened import OpenedModels
 from rag.embeddings import Embedder
 from rag.errors import EmbeddingError, EntryRefused

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
-from rag.assembly import LOCAL_OWNER
 from rag.cli.options import Commands, Options
-from rag.config import Settings
+from rag.config import LOCAL_OWNER, Settings
 from rag.errors import ExportRefused
 from rag.exports.cases import cases, to_jsonl
 from rag.exports.chat import export

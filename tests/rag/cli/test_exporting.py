@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rag import cli
-from rag.assembly import LOCAL_OWNER, make_asker, make_library
-from rag.config import load
+from rag.assembly import make_asker, make_library
+from rag.config import LOCAL_OWNER, load
 from rag.conversation import Conversation
 from rag.jobs import never
 from storage.conversations import Conversations

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rag.assembly import LOCAL_OWNER, make_means
-from rag.config import Settings
+from rag.assembly import make_means
+from rag.config import LOCAL_OWNER, Settings
 from rag.errors import SourceError
 from rag.sources.kinds import checked, open_source
 
