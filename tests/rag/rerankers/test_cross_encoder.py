@@ -48,7 +48,7 @@ def test_a_model_that_cannot_be_had_leaves_the_order_and_says_so(tmp_path: Path)
     reranker = CrossEncoderReranker(model=CrossEncoderModel(str(tmp_path / "none")), seconds=PATIENT)
     result = reranker.rerank(found("a", "z"), "a")
     assert ids(result.documents) == ["1", "2"] and isinstance(result.failure, ModelUnavailable)
-    assert "cannot be loaded" in result.note
+    assert "none' " in result.note and "Give the folder" in result.note  # with and without a hub
 
 
 def test_weights_that_are_no_safetensors_are_not_loaded(tmp_path: Path):
