@@ -11,8 +11,8 @@ run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
 
 test: $(VENV)/.installed-tests chromium tesseract lint
-	$(BIN)/pytest tests/e2e tests/faults
-	$(BIN)/pytest --ignore tests/e2e --ignore tests/faults --numprocesses 2 --dist loadfile
+	$(BIN)/pytest tests/e2e
+	$(BIN)/pytest --ignore tests/e2e --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.installed-tests
 	$(BIN)/ruff check .
