@@ -18,11 +18,11 @@ from rag.extract import extract
 from rag.jobs import never
 from rag.judges import Judge
 from rag.language_model import LanguageModel
-from rag.markers import MarkerFilter, inert
+from rag.markers import MarkerFilter
 from rag.meaning import scale_of
+from rag.own_words import Piece, write
 from rag.passages import Passage
 from rag.prompts import answer_messages, count_tokens, fitting, going_on
-from rag.text import language
 from rag.unfinished import joined, whole_sentences
 
 ANSWER_TOKENS = 1024
@@ -30,17 +30,6 @@ ANSWER_TOKENS = 1024
 
 LEAST_LEFT = 64
 """Tokens for the rest of an answer that was cut off, however long it is already."""
-
-NOT_FOUND = {
-    "en": "Your documents do not seem to answer this.",
-    "ko": "문서에서 이 질문에 대한 답을 찾지 못했습니다.",
-    "ja": "ドキュメントの中に、この質問への答えは見つかりませんでした。",
-}
-DOUBTFUL = {
-    "en": "Your documents may not answer this. The nearest they come:",
-    "ko": "문서에 이 질문에 대한 답이 없을 수 있습니다. 가장 가까운 내용은 다음과 같습니다:",
-    "ja": "ドキュメントには、この質問への答えがないかもしれません。最も近い記述は次のとおりです:",
-}
 
 
 @dataclass(frozen=True)
@@ -125,26 +114,15 @@ def _extracted(
 ) -> Iterator[Event]:
     yield Sources(tuple(passages))
     picks = extract(question, passages, embedder=embedder, said=said)
-    text = ""
-    if picks and not decide(question, passages, rarity, middle=_asked(embedder)).answered:
-        text = DOUBTFUL.get(language(question), DOUBTFUL["en"])
-        yield Token(text)
-    citations: list[Citation] = []
-    for pick in picks:
+    doubtful = bool(picks) and not decide(question, passages, rarity, middle=_asked(embedder)).answered
+    written: list[Piece] = []
+    for piece in write(question, passages, picks, doubtful=doubtful):
         if cancelled():
             raise Cancelled("You stopped the answer.")
-        passage = passages[pick.number - 1]
-        quote = passage.text[pick.start : pick.end]
-        line = ("\n\n" if text else "") + f"{inert(quote)} [{pick.number}]"
-        start = len(text) + line.count("\n")
-        text += line
-        place = (passage.start + pick.start, passage.start + pick.end)
-        citations.append(Citation(pick.number, start, len(text), "verified", *place, quote))
-        yield Token(line)
-    if not text:
-        text = NOT_FOUND.get(language(question), NOT_FOUND["en"])
-        yield Token(text)
-    yield Done(text, tuple(citations), None)
+        written.append(piece)
+        yield Token(piece.text)
+    citations = tuple(piece.citation for piece in written if piece.citation)
+    yield Done("".join(piece.text for piece in written), citations, None)
 
 
 def _asked(embedder: Embeddings | None) -> float | None:

@@ -3,9 +3,10 @@ import threading
 
 import pytest
 
-from rag.answer import NOT_FOUND, Done, Sources, Token, answer
+from rag.answer import Done, Sources, Token, answer
 from rag.errors import Cancelled, LLMRejected, LLMUnreachable
 from rag.llm import LLM, LLMSettings
+from rag.own_words import NOT_FOUND
 from rag.passages import Passage
 from rag.prompts import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply

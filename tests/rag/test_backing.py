@@ -1,8 +1,8 @@
 import pytest
 
-from rag.answer import DOUBTFUL, NOT_FOUND
 from rag.backing import Backing, backing, found_nothing, rests_on_nothing, statements
 from rag.declining import declines
+from rag.own_words import DOUBTFUL, NOT_FOUND
 from storage.records import CitationRecord, Message, PassageRecord
 
 PASSAGE = PassageRecord(1, "d-0", "d", "a.pdf", "f" * 64, None, "", 0, 5, "words", 1.0)
