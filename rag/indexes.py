@@ -3,7 +3,6 @@
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from rag.errors import (
 )
 from rag.mixing import description, fresh_folder, refuse_mixing, same_model
 from rag.morphemes import Analyser
+from rag.opened_once import opened_once
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.foreign import ForeignVectorStore
 from rag.stores.guard import Guard
@@ -59,7 +59,7 @@ class Indexes:
         self.analysers = analysers
         self.store = store
 
-    @cached_property
+    @opened_once
     def embedder(self) -> Embedder:
         """The model of the index that answers: the settings' one, or the one before while that is awaited.
 
@@ -75,12 +75,12 @@ class Indexes:
         """Whether any of them is open; each is opened again when it is needed."""
         return not self.__dict__.keys().isdisjoint(("words", "vectors", "tree"))
 
-    @cached_property
+    @opened_once
     def words(self) -> WordIndex:
         """The BM25 index, empty where it was damaged: `recover` fills it."""
         return WordIndex(self._documents, self._directory, self.analysers)
 
-    @cached_property
+    @opened_once
     def vectors(self) -> VectorIndex:
         """The vector index; raises IndexMismatch when another embedding model or store made it."""
         folder = self._vectors_folder()
@@ -88,7 +88,7 @@ class Indexes:
             return self._foreign(self._directory / folder, refill=True)
         return self.open_chunks(folder, self.embedder)
 
-    @cached_property
+    @opened_once
     def tree(self) -> ChromaVectorStore:
         """The vectors of RAPTOR's nodes, apart from those of the chunks; goes when these are made anew."""
         return self.open_tree(self._vectors_folder(), self.embedder)
