@@ -9,11 +9,14 @@ import pytest
 from hypothesis import settings
 
 from rag.config import default_model_cache
+from rag.embedders import bert
 from rag.embeddings import Embedder, open_embedder
 from rag.own_model.catalog import QWEN_0_5B
 from rag.own_model.fetching import fetch
 from rag.own_model.model import OwnModel
+from storage import migrations
 from storage.database import Database
+from tests.once import MigratedOnce, OpenedOnce
 
 # The same examples every time: a red suite is the doing of what was changed. To look for examples that nobody
 # has tried: `pytest --hypothesis-profile=search`.
@@ -35,6 +38,14 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTE_MORPHEMES", "off")
     # On a slow machine a model that answers at once may seem to have taken too long to complete a follow-up.
     monkeypatch.setenv("FOOTNOTE_LLM_REPHRASE_TIMEOUT", "60")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def made_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bert, "OnnxEmbedder", OpenedOnce())
+        patch.setattr(migrations, "upgrade", MigratedOnce())
+        yield
 
 
 @pytest.fixture
