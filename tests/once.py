@@ -27,7 +27,7 @@ class OpenedOnce:
 
     def __call__(self, model: Model) -> OnnxEmbedder:
         with self._opening:
-            key = model.directory, model.fingerprint
+            key = model.directory.resolve(), model.fingerprint
             if key not in self._opened:
                 self._opened[key] = OnnxEmbedder(model)
             return copy.copy(self._opened[key])
