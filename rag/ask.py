@@ -7,20 +7,19 @@ The stream of events is all that the page, the store, the command line and the t
 A `Sent` for each request to the language model comes among them, as soon as it was sent.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.answer import Condensed, Done, Event, Sources, Token, answer
+from rag.asked import Asked, Timings
 from rag.carrying import carried_first
 from rag.condense import Understood, understand
-from rag.errors import Cancelled, FootnoteError, QuestionRefused
-from rag.followup import goes_on, last_answer
+from rag.errors import Cancelled, QuestionRefused
 from rag.jobs import Cancel
 from rag.judges import Judge, LanguageModelJudge
 from rag.language_model import LanguageModel
@@ -35,15 +34,7 @@ from rag.scope import EVERYTHING, Scope, SearchedIn
 from rag.sending import Noted, Sent
 from rag.small_talk import assents
 
-E = TypeVar("E")
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
-
-
-@dataclass(frozen=True)
-class Timings:
-    """The last event: milliseconds since the start at which each step had ended."""
-
-    ms: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,12 +103,12 @@ class Asker:
         `searched` is what the asker wants to be searched, in place of what the question is understood as:
         it is searched word for word, in no other reading.
         """
-        watch, sent = Stopwatch(), list[Sent]()
+        turn = Asked(question, tuple(history), tuple(carried), cancelled)
         if searched is not None:
-            events = self._answer_to(Understood(searched), searched, (), (), cancelled, watch, sent)
+            turn = replace(turn, question=searched, history=(), carried=())
+            yield from turn.timed(self._answer_to(Understood(searched), turn))
         else:
-            events = self._answer(question, history, carried, cancelled, watch, sent)
-        yield from _timed(events, watch, sent)
+            yield from turn.timed(self._answer(turn))
 
     def go_on(
         self, understood: str, question: str, passages: Sequence[Passage], so_far: str, cancelled: Cancel
@@ -126,69 +117,52 @@ class Asker:
 
         Raises Cancelled and LLMError.
         """
-        watch, sent = Stopwatch(), list[Sent]()
+        turn = Asked(question, cancelled=cancelled)
         asked = understood if self.answer_rephrased else question
-        yield from _timed(self._write(asked, passages, cancelled, sent, so_far=so_far), watch, sent)
+        yield from turn.timed(self._write(asked, passages, turn, so_far=so_far))
 
-    def _answer(
-        self,
-        question: str,
-        history: Sequence[tuple[str, str]],
-        carried: Sequence[Passage],
-        cancelled: Cancel,
-        watch: "Stopwatch",
-        sent: list[Sent],
-    ) -> Iterator[Event | Aside]:
-        accepted = bool(history) and assents(question, last_answer(history))
-        if not accepted and (reply := reply_to(question)) is not None:
-            yield Condensed(question)
+    def _answer(self, turn: Asked) -> Iterator[Event | Aside]:
+        accepted = bool(turn.history) and assents(turn.question, turn.last_answer)
+        if not accepted and (reply := reply_to(turn.question)) is not None:
+            yield Condensed(turn.question)
             yield from _said(reply)
             return
-        understood = self._understand(question, history, cancelled, sent)
-        yield from self._answer_to(understood, question, history, carried, cancelled, watch, sent)
+        yield from self._answer_to(self._understand(turn), turn)
 
-    def _answer_to(
-        self,
-        understood: Understood,
-        question: str,
-        history: Sequence[tuple[str, str]],
-        carried: Sequence[Passage],
-        cancelled: Cancel,
-        watch: "Stopwatch",
-        sent: list[Sent],
-    ) -> Iterator[Event | Aside]:
-        watch.lap("condense")
+    def _answer_to(self, understood: Understood, turn: Asked) -> Iterator[Event | Aside]:
+        turn.watch.lap("condense")
         yield Condensed(understood.question)
         if understood.note:
             yield Rephrasing(understood.note)
-        if cancelled():
+        if turn.cancelled():
             raise Cancelled("The answer was stopped.")
-        yield from self.scope.told()
-        found = [] if self.scope.empty else self._search(understood.question, question, history)
-        watch.lap("retrieve")
-        if self.reranker is not None and found:
-            found = yield from reranked(self.reranker, understood.question, found, cancelled, sent)
-            watch.lap("rerank")
-        yield from self.omissions.take()
-        last = last_answer(history)
-        more = bool(history) and goes_on(question, last)
-        passages = self._with_carried(found, carried if more else ())
-        if not passages and (reason := nothing_to_search(question, self.shelf())) is not None:
+        found = yield from self._found(understood.question, turn)
+        passages = self._with_carried(found, turn.carried if turn.goes_on else ())
+        if not passages and (reason := nothing_to_search(turn.question, self.shelf())) is not None:
             yield from _said(reason)
             return
-        asked = understood.question if self.answer_rephrased else question
-        yield from self._write(asked, passages, cancelled, sent, said=last if more else "")
+        asked = understood.question if self.answer_rephrased else turn.question
+        yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
 
-    def _understand(
-        self, question: str, history: Sequence[tuple[str, str]], cancelled: Cancel, sent: list[Sent]
-    ) -> Understood:
+    def _found(self, standalone: str, turn: Asked) -> Generator[Aside, None, Sequence[Document]]:
+        """Search, and put what is found in order; tell what was searched, and what of it gave nothing."""
+        yield from self.scope.told()
+        found = [] if self.scope.empty else self._search(standalone, turn)
+        turn.watch.lap("retrieve")
+        if self.reranker is not None and found:
+            found = yield from reranked(self.reranker, standalone, found, turn.cancelled, turn.sent)
+            turn.watch.lap("rerank")
+        yield from self.omissions.take()
+        return found
+
+    def _understand(self, turn: Asked) -> Understood:
         return understand(
-            question,
-            history,
-            llm=self._noted("rephrase", sent),
+            turn.question,
+            turn.history,
+            llm=self._noted("rephrase", turn),
             rarity=self.rarity,
             seconds=self.rephrase_seconds,
-            cancelled=cancelled,
+            cancelled=turn.cancelled,
         )
 
     def _with_carried(self, found: Sequence[Document], carried: Sequence[Passage]) -> list[Passage]:
@@ -197,65 +171,35 @@ class Asker:
         return carried_first(self.standing(carried), passages, self.k) if carried else passages
 
     def _write(
-        self,
-        asked: str,
-        passages: Sequence[Passage],
-        cancelled: Cancel,
-        sent: list[Sent],
-        *,
-        said: str = "",
-        so_far: str = "",
+        self, asked: str, passages: Sequence[Passage], turn: Asked, *, said: str = "", so_far: str = ""
     ) -> Iterator[Event]:
         return answer(
             asked,
             passages,
-            llm=self._noted("answer", sent),
+            llm=self._noted("answer", turn),
             embedder=self.embedder,
             rarity=self.rarity,
-            judge=self._judge(sent),
+            judge=self._judge(turn),
             said=said,
             so_far=so_far,
             outside=self.best_outside,
-            cancelled=cancelled,
+            cancelled=turn.cancelled,
         )
 
-    def _search(
-        self, standalone: str, question: str, history: Sequence[tuple[str, str]]
-    ) -> Sequence[Document]:
+    def _search(self, standalone: str, turn: Asked) -> Sequence[Document]:
         if self.k is None:
             return self.retriever.invoke(standalone)
-        return search(self.retriever, readings(standalone, question, history), self.fetch_k or self.k)
+        ways = readings(standalone, turn.question, turn.history)
+        return search(self.retriever, ways, self.fetch_k or self.k)
 
-    def _noted(self, purpose: str, sent: list[Sent]) -> Noted | None:
-        return None if self.llm is None else Noted(self.llm, purpose, sent)
+    def _noted(self, purpose: str, turn: Asked) -> Noted | None:
+        return None if self.llm is None else Noted(self.llm, purpose, turn.sent)
 
-    def _judge(self, sent: list[Sent]) -> Judge | None:
+    def _judge(self, turn: Asked) -> Judge | None:
         """Return the judge; what is sent to one that is a language model is noted, too."""
         if isinstance(self.judge, LanguageModelJudge):
-            return LanguageModelJudge(Noted(self.judge.llm, "check", sent))
+            return LanguageModelJudge(Noted(self.judge.llm, "check", turn.sent))
         return self.judge
-
-
-def _timed(events: Iterator[E], watch: "Stopwatch", sent: list[Sent]) -> Iterator[E | Sent | Timings]:
-    """Yield events, each after what was sent for it, and at their end how long they took."""
-    try:
-        for event in events:
-            if isinstance(event, Token):
-                watch.lap("first_token")
-            if isinstance(event, Done):
-                watch.lap("total")
-            yield from _taken(sent)
-            yield event
-    except FootnoteError:
-        yield from _taken(sent)
-        raise
-    yield Timings(watch.laps)
-
-
-def _taken(sent: list[Sent]) -> Iterator[Sent]:
-    """Yield what was sent since the last look, and forget it."""
-    while sent:
-        yield sent.pop(0)
 
 
 def _said(text: str) -> Iterator[Event]:
@@ -263,18 +207,6 @@ def _said(text: str) -> Iterator[Event]:
     yield Sources(())
     yield Token(text)
     yield Done(text, (), None)
-
-
-class Stopwatch:
-    """Milliseconds since it was made, noted once under each name."""
-
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
-        self.laps: dict[str, float] = {}
-
-    def lap(self, name: str) -> None:
-        """Note the time under `name`, unless it is noted already."""
-        self.laps.setdefault(name, round((time.perf_counter() - self._started) * 1000, 1))
 
 
 def checked(question: str) -> str:

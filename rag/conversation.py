@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from rag.answer import Condensed, Done, Event, Sources, Token
-from rag.ask import Aside, Asker, Rephrasing, Timings, checked
+from rag.ask import Aside, Asker, Rephrasing, checked
+from rag.asked import Timings
 from rag.backing import rests_on_nothing
 from rag.citations import Citation
 from rag.errors import Cancelled, FootnoteError

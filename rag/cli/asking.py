@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rag.answer import Condensed, Done, Sources, Token
-from rag.ask import Timings, checked
+from rag.ask import checked
+from rag.asked import Timings
 from rag.assembly import make_asker, make_llm
 from rag.citations import Citation
 from rag.cli.library import open_library

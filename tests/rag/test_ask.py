@@ -3,7 +3,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag.answer import Condensed, Done, Sources, Token
-from rag.ask import Asker, Timings
+from rag.ask import Asker
+from rag.asked import Timings
 from rag.assembly import make_asker
 from rag.config import Settings
 from rag.embeddings import Embedder

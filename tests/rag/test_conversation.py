@@ -7,7 +7,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.answer import Condensed, Done, Sources, Token
-from rag.ask import Asker, Timings, checked
+from rag.ask import Asker, checked
+from rag.asked import Timings
 from rag.conversation import Conversation, Failed, title_of, to_records
 from rag.errors import QuestionRefused, RetrievalError
 from rag.jobs import Jobs, never
