@@ -1,9 +1,5 @@
-"""A process to be killed: embeds a library by another model beside the index that there is, saying each step.
+"""What is killed: it embeds a library by another model beside the index that there is, saying each step."""
 
-python tests/faults/reindexing.py DATA [RENAMES]
-"""
-
-import sys
 from pathlib import Path
 
 from rag.library import Library
@@ -12,10 +8,9 @@ from tests.rag.word_vectors import WordVectors
 
 MODELS = {"old": WordVectors("old", 96), "new": WordVectors("new", 128)}
 
-if __name__ == "__main__":
-    library = Library(
-        Database.open(Path(sys.argv[1])), "ann", lambda: MODELS["new"], open_named=MODELS.__getitem__
-    )
+
+def reindex(data: Path) -> None:
+    library = Library(Database.open(data), "ann", lambda: MODELS["new"], open_named=MODELS.__getitem__)
     print("begun", flush=True)
     for step in library.reindex():
         print(step.step, step.done, step.total, flush=True)

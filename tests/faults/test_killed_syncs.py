@@ -8,8 +8,10 @@ from rag.library import Library
 from storage.database import Database
 from storage.source_items import SourceItems
 from storage.sources import Sources
+from tests.faults import worker
 from tests.faults.auditing import audit
-from tests.faults.test_kills import kill_after, start
+from tests.faults.forks import Fork
+from tests.faults.test_kills import kill_after
 
 
 def test_a_sync_killed_again_and_again_takes_everything_once(tmp_path: Path, embedder: Embedder):
@@ -19,12 +21,11 @@ def test_a_sync_killed_again_and_again_takes_everything_once(tmp_path: Path, emb
         (folder / f"{number:02d}.md").write_text(f"The castle number {number} was built in {1400 + number}.")
     data, chance = tmp_path / "data", random.Random(3)
     for after in ("begun", "items 5", "items 17", "items 30"):
-        said = kill_after(start("sync", data, folder), after, chance.random() * 0.02)
+        said = kill_after(Fork(worker.sync, data, folder), after, chance.random() * 0.02)
         assert "ready" not in said
     (folder / "00.md").write_text("The castle number 0 was torn down.")
     (folder / "39.md").unlink()
-    with start("sync", data, folder) as last:
-        assert "ready" in last.communicate()[0]
+    assert "ready" in Fork(worker.sync, data, folder).finish()
     database = Database.open(data)
     library = Library(database, "ann", lambda: embedder)
     (source,) = Sources(database, "ann").list()

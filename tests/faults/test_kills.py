@@ -1,9 +1,6 @@
 """SIGKILL in the middle of an ingest or an answer, then a restart and an audit."""
 
 import random
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,34 +13,26 @@ from rag.jobs import never
 from rag.library import Library
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
+from tests.faults import worker
 from tests.faults.auditing import audit
+from tests.faults.forks import Fork
 from tests.rag.fake_llm import FakeLLM, Reply
 
-WORKER = Path(__file__).with_name("worker.py")
-ROOT = WORKER.parent.parent.parent
 TEXT = "# Castle\n\n" + "\n\n".join(
     f"The castle number {n} of Aldenburg was built in {1400 + n}. Its moat is {n} metres deep." * 8
     for n in range(30)
 )
 
 
-def start(*arguments: object) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", f"import runpy; runpy.run_path({str(WORKER)!r}, run_name='__main__')"]
-    return subprocess.Popen([*command, *map(str, arguments)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-
-
-def kill_after(process: "subprocess.Popen[str]", line: str, seconds: float = 0.0) -> list[str]:
+def kill_after(process: Fork, line: str, seconds: float = 0.0) -> list[str]:
     """Read the worker's lines until one starts with `line`, wait, and kill it."""
-    assert process.stdout is not None
     said = []
-    for said_line in process.stdout:
+    for said_line in process.said:
         said.append(said_line.strip())
         if said_line.startswith(line):
             break
     time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
+    process.kill()
     return said
 
 
@@ -65,7 +54,7 @@ STEPS = ["added", "reading", "words 0", "words 3", "meaning 0", "meaning 8", "me
 def test_an_ingest_killed_at_a_step_is_finished_after_restart(tmp_path: Path, embedder: Embedder, step: str):
     file = tmp_path / "castle.md"
     file.write_text(TEXT)
-    said = kill_after(start("ingest", tmp_path / "data", file), step)
+    said = kill_after(Fork(worker.ingest, tmp_path / "data", file), step)
     assert "ready" not in said
     finish_and_audit(tmp_path / "data", embedder)
 
@@ -76,9 +65,9 @@ def test_an_ingest_killed_again_and_again_at_random_is_finished_in_the_end(
     file = tmp_path / "castle.md"
     file.write_text(TEXT)
     chance = random.Random(7)
-    kill_after(start("ingest", tmp_path / "data", file), "added", chance.random() * 0.3)
+    kill_after(Fork(worker.ingest, tmp_path / "data", file), "added", chance.random() * 0.3)
     for _ in range(4):
-        kill_after(start("ingest", tmp_path / "data", file), "added", chance.random())
+        kill_after(Fork(worker.ingest, tmp_path / "data", file), "added", chance.random())
     finish_and_audit(tmp_path / "data", embedder)
 
 
@@ -89,20 +78,17 @@ def test_a_killed_answer_keeps_its_question_and_prefix_and_can_be_asked_again(
     data = tmp_path / "data"
     file = tmp_path / "castle.md"
     file.write_text(TEXT)
-    with start("ingest", data, file) as ingest:
-        ingest.communicate()
-    assert ingest.returncode == 0
+    Fork(worker.ingest, data, file).finish()
     words = tuple(f"word{n} " for n in range(40))
     with FakeLLM() as fake:
         fake.reply(Reply(pieces=words, pause=0.1))
-        process = start("answer", data, fake.url, "How deep is the moat of castle 7?")
-        assert process.stdout is not None
+        process = Fork(worker.answer, data, fake.url, "How deep is the moat of castle 7?")
         seen = 0
-        for line in process.stdout:
+        for line in process.said:
             seen += line.strip() == "Token"
             if (tokens == 0 and line.strip() == "begun") or (tokens and seen == tokens):
                 break
-        kill_after(process, "", 0.0)
+        process.kill()
     database = Database.open(data)
     assert interrupt_pending(database) == 1
     conversations = Conversations(database, "ann")

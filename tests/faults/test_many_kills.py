@@ -4,7 +4,6 @@ A few each by default, forty with those of tests/faults/test_kills.py; `pytest -
 """
 
 import hashlib
-import multiprocessing
 import random
 import time
 from collections.abc import Iterator
@@ -21,10 +20,9 @@ from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
 from tests.faults import victim
 from tests.faults.auditing import audit
+from tests.faults.forks import FORKS
 from tests.rag.fake_llm import FakeLLM, Reply
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.faults.victim", "chromadb", "onnxruntime", "tantivy", "openai"])
 MANY = pytest.param(250, marks=[pytest.mark.faults, pytest.mark.timeout(7200)])
 WORDS = tuple(f"word{number} " for number in range(60))
 AUDITED = 20  # kills between two whole audits, which read every index

@@ -2,9 +2,6 @@
 
 import random
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,11 +10,10 @@ import pytest
 from rag.library import Library
 from storage.database import Database
 from storage.records import ChunkSpan
-from tests.faults.reindexing import MODELS
+from tests.faults.forks import Fork
+from tests.faults.reindexing import MODELS, reindex
 from tests.rag.test_shadow import castle, finds
 
-WORKER = Path(__file__).with_name("reindexing.py")
-ROOT = WORKER.parent.parent.parent
 LONG = [pytest.mark.faults, pytest.mark.timeout(3600)]
 DOCUMENTS, PARTS = 4, 12
 
@@ -43,14 +39,11 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def kill(directory: Path, lines: int, seconds: float) -> None:
     """Start the worker, read so many of its lines, wait, and kill it."""
-    arguments = [sys.executable, str(WORKER), str(directory)]
-    environment = {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        for _ in range(lines):
-            process.stdout.readline()
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
+    process = Fork(reindex, directory)
+    for _ in range(lines):
+        process.said.readline()
+    time.sleep(seconds)
+    process.kill()
 
 
 def audit(directory: Path) -> str:

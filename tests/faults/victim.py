@@ -1,7 +1,4 @@
-"""What is killed: it ingests file after file, or asks question after question, and says what it has done.
-
-It runs in a process of its own, forked from one that has imported everything already.
-"""
+"""What is killed: it ingests file after file, or asks question after question, and says what it has done."""
 
 import itertools
 import time
@@ -10,9 +7,8 @@ from pathlib import Path
 
 from rag.answer import Token
 from rag.ask import Asker
-from rag.config import default_model_cache
 from rag.conversation import Conversation
-from rag.embeddings import Embedder, open_embedder
+from rag.embeddings import Embedder
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
@@ -23,7 +19,9 @@ OWNER = "ann"
 
 
 def embedder() -> Embedder:
-    return open_embedder("multilingual-e5-small", cache=default_model_cache())
+    from tests.faults.opened import EMBEDDER
+
+    return EMBEDDER
 
 
 def text(name: str) -> bytes:

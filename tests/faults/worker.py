@@ -1,17 +1,10 @@
-"""A process to be killed: ingests a file, answers a question or syncs a folder, saying each step.
+"""What is killed: it ingests a file, answers a question or syncs a folder, once, and prints each step."""
 
-python tests/faults/worker.py ingest DATA FILE
-python tests/faults/worker.py answer DATA LLM_URL QUESTION
-python tests/faults/worker.py sync DATA FOLDER
-"""
-
-import sys
 from pathlib import Path
 
 from rag.ask import Asker
-from rag.config import default_model_cache
 from rag.conversation import Conversation
-from rag.embeddings import Embedder, open_embedder
+from rag.embeddings import Embedder
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
@@ -24,7 +17,9 @@ from storage.sources import Sources
 
 
 def embedder() -> Embedder:
-    return open_embedder("multilingual-e5-small", cache=default_model_cache())
+    from tests.faults.opened import EMBEDDER
+
+    return EMBEDDER
 
 
 def ingest(data: Path, file: Path) -> None:
@@ -60,13 +55,3 @@ def sync(data: Path, folder: Path) -> None:
     for synced in reading.run(source.id, lambda: FolderSource(FolderSettings(path=str(folder)))):
         print("items", synced.items, flush=True)
     print("ready", flush=True)
-
-
-if __name__ == "__main__":
-    command, directory, *rest = sys.argv[1:]
-    if command == "ingest":
-        ingest(Path(directory), Path(rest[0]))
-    elif command == "sync":
-        sync(Path(directory), Path(rest[0]))
-    else:
-        answer(Path(directory), *rest)

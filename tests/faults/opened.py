@@ -1,0 +1,12 @@
+"""The embedding model, open: imported by the process that others are forked from, and by those only.
+
+A fork may use it since a run of it keeps to its own thread (`intra_op_num_threads` in rag/embedders/bert.py).
+"""
+
+from rag.config import default_model_cache
+from rag.embeddings import open_embedder
+from tests.faults import victim, worker
+
+__all__ = ["EMBEDDER", "victim", "worker"]  # they are to be imported before anything is forked, too
+
+EMBEDDER = open_embedder("multilingual-e5-small", cache=default_model_cache())
