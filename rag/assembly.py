@@ -1,11 +1,11 @@
 """The parts put together from settings, for the server and for the command line alike."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from rag.ask import Asker, Unsearched
+from rag.ask import Asker
 from rag.checker import VERIFIED, VERIFIED_UNSPACED
 from rag.comparison import mixture_text
 from rag.config import LOCAL_OWNER, RetrieverName, Settings
@@ -19,9 +19,7 @@ from rag.morphemes import find
 from rag.omissions import Omissions
 from rag.own_model.model import OwnModel
 from rag.own_model.shelf import Choice
-from rag.passages import Passage
 from rag.raptor.summaries import ByModel, Extracting, Summariser
-from rag.replies import Shelf
 from rag.rerankers.choose import NONE as NO_RERANKER
 from rag.rerankers.choose import Parts, choose_reranker
 from rag.rerankers.cross_encoder import CrossEncoderModel
@@ -29,12 +27,12 @@ from rag.rerankers.reranker import NAME as RERANKER
 from rag.rerankers.reranker import Reranker
 from rag.rewriting import BRIEF_SECONDS
 from rag.scope import EVERYTHING, Scope
+from rag.searched import Searched
 from rag.sources.credentials import Credentials
 from rag.sources.fetcher import Fetcher
 from rag.sources.kinds import Means
 from rag.stores.spec import StoreSpec
 from storage.database import Database
-from storage.records import DocumentRecord
 
 log = logging.getLogger(__name__)
 
@@ -193,15 +191,13 @@ def make_asker(
 
     `retriever` and `k` override the settings.
     """
-    omissions = Omissions()
-    reranker = _reranker_if_there(settings, llm, k or settings.k, omissions)
-    fetch_k = max(k or settings.k, settings.fetch_k if reranker else 0)
+    retriever, k, omissions = retriever or settings.retriever, k or settings.k, Omissions()
+    reranker = _reranker_if_there(settings, llm, k, omissions)
+    fetch_k = max(k, settings.fetch_k if reranker else 0)
+    searched = Searched(library, scope)
     return Asker(
         retriever=library.retriever(
-            retriever or settings.retriever,
-            fetch_k,
-            document_ids=scope.document_ids,
-            on_failure=omissions,
+            retriever, fetch_k, document_ids=scope.document_ids, on_failure=omissions
         ),
         scope=scope,
         reranker=reranker,
@@ -212,15 +208,12 @@ def make_asker(
         rarity=library.rarity,
         judge=None if llm is None else make_judge(settings, llm),
         omissions=omissions,
-        shelf=lambda: _shelf(library, scope),
-        unsearched=lambda: _unsearched(library, scope),
-        standing=lambda passages: _standing(library, scope, passages),
-        k=k or settings.k,
+        shelf=searched.shelf,
+        unsearched=searched.unsearched,
+        standing=searched.standing,
+        k=k,
         rephrase_seconds=rephrase_seconds(settings, llm),
-        made_with={
-            **_made_with(settings, library, llm, retriever or settings.retriever, k or settings.k),
-            **_reranked_with(settings),
-        },
+        made_with=_made_with(settings, library, llm, retriever, k) | _reranked_with(settings),
     )
 
 
@@ -264,31 +257,3 @@ def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) 
         if needed:
             omissions("embedding model", error)
         return None
-
-
-def _standing(library: Library, scope: Scope, passages: Sequence[Passage]) -> list[Passage]:
-    """Return the passages that are searched, and as they were: what was removed serves no more."""
-    ids = [passage.id for passage in passages]
-    there = {id_: chunk.text for id_, chunk in library.documents.chunks_by_id(ids).items()}
-    leaves = library.forest.trees.nodes_by_id(set(ids) - there.keys())
-    there |= {id_: leaf.text for id_, leaf in leaves.items()}
-    return [p for p in passages if there.get(p.id) == p.text and scope.has(p.document_id)]
-
-
-def _unsearched(library: Library, scope: Scope) -> list[Unsearched]:
-    """Return the files that no search sees, and those that only words find."""
-    wholly = ("searchable_by_meaning", "ready")
-    records = _within(library, scope)
-    return [Unsearched(record.name, record.state) for record in records if record.state not in wholly]
-
-
-def _within(library: Library, scope: Scope) -> list[DocumentRecord]:
-    return [record for record in library.documents.list() if scope.has(record.id)]
-
-
-def _shelf(library: Library, scope: Scope) -> Shelf:
-    """Return whether there is anything to search, or will be soon."""
-    states = {record.state for record in _within(library, scope)} - {"refused"}
-    if not states:
-        return "empty" if scope.document_ids is None else "gone"
-    return "reading" if states <= {"queued", "reading"} else "filled"

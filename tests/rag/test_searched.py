@@ -1,0 +1,74 @@
+import pytest
+
+from rag.library import Library
+from rag.passages import Passage
+from rag.scope import EVERYTHING, Scope
+from rag.searched import Searched
+from storage.database import Database
+from tests.rag.word_vectors import WordVectors
+
+MODEL = WordVectors("model", 32)
+
+
+@pytest.fixture
+def library(database: Database):
+    opened = Library(database, "ann", lambda: MODEL)
+    yield opened
+    opened.close()
+
+
+def added(library: Library, name: str, *, read: bool = True, embedded: bool = True) -> str:
+    record, _ = library.add(name, f"The castle of {name} has a moat.".encode())
+    if read:
+        list(library.read(record.id))
+    if read and embedded:
+        list(library.embed(record.id))
+    return record.id
+
+
+def passages(library: Library, document_id: str) -> list[Passage]:
+    chunks = {chunk.id for chunk in library.documents.chunks(document_id)}
+    return [
+        Passage.from_document(document)
+        for document in library.retriever("bm25", 9).invoke("castle moat")
+        if document.id in chunks
+    ]
+
+
+def test_a_shelf_is_empty_then_being_read_then_filled(library):
+    everything = Searched(library, EVERYTHING)
+    assert everything.shelf() == "empty"
+    waiting = added(library, "velden.md", read=False)
+    assert everything.shelf() == "reading"
+    list(library.index(waiting))
+    assert everything.shelf() == "filled"
+
+
+def test_what_was_chosen_and_is_there_no_more_is_gone(library):
+    chosen = added(library, "velden.md")
+    added(library, "bergen.md")
+    library.remove(chosen)
+    assert Searched(library, Scope(frozenset({chosen}), "one")).shelf() == "gone"
+
+
+def test_files_that_were_not_wholly_searched_are_named_those_outside_are_not(library):
+    waiting = added(library, "velden.md", read=False)
+    by_words = added(library, "bergen.md", embedded=False)
+    added(library, "celle.md")
+    added(library, "dorne.md", read=False)
+    inside = Scope(frozenset({waiting, by_words}), "two")
+    assert {(one.name, one.state) for one in Searched(library, inside).unsearched()} == {
+        ("velden.md", "queued"),
+        ("bergen.md", "searchable_by_words"),
+    }
+
+
+def test_passages_stand_as_long_as_their_words_are_there_and_searched(library):
+    first, second = added(library, "velden.md"), added(library, "bergen.md")
+    one, other = passages(library, first), passages(library, second)
+    assert one
+    assert other
+    assert Searched(library, EVERYTHING).standing([*one, *other]) == [*one, *other]
+    assert Searched(library, Scope(frozenset({second}), "one")).standing([*one, *other]) == other
+    library.remove(first)
+    assert Searched(library, EVERYTHING).standing([*one, *other]) == other
