@@ -30,6 +30,12 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # Each window of the browser draws a page of suggestions below its address bar, longer than it draws ours.
+    # A list takes the place of Playwright's, whose features are named again.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,AimEnabled,LensOverlay,MediaRouter,PaintHolding,"
+    "AvoidUnnecessaryBeforeUnloadCheckSync,AvoidCorsURLLoaderRestartOnRedirect,DestroyProfileOnBrowserClose,"
+    "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,ThirdPartyStoragePartitioning,TcpPortRandomizationWin,"
+    "OptimizationHints,NetworkTimeServiceQuerying,PreconnectToSearch",
 ]
 PAGES = (
     (
@@ -162,13 +168,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def with_model(tmp_path_factory: pytest.TempPathFactory, fake: FakeLLM, report: Path) -> Iterator[Server]:
+def with_model(tmp_path_factory: pytest.TempPathFactory, fake: FakeLLM, read: Path) -> Iterator[Server]:
     """The application with a model connected and the report in its library."""
     folder = tmp_path_factory.mktemp("model")
-    footnote = str(Path(sys.executable).with_name("footnote"))
-    subprocess.run([footnote, "--data", str(folder / "data"), "ingest", str(report)], check=True, cwd=ROOT)
+    shutil.copytree(read, folder / "data")
     with serving(folder, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake") as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def read(tmp_path_factory: pytest.TempPathFactory, report: Path) -> Path:
+    """A data directory with the report in its library, to be copied."""
+    data = tmp_path_factory.mktemp("read") / "data"
+    footnote = str(Path(sys.executable).with_name("footnote"))
+    subprocess.run([footnote, "--data", str(data), "ingest", str(report)], check=True, cwd=ROOT)
+    return data
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """A reranker chosen on the settings page, and what a reader sees of it: meanwhile, after, where it fails."""
 
-import subprocess
-import sys
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
@@ -9,7 +8,7 @@ from threading import Event
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import ROOT, Server, serving
+from tests.e2e.conftest import Server, serving
 from tests.e2e.visitor import Visitor, close, press
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
@@ -17,10 +16,9 @@ Visit = Callable[..., Visitor]
 
 
 @pytest.fixture
-def patient(tmp_path: Path, fake: FakeLLM, report: Path) -> Iterator[Server]:
+def patient(tmp_path: Path, fake: FakeLLM, read: Path) -> Iterator[Server]:
     """The application with a model connected, the report in its library, and time for a reranker."""
-    footnote = str(Path(sys.executable).with_name("footnote"))
-    subprocess.run([footnote, "--data", str(tmp_path / "data"), "ingest", str(report)], check=True, cwd=ROOT)
+    shutil.copytree(read, tmp_path / "data")
     connected = {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
     with serving(tmp_path, FOOTNOTE_RERANK_SECONDS="600", **connected) as running:
         yield running
