@@ -17,6 +17,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -24,14 +26,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from playwright.async_api import Browser, Page, async_playwright
 
-from benchmarks.tab import Tab
 from tests.e2e.conftest import FLAGS, PATIENCE, ROOT, serving
+from tests.faults.tab import Tab
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 DOCUMENT = (
     "# Harbour\n\nThe harbour handled 4.1 million containers in 2024. Its first crane lifts 65 tonnes.\n"
 )
 LAST = "word99"
+WRITER = "Written by"  # stands only under an answer as it was stored
 WARM = 10.0  # seconds: browsers take longer to open than what the first question needs
 WATCH = """() => {
   window.asked = window.seen = 0;
@@ -101,19 +104,29 @@ async def crowd(url: str, people: int, rounds: int) -> tuple[list[float], list[s
     return waited, errors
 
 
-async def sockets(url: str, people: int, rounds: int) -> tuple[list[float], list[str]]:
+def sockets(url: str, people: int, rounds: int) -> tuple[list[float], list[str]]:
     """Have them ask the same without browsers."""
-    tabs = [await Tab.open(url) for _ in range(people)]
-    await asyncio.sleep(WARM)
+    tabs = [Tab.open(url) for _ in range(people)]
+    time.sleep(WARM)
     waited: list[float] = []
-    for number in range(rounds):
-        asked = (
-            tab.ask(question(n, number), first_word(n, number) + " ", LAST) for n, tab in enumerate(tabs)
-        )
-        waited += await asyncio.gather(*asked)
+    with ThreadPoolExecutor(people) as pool:
+        for number in range(rounds):
+            waited += pool.map(lambda n, number=number: answered(tabs[n], n, number), range(people))
     for tab in tabs:
-        await tab.close()
+        tab.close()
     return waited, []
+
+
+def answered(tab: Tab, person: int, number: int) -> float:
+    """Ask, read to the end of the answer, and return the milliseconds to its first word."""
+    tab.until(lambda: tab.runs > number)
+    first = first_word(person, number)
+    started = time.perf_counter()
+    tab.ask(question(person, number))
+    tab.until(lambda: first in tab.text)
+    waited = (time.perf_counter() - started) * 1000
+    tab.until(lambda: tab.text.count(WRITER) > number and tab.text.count(LAST) > number)
+    return waited
 
 
 def stored(data: Path) -> dict[str, int]:
@@ -129,7 +142,10 @@ def measure(people: int, rounds: int, *, tabs: bool) -> dict[str, float]:
         settings = {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
         _ingest(Path(folder))
         with serving(Path(folder), **settings) as server:
-            waited, errors = asyncio.run((sockets if tabs else crowd)(server.url, people, rounds))
+            if tabs:
+                waited, errors = sockets(server.url, people, rounds)
+            else:
+                waited, errors = asyncio.run(crowd(server.url, people, rounds))
         kept = stored(server.data)
     wanted = people * rounds
     if errors or kept != {"user complete": wanted, "assistant complete": wanted}:
