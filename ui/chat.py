@@ -29,12 +29,8 @@ def show() -> None:
     conversation = _opened(here)
     with st.bottom:
         scope.show(conversation, here)
-        asked = st.chat_input(
-            "Ask your documents",
-            key="question",
-            accept_file="multiple",
-            max_upload_size=limit,
-        )
+    # Outside of it, where Streamlit puts it there by itself: only then does the page follow its newest words.
+    asked = st.chat_input("Ask your documents", key="question", accept_file="multiple", max_upload_size=limit)
     if asked:
         conversation = _submit(asked, conversation, here)
     if conversation is not None:

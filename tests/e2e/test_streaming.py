@@ -67,6 +67,18 @@ def test_a_reload_and_a_second_tab_rejoin_the_stream(
     assert [state for state, _ in stored(with_model)[before:]] == ["complete"]
 
 
+def test_the_newest_words_are_in_view_without_scrolling(visitor: Visitor, fake: FakeLLM):
+    fake.reply(Reply("\n\n".join([SHORT] * 12)))
+    newest = visitor.page.get_by_role("button", name="Answer again").last
+    for count in (1, 2):
+        visitor.ask("How many containers were handled?")
+        visitor.finished(count)
+        expect(newest).to_be_in_viewport()
+    visitor.page.reload()
+    expect(visitor.answers()).to_have_count(2)
+    expect(newest).to_be_in_viewport()
+
+
 def test_an_answer_goes_on_when_its_tab_is_closed(
     visitor: Visitor, with_model: Server, visit: Visit, fake: FakeLLM
 ):
