@@ -141,13 +141,15 @@ def test_a_question_in_any_language_is_answered(here: Workspace):
 
 def test_two_hundred_at_once_cost_one_answer(here: Workspace, fake: FakeLLM):
     fake.requests.clear()
-    fake.reply(Reply("Three months' rent [1].", delay=3))
+    fake.released.clear()
+    fake.reply(Reply("Three months' rent [1].", hold_after=1))
     services.services().change({"llm_base_url": fake.url, "llm_model": "fake"})
     chat = here.conversations.create()
     turn = here.ask(chat.id, GOOD)
     for _ in range(199):
         with pytest.raises(AnswerPending, match=r"\.$"):
             here.ask(chat.id, GOOD)
+    fake.released.set()
     job = here.answering(turn.answer_id)
     assert job is not None and job.wait(60)
     assert len(fake.requests) == 1 and len(here.conversations.messages(chat.id)) == 2
