@@ -152,7 +152,7 @@ class Library:
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
         except (EmbeddingError, RetrievalError) as error:
-            self._note(document_id, "searchable_by_words", str(error))
+            self._note(document_id, "searchable_by_words", f"{error} It is tried again at the next start.")
             raise
         finally:
             self._take_back_if_removed(document_id, chunks)

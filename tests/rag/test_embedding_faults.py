@@ -101,8 +101,8 @@ def test_what_was_embedded_stays_and_the_rest_follows_once_the_server_is_sound(
     with pytest.raises(EmbeddingError) as caught:
         list(library.embed(voyage.id))
     kept = library.documents.get(voyage.id)
-    assert (kept.state, kept.reason) == ("searchable_by_words", str(caught.value))
-    assert kept.reason.endswith(".")
+    said = f"{caught.value} It is tried again at the next start."
+    assert (kept.state, kept.reason) == ("searchable_by_words", said)
     there = library.indexes.vectors.present([chunk.id for chunk in library.documents.chunks(voyage.id)])
     assert len(there) == BATCHES * EMBED_BATCH < kept.chunks
     assert found(library, "island 7 sighted") == {"voyage.md"}
