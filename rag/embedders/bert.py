@@ -1,7 +1,8 @@
 """A BERT graph in onnxruntime: the default embedder, without torch."""
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,13 +13,15 @@ from rag.embeddings import Embedder, Floats, Role
 TOKENS_AT_ONCE = 2048
 """Of a run: attention over eight texts of 512 tokens would hold 150 MB, and keep it."""
 CORES = os.cpu_count() or 1
+ASKING = 2.0
+"""Seconds after a question in which passages leave a core to whoever asked: finding and checking go on."""
 
 
 class OnnxEmbedder(Embedder):
     """The graph of `onnx_bert` in a folder of the catalog; one session shared by all threads.
 
     A run keeps to one core, and the texts of a batch are shared out among the cores: two that work on one
-    short question wait for each other longer than they work.
+    short question wait for each other longer than they work. While someone asks, one core is left to them.
     """
 
     def __init__(self, model: Model):
@@ -37,14 +40,24 @@ class OnnxEmbedder(Embedder):
             str(model.directory / "model.onnx"), options, providers=["CPUExecutionProvider"]
         )
         self._cores = ThreadPoolExecutor(CORES, thread_name_prefix="embed")
+        self._fewer = ThreadPoolExecutor(max(1, CORES - 1), thread_name_prefix="embed")
+        self._asked = -ASKING
         self.dimension = int(self._session.get_outputs()[0].shape[1])
 
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
+        if role == "query":
+            self._asked = time.monotonic()
         encoded = self._tokenizer.encode_batch_fast([self._prefixes[role] + text for text in texts])
         rows = [row.ids for row in encoded]
         size = max(1, min(-(-len(rows) // CORES), TOKENS_AT_ONCE // max(map(len, rows))))
         parts = [rows[at : at + size] for at in range(0, len(rows), size)]
-        return self._run(rows) if len(parts) == 1 else np.concatenate(list(self._cores.map(self._run, parts)))
+        return self._run(rows) if len(parts) == 1 else np.concatenate(list(self._shared_out(parts)))
+
+    def _shared_out(self, parts: Sequence[Sequence[Sequence[int]]]) -> Iterable[Floats]:
+        """Embed parts on all cores, or on all but one while someone asks."""
+        if time.monotonic() - self._asked > ASKING:
+            return self._cores.map(self._run, parts)
+        return self._fewer.map(self._run, parts) if CORES > 2 else map(self._run, parts)
 
     def _run(self, rows: Sequence[Sequence[int]]) -> Floats:
         ids = np.zeros((len(rows), max(map(len, rows))), np.int64)

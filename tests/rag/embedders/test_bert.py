@@ -57,3 +57,11 @@ def test_threads_share_one_embedder(embedder: Embedder) -> None:
     for thread in threads:
         thread.join()
     assert found == [expected] * 8
+
+
+def test_passages_have_the_same_vectors_while_someone_asks(embedder: Embedder) -> None:
+    texts = [f"Word {number} of a text. " * number for number in range(1, 9)]
+    embedder.embed_query("What is asked?")
+    together = np.array(embedder.embed_documents(texts))
+    alone = np.array([embedder.embed_documents([text])[0] for text in texts])
+    assert (together * alone).sum(axis=1).min() > 0.999
