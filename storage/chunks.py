@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.orm import Session
 
+from storage.database import Database
+from storage.lookups import Lookup
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord
 from storage.tables import Chunk, Document, storable
-
-_BATCH = 900  # below the 999 parameters that every SQLite allows
 
 _CHUNKS: Select[*tuple[Any, ...]] = select(
     Chunk.id,
@@ -23,13 +23,11 @@ _CHUNKS: Select[*tuple[Any, ...]] = select(
     Chunk.heading,
     Chunk.text,
 ).join(Document, Document.id == Chunk.document_id)  # in the shape of a ChunkRecord
-# Made once: to build a statement takes longer than to run it. The owner and the waiting replacement stand
-# in expressions, which no index serves: else SQLite starts from all the owner's chunks.
+# The owner and the waiting replacement stand in expressions, which no index serves: else SQLite starts from
+# all the owner's chunks.
 _HEARD = (Document.owner.concat("") == bindparam("owner"), func.coalesce(Document.replaces, "") == "")
-_BY_ID = _CHUNKS.where(Chunk.id.in_(bindparam("ids", expanding=True)), *_HEARD)
-_NAMES = select(Document.id, Document.edition, Document.name).where(
-    Document.id.in_(bindparam("ids", expanding=True)), *_HEARD
-)
+_BY_ID = Lookup(_CHUNKS.where(*_HEARD), Chunk.id)
+_NAMES = Lookup(select(Document.id, Document.edition, Document.name).where(*_HEARD), Document.id)
 
 
 def of_document(session: Session, owner: str, document_id: str) -> list[ChunkRecord]:
@@ -38,20 +36,20 @@ def of_document(session: Session, owner: str, document_id: str) -> list[ChunkRec
     return [ChunkRecord(*row) for row in session.execute(mine.order_by(Chunk.position))]
 
 
-def by_id(session: Session, owner: str, ids: Iterable[str]) -> dict[str, ChunkRecord]:
+def by_id(database: Database, owner: str, ids: Iterable[str]) -> dict[str, ChunkRecord]:
     """Look chunks up, in the order of the ids; unknown ones and a waiting replacement's are absent."""
     wanted = list(dict.fromkeys(ids))
-    found = {row[0]: ChunkRecord(*row) for row in _rows(session, _BY_ID, owner, wanted)}
+    found = {row[0]: ChunkRecord(*row) for row in database.look_up(_BY_ID, wanted, owner)}
     return {id_: found[id_] for id_ in wanted if id_ in found}
 
 
-def documents(session: Session, owner: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+def documents(database: Database, owner: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Tell the id and the name of each chunk's document: chunks themselves are not read, nor checked.
 
     Absent are those of unknown documents, of a waiting replacement, and of another edition of a document.
     """
     wanted = {id_: id_.rpartition("-")[0].partition(".")[::2] for id_ in ids}
-    rows = _rows(session, _NAMES, owner, list({document_id for document_id, _ in wanted.values()}))
+    rows = database.look_up(_NAMES, list({document_id for document_id, _ in wanted.values()}), owner)
     found = {(id_, edition): (id_, name) for id_, edition, name in rows}
     return {id_: found[document] for id_, document in wanted.items() if document in found}
 
@@ -95,10 +93,3 @@ def records(
     split, text = edition(splitting), storable(text)
     kept = [values(document.id, split, text, *chunk) for chunk in enumerate(chunks)]
     return [ChunkRecord(document=document.name, sha256=document.sha256, **row) for row in kept]
-
-
-def _rows(session: Session, statement: Any, owner: str, ids: Sequence[str]) -> Iterable[Any]:
-    """Yield rows as they come: a session's own cost is as much as the query."""
-    connection = session.connection()
-    for first in range(0, len(ids), _BATCH):
-        yield from connection.execute(statement, {"ids": ids[first : first + _BATCH], "owner": owner})

@@ -149,13 +149,11 @@ class Documents:
 
         So a replacement is heard as a whole from the commit that promotes it, and not before.
         """
-        with self._database.reading() as session:
-            return chunk_rows.by_id(session, self._owner, ids)
+        return chunk_rows.by_id(self._database, self._owner, ids)
 
     def of_chunks(self, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Tell the id and the name of each chunk's document, without reading chunks; see `chunks_by_id`."""
-        with self._database.reading() as session:
-            return chunk_rows.documents(session, self._owner, ids)
+        return chunk_rows.documents(self._database, self._owner, ids)
 
     def chunk_ids(self, *, searchable: bool = True) -> set[str]:
         """Every chunk that belongs in the indexes, replacements' too; or of any document in any state."""

@@ -32,7 +32,11 @@ _NEEDED = 1 << 20  # less free space than this explains a failed write
 def engine(path: Path) -> Engine:
     """Make an engine whose every connection has our PRAGMAs and whose every BEGIN is ours."""
     made = create_engine(
-        URL.create("sqlite", database=str(path)), pool_size=8, max_overflow=24, pool_timeout=BUSY_SECONDS
+        URL.create("sqlite", database=str(path)),
+        pool_size=8,
+        max_overflow=24,
+        pool_timeout=BUSY_SECONDS,
+        pool_use_lifo=True,  # the connection that was used last has the pages that are asked for next
     )
 
     @event.listens_for(made, "connect")

@@ -202,12 +202,12 @@ def statements(database, action):
     with database.reading() as session:
         engine = session.get_bind().engine
 
-    def note(*call):
-        sent.append(call[2])
+    def note(connection, *_):
+        connection.set_trace_callback(sent.append)
 
-    event.listen(engine, "before_cursor_execute", note)
+    event.listen(engine, "checkout", note)
     action()
-    event.remove(engine, "before_cursor_execute", note)
+    event.remove(engine, "checkout", note)
     return len([one for one in sent if one.lstrip().upper().startswith(("SELECT", "WITH"))])
 
 
