@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam
+from sqlalchemy import Select, SQLColumnExpression, bindparam
 from sqlalchemy.engine import Dialect
 
 from storage.columns import storable
@@ -21,13 +21,14 @@ class Lookup:
     """
 
     statement: Select[*tuple[Any, ...]]
-    key: ColumnElement[str]
+    key: SQLColumnExpression[str]
 
     def over(self, ids: Sequence[str], owner: str, dialect: Dialect) -> Iterator[tuple[str, Any]]:
         """Yield SQL and parameters as the driver of a dialect takes them, one for each 900 ids."""
         for first in range(0, len(ids), MOST):
             some = ids[first : first + MOST]
-            yield _compiled(self, type(dialect), _size(len(some))).given(some, owner)
+            kind: Any = type(dialect)
+            yield _compiled(self, kind, _size(len(some))).given(some, owner)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class _Compiled:
 
 
 @lru_cache(maxsize=64)
-def _compiled(lookup: Lookup, dialect: type[Dialect], size: int) -> _Compiled:
+def _compiled(lookup: Lookup, dialect: Any, size: int) -> _Compiled:
     """Compile a lookup of `size` ids; to do so takes longer than to run it."""
     names = [f"id{number}" for number in range(size)]
     narrowed = lookup.statement.where(lookup.key.in_([bindparam(name) for name in names]))
