@@ -1,7 +1,7 @@
 """The retrievers by the names people choose them by."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -10,10 +10,9 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import SettingsError
 from rag.retrievers.bm25 import BM25Retriever
-from rag.retrievers.ensemble import EnsembleRetriever
+from rag.retrievers.fusion import Ranking
+from rag.retrievers.hybrid import HybridRetriever
 from rag.retrievers.mixture import NORMALISERS, POOL, Mixture
-from rag.retrievers.named import NamedFirst
-from rag.retrievers.reading import ReadLast
 from rag.retrievers.vector import VectorStoreRetriever
 from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.lexical import LexicalIndex
@@ -61,26 +60,13 @@ def choose_retriever(
         case "mmr":
             return halves.by_meaning("mmr", k=k, fetch_k=POOL)
         case "ensemble-cc":
-            fused = _convex(halves, mixture or Mixture(), on_failure)
-            return ReadLast(retriever=NamedFirst(retriever=fused, k=2 * POOL), hydrate=hydrate, k=k)
+            mixed = mixture or Mixture()
+            return halves.both(
+                k, on_failure, weights=mixed.weights_for, normaliser=NORMALISERS[mixed.normaliser]
+            )
         case "ensemble-rrf":
-            return ReadLast(retriever=_by_ranks(halves, on_failure), hydrate=hydrate, k=k)
+            return halves.both(k, on_failure)
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
-
-
-def _convex(halves: "_Halves", mixture: Mixture, on_failure: Failed | None) -> EnsembleRetriever:
-    both = halves.both()
-    return EnsembleRetriever(
-        retrievers=both,
-        weights=mixture.weights_for,
-        normalisers=dict.fromkeys(both, NORMALISERS[mixture.normaliser]),
-        k=2 * POOL,
-        on_failure=on_failure,
-    )
-
-
-def _by_ranks(halves: "_Halves", on_failure: Failed | None) -> EnsembleRetriever:
-    return EnsembleRetriever(retrievers=halves.both(), fusion="rrf", k=2 * POOL, on_failure=on_failure)
 
 
 @dataclass(frozen=True)
@@ -93,20 +79,37 @@ class _Halves:
     label: Hydrate
     document_ids: Collection[str] | None
 
-    def both(self) -> dict[str, BaseRetriever]:
-        """Return both halves, their candidates labelled only, the slower one first, to begin first."""
-        labelled = replace(self, hydrate=self.label)
-        return {
-            "similarity": labelled.by_meaning("similarity", k=POOL),
-            "bm25": labelled.by_words(POOL),
-        }
+    def both(self, k: int, on_failure: Failed | None, **fusing: Any) -> HybridRetriever:
+        """Return both at once; the words are asked in the calling thread, while an embedder may hang."""
+        return HybridRetriever(
+            halves={"similarity": self.near, "bm25": self.sharing},
+            here="bm25",
+            label=self.label,
+            hydrate=self.hydrate,
+            k=k,
+            on_failure=on_failure,
+            **fusing,
+        )
+
+    def near(self, question: str) -> Ranking:
+        """Return the candidates by meaning with their relevance."""
+        return self.vectors().ranked(question, POOL, self.label, self.chosen)
+
+    def sharing(self, question: str) -> Ranking:
+        """Return the candidates by words with their BM25 score."""
+        return self.words.search(question, POOL, self.document_ids)
+
+    @property
+    def chosen(self) -> dict[str, Any] | None:
+        """The filter of the vectors."""
+        return None if self.document_ids is None else {"document_id": {"$in": list(self.document_ids)}}
 
     def by_words(self, k: int) -> BM25Retriever:
         return BM25Retriever(index=self.words, hydrate=self.hydrate, k=k, document_ids=self.document_ids)
 
     def by_meaning(self, search_type: str, **search: Any) -> LateRetriever:
-        if self.document_ids is not None:
-            search["filter"] = {"document_id": {"$in": list(self.document_ids)}}
+        if self.chosen is not None:
+            search["filter"] = self.chosen
         return LateRetriever(
             open=lambda: VectorStoreRetriever(
                 vectorstore=self.vectors().read_by(self.hydrate),

@@ -1,11 +1,7 @@
 """Several retrievers asked at once, their lists fused into one that says who found what."""
 
-import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import copy_context
-from queue import Empty, Queue
-from threading import Thread
+from functools import partial
 from typing import Any, Literal
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -13,8 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, model_validator
 
-from rag.errors import RetrievalError
-from rag.observing.lines import fields
+from rag.retrievers.asking import answered, ask
 from rag.retrievers.fusion import (
     Normaliser,
     Ranking,
@@ -24,8 +19,6 @@ from rag.retrievers.fusion import (
     rrf,
     theoretical_min_max,
 )
-
-log = logging.getLogger(__name__)
 
 Found = dict[str, list[Document]]
 
@@ -89,39 +82,11 @@ class EnsembleRetriever(BaseRetriever):
 
     def _ask(self, query: str, run_manager: CallbackManagerForRetrieverRun) -> Found:
         """Return what each retriever found in time; raises RetrievalError when none did."""
-        answers: Queue[tuple[str, list[Document] | Exception]] = Queue()
-        for name, retriever in self.retrievers.items():
-            callbacks = run_manager.get_child(name)
-            work = (copy_context().run, _ask_one, answers, name, retriever, query, callbacks)
-            Thread(target=work[0], args=work[1:], name=f"retrieve {name}", daemon=True).start()
-        outcomes = self._gather(answers)
-        failures = {name: answer for name, answer in outcomes.items() if isinstance(answer, Exception)}
-        self._tell(failures)
-        if len(failures) == len(self.retrievers):
-            sentences = " ".join(f"{name}: {error}" for name, error in sorted(failures.items()))
-            raise RetrievalError(f"No search could answer. {sentences}") from next(iter(failures.values()))
-        return {name: answer for name, answer in outcomes.items() if not isinstance(answer, Exception)}
-
-    def _gather(
-        self, answers: "Queue[tuple[str, list[Document] | Exception]]"
-    ) -> dict[str, list[Document] | Exception]:
-        late = RetrievalError(f"no answer within {self.timeout:g} seconds")
-        outcomes: dict[str, list[Document] | Exception] = dict.fromkeys(self.retrievers, late)
-        deadline = time.monotonic() + self.timeout
-        for _ in self.retrievers:
-            try:
-                name, answer = answers.get(timeout=max(0.0, deadline - time.monotonic()))
-            except Empty:
-                break
-            outcomes[name] = answer
-        return outcomes
-
-    def _tell(self, failures: Mapping[str, Exception]) -> None:
-        for name, error in failures.items():
-            if self.on_failure is not None:
-                self.on_failure(name, error)
-            else:
-                log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
+        searches = {
+            name: partial(retriever.invoke, query, config={"callbacks": run_manager.get_child(name)})
+            for name, retriever in self.retrievers.items()
+        }
+        return answered(ask(searches, self.timeout), self.on_failure)
 
     def _key(self, document: Document) -> str:
         if self.id_key is not None:
@@ -154,19 +119,6 @@ class EnsembleRetriever(BaseRetriever):
         if self.fusion == "rrf":
             return rrf(rankings, weights, self.c)
         return convex_combination(rankings, weights, {name: self._normaliser(name) for name in rankings})
-
-
-def _ask_one(
-    answers: "Queue[tuple[str, list[Document] | Exception]]",
-    name: str,
-    retriever: BaseRetriever,
-    query: str,
-    callbacks: Any,
-) -> None:
-    try:
-        answers.put((name, retriever.invoke(query, config={"callbacks": callbacks})))
-    except Exception as error:  # noqa: BLE001 - a foreign retriever may fail in any way; the rest answer
-        answers.put((name, error))
 
 
 def _result(document: Document, score: float, found_by: dict[str, dict[str, float]]) -> Document:

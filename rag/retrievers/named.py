@@ -5,14 +5,10 @@ tells them apart is often in the file's name alone.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from math import fsum, log
 from pathlib import PurePath
-
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 
 from rag.text import tokens
 
@@ -23,24 +19,20 @@ fused scores have another scale when a retriever was left out. Over 130 question
 the first citation is from the right one for 55 % in place of 41 %; .05 and .2 give 53 and 56 %."""
 
 
-class NamedFirst(BaseRetriever):
-    """Raises the passages of `retriever` whose document's name shares words with the question; best `k`.
+def raised(
+    question: str, scores: Mapping[str, float], names: Mapping[str, str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Raise the passages whose document's name shares words with the question.
 
-    The name is the metadata's "document", the score its "score". Without a name a passage is not raised,
-    without a score it counts as 0.
+    Returns their scores by id, best first and equal ones as they came, and by name how much each matches.
+
+    >>> raised("Sales in 2023?", {"a": 0.9, "b": 0.85}, {"a": "2022.pdf", "b": "2023.pdf"})
+    ({'b': 0.94, 'a': 0.9}, {'2022.pdf': 0.0, '2023.pdf': 1.0})
     """
-
-    retriever: BaseRetriever
-    k: int = 4
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        found = self.retriever.invoke(query, config={"callbacks": run_manager.get_child()})
-        matches = name_matches(query, {_name(document) for document in found} - {""})
-        full = WEIGHT * max(map(_score, found), default=0.0)
-        raised = [_raised(document, matches.get(_name(document), 0.0), full) for document in found]
-        return sorted(raised, key=lambda document: -_score(document))[: self.k]
+    matches = name_matches(question, sorted(set(names.values())))
+    full = WEIGHT * max(0.0, max(scores.values(), default=0.0))
+    sums = {id_: score + full * matches.get(names.get(id_, ""), 0.0) for id_, score in scores.items()}
+    return dict(sorted(sums.items(), key=lambda item: -item[1])), matches
 
 
 def name_matches(question: str, names: Collection[str]) -> dict[str, float]:
@@ -65,24 +57,3 @@ def name_matches(question: str, names: Collection[str]) -> dict[str, float]:
 def _words(name: str) -> frozenset[str]:
     """Return the words of a file's name; the same hundred names return with every question."""
     return frozenset(tokens(PurePath(name).stem.replace("_", " ")))
-
-
-def _raised(document: Document, match: float, full: float) -> Document:
-    """Return the document with `match`, 0 to 1, of a full match's bonus added to its score."""
-    if not match:
-        return document
-    finding = {"name": {"rank": 1, "score": match, "normalised": match}}
-    metadata = {
-        **document.metadata,
-        "score": _score(document) + max(0.0, full) * match,
-        "found_by": {**document.metadata.get("found_by", {}), **finding},
-    }
-    return Document(id=document.id, page_content=document.page_content, metadata=metadata)
-
-
-def _name(document: Document) -> str:
-    return str(document.metadata.get("document", ""))
-
-
-def _score(document: Document) -> float:
-    return float(document.metadata.get("score", 0.0))

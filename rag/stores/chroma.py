@@ -184,6 +184,17 @@ class ChromaVectorStore(VectorIndex):
         documents = self._documents([id_ for id_, _ in hits])
         return [(documents[id_], distance) for id_, distance in hits if id_ in documents]
 
+    def ranked(
+        self,
+        question: str,
+        k: int,
+        label: Hydrate,  # noqa: ARG002 - every entry counts
+        filter: Filter | None = None,  # noqa: A002
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` ids with their relevance, best first, known or not."""
+        hits = self._query(self._embeddings.embed_query(question), k, filter)
+        return [(id_, RELEVANCE[self.space](distance)) for id_, distance in hits]
+
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
     ) -> list[Document]:

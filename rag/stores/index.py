@@ -54,6 +54,18 @@ class VectorIndex(VectorStore):
         view._hydrate = hydrate
         return view
 
+    def ranked(
+        self,
+        question: str,
+        k: int,
+        label: Hydrate,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002 - LangChain's name
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` ids with their relevance, best first; `label` knows those that count."""
+        chosen = {} if filter is None else {"filter": filter}
+        found = self.read_by(label)._similarity_search_with_relevance_scores(question, k=k, **chosen)
+        return [(str(document.id), score) for document, score in found]
+
     def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
         """Return our retriever over this index, whose results tell their relevance; `kwargs` are its own."""
         tags = kwargs.pop("tags", None) or self._get_retriever_tags()

@@ -57,6 +57,14 @@ def test_finds_the_closest_first(circle: ChromaVectorStore):
     assert len(circle.similarity_search("10.5", k=99)) == 5
 
 
+def test_ids_with_their_relevance_are_those_of_the_search(circle: ChromaVectorStore):
+    upper = {"half": {"$in": [0]}}
+    for question, chosen in (("10.5", None), ("95", None), ("95", upper), ("95", {"half": {"$in": []}})):
+        found = circle._similarity_search_with_relevance_scores(question, k=4, filter=chosen)
+        ranked = circle.ranked(question, 4, circle._documents, chosen)
+        assert ranked == [(document.id, score) for document, score in found]
+
+
 def test_scores_are_distances_and_relevance_is_in_0_to_1(circle: ChromaVectorStore):
     [(document, distance)] = circle.similarity_search_with_score("60", k=1)
     assert (document.id, distance) == ("80", pytest.approx(1 - np.cos(np.radians(20)), abs=1e-5))

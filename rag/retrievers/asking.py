@@ -1,0 +1,70 @@
+"""Several searches asked at once: what each found in time, or why it did not."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from queue import Empty, Queue
+from threading import Thread
+from typing import TypeVar
+
+from rag.errors import RetrievalError
+from rag.observing.lines import fields
+
+log = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
+Search = Callable[[], Found]
+Answers = Queue[tuple[str, Found | Exception]]
+
+
+def ask(
+    searches: Mapping[str, Search[Found]], timeout: float, *, here: str | None = None
+) -> dict[str, Found | Exception]:
+    """Ask each in a thread of its own and return what it found or raised; late is a RetrievalError, too.
+
+    The one named `here` is asked in the calling thread meanwhile, and waited for: for one that cannot hang.
+    """
+    answers: Answers[Found] = Queue()
+    late = RetrievalError(f"no answer within {timeout:g} seconds")
+    deadline = time.monotonic() + timeout
+    outcomes: dict[str, Found | Exception] = dict.fromkeys(searches, late)
+    for name, search in searches.items():
+        if name != here:
+            work = (copy_context().run, _ask_one, answers, name, search)
+            Thread(target=work[0], args=work[1:], name=f"retrieve {name}", daemon=True).start()
+    if here is not None:
+        _ask_one(answers, here, searches[here])
+    for _ in searches:
+        try:
+            name, answer = answers.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            break
+        outcomes[name] = answer
+    return outcomes
+
+
+def answered(
+    outcomes: Mapping[str, Found | Exception], on_failure: Callable[[str, Exception], None] | None
+) -> dict[str, Found]:
+    """Return what was found; `on_failure`, or else the log, is told the name and error of each that failed.
+
+    Raises RetrievalError when all did.
+    """
+    failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Exception)}
+    for name, error in failures.items():
+        if on_failure is not None:
+            on_failure(name, error)
+        else:
+            log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
+    if len(failures) == len(outcomes):
+        sentences = " ".join(f"{name}: {error}" for name, error in sorted(failures.items()))
+        raise RetrievalError(f"No search could answer. {sentences}") from next(iter(failures.values()))
+    return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Exception)}
+
+
+def _ask_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:
+    try:
+        answers.put((name, search()))
+    except Exception as error:  # noqa: BLE001 - a foreign retriever may fail in any way; the rest answer
+        answers.put((name, error))

@@ -1,0 +1,169 @@
+"""Search by both halves at once: the same passages, scores and findings as an ensemble of retrievers."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+
+from rag.errors import RetrievalError
+from rag.retrievers.bm25 import Shelf
+from rag.retrievers.fusion import Ranking, min_max
+from rag.retrievers.hybrid import HybridRetriever
+
+NAMES = {"a": "2022.pdf", "b": "2023.pdf", "c": "notes.md", "d": ""}
+WORDS: Ranking = [("a", 9.0), ("b", 3.0), ("c", 0.0)]
+MEANING: Ranking = [("b", 0.9), ("d", 0.5), ("c", 0.1)]
+
+
+def label(ids: Sequence[str]) -> dict[str, Document]:
+    return {id_: Document("", id=id_, metadata={"document": NAMES[id_]}) for id_ in ids if id_ in NAMES}
+
+
+def texts(*ids: str) -> Shelf:
+    documents = [Document(f"text {id_}", id=id_, metadata={"page": 3}) for id_ in ids]
+    return Shelf({str(document.id): document for document in documents})
+
+
+def hybrid(words: Any = WORDS, meaning: Any = MEANING, **options: Any) -> HybridRetriever:
+    halves = {"similarity": answer(meaning), "bm25": answer(words)}
+    given = {"label": label, "hydrate": texts("a", "b", "c", "d"), "normaliser": min_max, "here": "bm25"}
+    return HybridRetriever(halves=halves, **(given | options))
+
+
+def answer(outcome: Any) -> Any:
+    def half(question: str) -> Ranking:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome(question) if callable(outcome) else outcome
+
+    return half
+
+
+def halved(question: str) -> dict[str, float]:
+    return {"similarity": 0.5, "bm25": 0.5}
+
+
+def ids(found: Sequence[Document]) -> list[str | None]:
+    return [document.id for document in found]
+
+
+def test_scores_are_combined_and_each_result_says_who_found_it():
+    found = hybrid(weights=halved).invoke("q")
+    assert [(d.id, round(d.metadata["score"], 3)) for d in found] == [
+        ("b", 0.667),
+        ("a", 0.5),
+        ("d", 0.25),
+        ("c", 0.0),
+    ]
+    assert found[0].page_content == "text b"
+    assert found[0].metadata["page"] == 3
+    assert found[0].metadata["found_by"] == {
+        "similarity": {"rank": 1, "score": 0.9, "normalised": 1.0},
+        "bm25": {"rank": 2, "score": 3.0, "normalised": pytest.approx(1 / 3)},
+    }
+    assert found[1].metadata["found_by"].keys() == {"bm25"}
+
+
+def test_without_weights_ranks_count():
+    found = hybrid().invoke("sales in 2022")
+    assert ids(found) == ["b", "c", "a", "d"]
+    assert found[0].metadata["score"] == pytest.approx(0.5 / 61 + 0.5 / 62)
+    assert "name" not in found[2].metadata["found_by"]
+
+
+def test_a_passage_whose_document_is_named_is_raised_and_says_so():
+    found = hybrid(meaning=[("a", 0.9), ("b", 0.9)], words=[], weights=halved).invoke("sales in 2023")
+    assert ids(found) == ["b", "a"]
+    assert found[0].metadata["found_by"]["name"] == {"rank": 1, "score": 1.0, "normalised": 1.0}
+    assert found[0].metadata["score"] == pytest.approx(0.55)
+    assert "name" not in found[1].metadata["found_by"]
+
+
+def test_what_has_no_label_is_no_candidate_and_counts_in_no_score():
+    gone: Ranking = [("gone", 90.0), *WORDS, ("gone too", -9.0)]
+    with_gone, without = (hybrid(words=words, weights=halved).invoke("q") for words in (gone, WORDS))
+    assert with_gone == without
+
+
+def test_what_is_gone_when_it_is_read_makes_way_for_the_next():
+    assert ids(hybrid(weights=halved, hydrate=texts("a", "c"), k=2).invoke("q")) == ["a", "c"]
+
+
+def test_a_question_may_want_more_or_fewer():
+    retriever = hybrid(weights=halved, k=1)
+    assert ids(retriever.invoke("q")) == ["b"]
+    assert ids(retriever.invoke("q", k=3)) == ["b", "a", "d"]
+
+
+def test_nothing_found_is_nothing():
+    assert hybrid(words=[], meaning=[], weights=halved).invoke("q") == []
+
+
+def test_what_is_read_is_not_written_into():
+    shelf = texts("a", "b")
+    hybrid(weights=halved, hydrate=shelf).invoke("q")
+    assert shelf["b"].metadata == {"page": 3}
+
+
+@pytest.mark.parametrize("failing", ["bm25", "similarity"])
+def test_a_half_that_fails_is_left_out_and_named(failing: str):
+    told: list[tuple[str, str]] = []
+    broken = {"bm25": {"words": OSError("broken")}, "similarity": {"meaning": OSError("broken")}}[failing]
+    retriever = hybrid(
+        **broken, weights=halved, on_failure=lambda name, error: told.append((name, str(error)))
+    )
+    assert len(retriever.invoke("q")) == 3
+    assert told == [(failing, "broken")]
+
+
+def test_a_half_that_hangs_is_left_out():
+    ends, told = threading.Event(), []
+    retriever = hybrid(
+        meaning=lambda _: ends.wait(30) and MEANING,
+        weights=halved,
+        timeout=0.05,
+        on_failure=lambda name, error: told.append(f"{name}: {error}"),
+    )
+    assert ids(retriever.invoke("q")) == ["a", "b", "c"]
+    assert told == ["similarity: no answer within 0.05 seconds"]
+    ends.set()
+
+
+def test_when_both_fail_the_error_names_each():
+    with pytest.raises(RetrievalError, match=r"bm25: no words similarity: no model"):
+        hybrid(words=OSError("no words"), meaning=OSError("no model"), on_failure=lambda *_: None).invoke("q")
+
+
+def test_the_half_that_is_here_is_asked_in_the_calling_thread_and_the_other_meanwhile():
+    begun, here = threading.Event(), []
+
+    def words(question: str) -> Ranking:
+        here.append(threading.current_thread())
+        assert begun.wait(30)
+        return WORDS
+
+    def meaning(question: str) -> Ranking:
+        begun.set()
+        return MEANING
+
+    assert ids(hybrid(words=words, meaning=meaning, weights=halved, k=1).invoke("q")) == ["b"]
+    assert here == [threading.current_thread()]
+
+
+async def test_async_gives_the_same():
+    retriever = hybrid(weights=halved)
+    assert await retriever.ainvoke("q") == retriever.invoke("q")
+
+
+def test_callbacks_hear_of_it():
+    class Heard(BaseCallbackHandler):
+        found: Sequence[Document] = ()
+
+        def on_retriever_end(self, documents: Sequence[Document], **_: Any) -> None:
+            self.found = documents
+
+    heard = Heard()
+    assert hybrid(weights=halved).invoke("q", {"callbacks": [heard]}) == heard.found
