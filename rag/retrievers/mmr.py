@@ -21,12 +21,12 @@ def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float =
         return []
     candidates = _unit(given)
     relevance = lambda_mult * (candidates @ _unit(np.asarray(question, np.float64)[None])[0])
-    likeness = (1 - lambda_mult) * (candidates @ candidates.T)
     penalty, scores = np.full(len(candidates), -np.inf), relevance.copy()
     chosen: list[int] = []
     for _ in range(min(k, len(candidates))):
         chosen.append(int(scores.argmax()))
-        np.maximum(penalty, likeness[chosen[-1]], out=penalty)
+        likeness = candidates @ candidates[chosen[-1]]  # of the few chosen: all pairs would take longer
+        np.maximum(penalty, (1 - lambda_mult) * likeness, out=penalty)
         np.subtract(relevance, penalty, out=scores)
         scores[chosen] = -np.inf
     return chosen
