@@ -11,8 +11,8 @@ from rag.embedders.catalog import Model
 from rag.embeddings import Embedder, Floats, Role
 
 TOKENS_AT_ONCE = 256
-"""Of a run: what it computes stays in a core's own cache. A token takes 0.12 ms in a run of 256, 0.2 ms in one
-of a thousand, 0.15 ms in one of 32."""
+"""Of a run: what it computes stays in a core's own cache. A token takes 0.12 ms in a run of 256, 0.2 ms in
+one of a thousand, 0.15 ms in one of 32."""
 CORES = os.cpu_count() or 1
 ASKING = 2.0
 """Seconds after a question in which passages leave a core to whoever asked: finding and checking go on."""
