@@ -55,6 +55,7 @@ class VectorRows:
         self._file = directory / f"{name}-rows.f32"
         self._lock = Lock()
         self._mapped: NDArray[np.float32] = np.empty(0, np.float32)
+        self._of: dict[str, Rows] = {}  # the rows of documents that were asked for since the last change
         self._db = _opened(directory / f"{name}-rows.sqlite3", self._file)
 
     @staticmethod
@@ -77,6 +78,7 @@ class VectorRows:
         """Add vectors [n, dimension], replacing those with the same id; the ids differ from each other."""
         rows = np.ascontiguousarray(vectors, "<f4")
         with self._lock, self._db:
+            self._of.clear()
             if not _dimension(self._db):
                 self._db.execute(f"PRAGMA user_version = {rows.shape[1]:d}")
             places = self._places(len(rows))
@@ -89,6 +91,7 @@ class VectorRows:
     def delete(self, ids: Iterable[str]) -> None:
         """Remove entries; unknown ids are no error."""
         with self._lock, self._db:
+            self._of.clear()
             self._free(ids)
 
     def ids(self) -> set[str]:
@@ -145,14 +148,21 @@ class VectorRows:
         return self._mapped[: len(self._mapped) // dimension * dimension].reshape(-1, dimension)
 
     def _rows_of(self, document_ids: Iterable[str]) -> Rows:
-        """Return the numbers of some documents' rows, in order; most have theirs one after the other."""
-        parts: list[Rows] = []
+        """Return the numbers of some documents' rows, in order."""
+        wanted = set(document_ids)
+        self._look_up(sorted(wanted - self._of.keys()))
+        parts = [self._of[id_] for id_ in wanted]
+        return np.sort(np.concatenate(parts), kind="stable") if parts else np.empty(0, np.int64)
+
+    def _look_up(self, document_ids: Sequence[str]) -> None:
+        """Remember the rows of documents: to count them takes as long as to read a third of them."""
+        self._of.update(dict.fromkeys(document_ids, np.empty(0, np.int64)))
         for id_, first, last, count in self._db.execute(_RANGES_OF_DOCUMENTS, _list(document_ids)).fetchall():
-            if last - first + 1 == count:
-                parts.append(np.arange(first, last + 1))
-            else:
-                parts.append(np.array([row for (row,) in self._db.execute(_ROWS_OF_DOCUMENT, (id_,))]))
-        return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+            whole = last - first + 1 == count  # as most have theirs, one after the other
+            self._of[id_] = np.arange(first, last + 1) if whole else self._scattered(id_)
+
+    def _scattered(self, document_id: str) -> Rows:
+        return np.array([row for (row,) in self._db.execute(_ROWS_OF_DOCUMENT, (document_id,))], np.int64)
 
     def _places(self, count: int) -> list[int]:
         """Return row numbers to write to: free ones, then new ones at the end."""
@@ -173,7 +183,7 @@ def distances(vectors: Floats, rows: ArrayLike, asked: Floats, space: Space) -> 
     cosine: 1 - cosine; l2: the squared length between; ip: 1 - inner product. To [1, 0] from
     [0.6, 0.8] these are 0.4, 0.8 and 0.4.
     """
-    return np.concatenate([_DISTANCES[space](slab, asked) for slab in _slabs(vectors, np.asarray(rows))])
+    return _DISTANCES[space](_slabs(vectors, np.asarray(rows)), asked)
 
 
 def _slabs(vectors: Floats, rows: Rows) -> Iterator[Floats]:
@@ -199,21 +209,27 @@ def _smallest(found: Floats, k: int) -> Rows:
     return candidates[np.argsort(found[candidates], kind="stable")[:k]]
 
 
-def _cosine(slab: Floats, asked: Floats) -> Floats:
-    lengths = np.sqrt(np.einsum("ij,ij->i", slab, slab)) * np.linalg.norm(asked)
-    return np.asarray(1 - (slab @ asked) / np.where(lengths > 0, lengths, 1), np.float32)
+def _cosine(slabs: Iterable[Floats], asked: Floats) -> Floats:
+    parts = [(slab @ asked, np.einsum("ij,ij->i", slab, slab)) for slab in slabs]
+    products, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
+    lengths = np.sqrt(squares) * np.linalg.norm(asked)
+    return np.asarray(1 - products / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-def _l2(slab: Floats, asked: Floats) -> Floats:
-    between = slab - asked
-    return np.asarray(np.einsum("ij,ij->i", between, between), np.float32)
+def _l2(slabs: Iterable[Floats], asked: Floats) -> Floats:
+    between = (slab - asked for slab in slabs)
+    return np.concatenate([np.einsum("ij,ij->i", each, each) for each in between])
 
 
-def _inner(slab: Floats, asked: Floats) -> Floats:
-    return np.asarray(1 - slab @ asked, np.float32)
+def _inner(slabs: Iterable[Floats], asked: Floats) -> Floats:
+    return np.asarray(1 - np.concatenate([slab @ asked for slab in slabs]), np.float32)
 
 
-_DISTANCES: dict[Space, Callable[[Floats, Floats], Floats]] = {"cosine": _cosine, "l2": _l2, "ip": _inner}
+_DISTANCES: dict[Space, Callable[[Iterable[Floats], Floats], Floats]] = {
+    "cosine": _cosine,
+    "l2": _l2,
+    "ip": _inner,
+}
 
 
 def _opened(path: Path, rows: Path) -> sqlite3.Connection:

@@ -122,10 +122,10 @@ def test_after_any_changes_the_nearest_are_those_of_brute_force(tmp_path_factory
         else:
             rows.close()
             rows = VectorRows(folder, "chunks")
-    asked = random.normal(size=3).astype(np.float32)
-    true = {id_: float(((v - asked) ** 2).sum()) for id_, (document, v) in kept.items() if document in "01"}
-    found = rows.nearest(asked, 4, ["0", "1"], "l2")
-    assert dict(found) == pytest.approx(dict(sorted(true.items(), key=lambda one: one[1])[:4]), abs=1e-5)
+        asked = random.normal(size=3).astype(np.float32)
+        true = {id_: float(((v - asked) ** 2).sum()) for id_, (doc, v) in kept.items() if doc in "01"}
+        found = rows.nearest(asked, 4, ["0", "1"], "l2")
+        assert dict(found) == pytest.approx(dict(sorted(true.items(), key=lambda one: one[1])[:4]), abs=1e-5)
     assert rows.ids() == set(kept)
     assert {id_: v.tolist() for id_, v in rows.vectors(kept).items()} == {
         id_: v.tolist() for id_, (_, v) in kept.items()
