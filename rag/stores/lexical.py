@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
@@ -284,6 +285,7 @@ class TantivyIndex:
         return tantivy.Query.boolean_query([(occur.Must, words), (occur.Must, unscored)])
 
 
+@lru_cache(maxsize=1)  # every question names its fields
 def _schema() -> Any:
     """Return the fields: ids as they are, the text already in tokens, which only white space divides."""
     builder = tantivy.SchemaBuilder()
