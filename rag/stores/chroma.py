@@ -19,7 +19,7 @@ from rag.stores.exact import Entries, ExactCopy
 from rag.stores.filters import Filter as Filter
 from rag.stores.filters import chosen_documents, documents_of, excludes_all, to_where
 from rag.stores.guard import Guard
-from rag.stores.index import Hydrate, VectorIndex
+from rag.stores.index import Hydrate, Ranked, VectorIndex
 from rag.stores.relevance import RELEVANCE, Space
 from rag.stores.rows import VectorRows
 from rag.stores.sound import sample, sound
@@ -173,8 +173,7 @@ class ChromaVectorStore(VectorIndex):
         self, embedding: list[float], k: int = 4, **kwargs: Any
     ) -> list[Document]:
         """Return the `k` documents closest to a vector."""
-        found = self.similarity_search_by_vector_with_score(embedding, k, **kwargs)
-        return [document for document, _ in found]
+        return [found for found, _ in self.similarity_search_by_vector_with_score(embedding, k, **kwargs)]
 
     def similarity_search_by_vector_with_score(
         self, embedding: Sequence[float], k: int = 4, **kwargs: Any
@@ -184,15 +183,9 @@ class ChromaVectorStore(VectorIndex):
         documents = self._documents([id_ for id_, _ in hits])
         return [(documents[id_], distance) for id_, distance in hits if id_ in documents]
 
-    def ranked(
-        self,
-        question: str,
-        k: int,
-        label: Hydrate,  # noqa: ARG002 - every entry counts
-        filter: Filter | None = None,  # noqa: A002
-    ) -> list[tuple[str, float]]:
-        """Return at most `k` ids with their relevance, best first, known or not."""
-        hits = self._query(self._embeddings.embed_query(question), k, filter)
+    def ranked(self, question: str, k: int, label: Hydrate, chosen: Filter | None = None) -> Ranked:  # noqa: ARG002
+        """Return at most `k` ids with their relevance, best first, known to `label` or not."""
+        hits = self._query(self._embeddings.embed_query(question), k, chosen)
         return [(id_, RELEVANCE[self.space](distance)) for id_, distance in hits]
 
     def max_marginal_relevance_search(
@@ -235,9 +228,8 @@ class ChromaVectorStore(VectorIndex):
             return []
         with self._speaking("searched"):
             documents = None if where_document else chosen_documents(filter)
-            if self._exact and documents is not None:
-                nearest = self._exact.nearest(vector, k, documents, self.space)
-                if nearest is not None:
+            if self._exact and documents is not None:  # noqa: SIM102 - longer as one
+                if (nearest := self._exact.nearest(vector, k, documents, self.space)) is not None:
                     return nearest
             found = self._collection.query(
                 query_embeddings=[list(vector)],
@@ -275,7 +267,6 @@ class ChromaVectorStore(VectorIndex):
         texts: Sequence[str] | None,
     ) -> None:
         """Write in batches; of equal ids the last counts."""
-        kept = texts if self._hydrate is None else None
         for batch in batches(list({id_: row for row, id_ in enumerate(ids)}.values())):
             names, numbers = [ids[row] for row in batch], [vectors[row] for row in batch]
             origins = [dict(metadatas[row]) or None for row in batch]
@@ -284,7 +275,7 @@ class ChromaVectorStore(VectorIndex):
                     ids=names,
                     embeddings=numbers,
                     metadatas=origins,
-                    documents=[kept[row] for row in batch] if kept is not None else None,
+                    documents=[texts[row] for row in batch] if texts and self._hydrate is None else None,
                 )
                 if rows:
                     rows.put(names, documents_of(origins), numbers)

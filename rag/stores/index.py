@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from rag.retrievers.vector import VectorStoreRetriever
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
+Ranked = list[tuple[str, float]]
 
 
 class VectorIndex(VectorStore):
@@ -55,15 +56,14 @@ class VectorIndex(VectorStore):
         return view
 
     def ranked(
-        self,
-        question: str,
-        k: int,
-        label: Hydrate,
-        filter: Mapping[str, Any] | None = None,  # noqa: A002 - LangChain's name
-    ) -> list[tuple[str, float]]:
-        """Return at most `k` ids with their relevance, best first; `label` knows those that count."""
-        chosen = {} if filter is None else {"filter": filter}
-        found = self.read_by(label)._similarity_search_with_relevance_scores(question, k=k, **chosen)
+        self, question: str, k: int, label: Hydrate, chosen: Mapping[str, Any] | None = None
+    ) -> Ranked:
+        """Return at most `k` ids that a filter chooses with their relevance, best first.
+
+        `label` knows those that count, and gives a filter what it looks at.
+        """
+        limits = {} if chosen is None else {"filter": chosen}
+        found = self.read_by(label)._similarity_search_with_relevance_scores(question, k=k, **limits)
         return [(str(document.id), score) for document, score in found]
 
     def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
