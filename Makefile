@@ -11,8 +11,7 @@ run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
 
 test: $(VENV)/.installed-tests chromium tesseract lint
-	$(BIN)/pytest tests/e2e
-	$(BIN)/pytest --ignore tests/e2e --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.installed-tests
 	$(BIN)/ruff check .

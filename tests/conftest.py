@@ -4,9 +4,11 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from rag.config import default_model_cache
 from rag.embedders import bert
@@ -23,6 +25,25 @@ from tests.once import MigratedOnce, OpenedOnce
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")
+
+BROWSER = (
+    "tests/e2e/",
+    "tests/hostile/test_documents_that_command.py",
+    "tests/hostile/test_names.py",
+)
+
+
+class OneBrowser(LoadFileScheduling):
+    """The suite in several processes: a file in one of them, and all files with a browser in the same."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "the browser's" if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneBrowser | None:
+    return OneBrowser(config, log) if config.getvalue("dist") == "loadfile" else None
+
 
 SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")
 
