@@ -14,85 +14,21 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import Any, Self
 
 import httpx
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Common_pb2 import FileUploaderState
-from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
+
+from tests.faults.shown import Shown
 
 PATIENCE = 300.0  # seconds: a busy machine takes its time
 AGAIN, TRIES = 20.0, 15  # seconds after which a press is taken for forgotten
 NO_TOKEN = "PLACEHOLDER_AUTH_TOKEN"  # what a browser says where nobody signs in
 XSRF = "_streamlit_xsrf"
-WAYS = {"button", "chat_input", "text_input", "file_uploader"}  # elements that a person acts on here
-
-Path = tuple[int, ...]
-
-
-@dataclass
-class _Placed:
-    """An element, the run of the page that drew it, and the fragment that it is drawn by."""
-
-    element: Element
-    run: str
-    fragment: str
-
-
-@dataclass
-class Shown:
-    """What stands on a page, by its place; `told` are the words that passed by, as a toast's."""
-
-    places: dict[Path, _Placed] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
-    run: str = ""  # that draws now
-
-    def take(self, message: ForwardMsg) -> None:
-        """Draw what a message says, and clear what a run that has ended did not draw again."""
-        match message.WhichOneof("type"):
-            case "new_session":
-                self.run = message.metadata.run.script_run_id
-            case "delta":
-                self._draw(message)
-            case "script_finished" if message.script_finished in (
-                ForwardMsg.FINISHED_SUCCESSFULLY,
-                ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
-            ):
-                self._clear(message.metadata.run.script_run_id, set(message.metadata.run.fragment_ids))
-
-    @property
-    def text(self) -> str:
-        """All words on the page, from its top to its bottom."""
-        return "\n".join(filter(None, (words(self.places[place].element) for place in sorted(self.places))))
-
-    def way(self, key: str) -> _Placed | None:
-        """Return what has this key among what can be acted on."""
-        return next((placed for placed in self.places.values() if _key(placed.element) == key), None)
-
-    def ways(self, start: str) -> list[str]:
-        """Return the keys that begin so, from the top of the page to its bottom."""
-        keys = (_key(self.places[place].element) for place in sorted(self.places))
-        return [key for key in keys if key.startswith(start)]
-
-    def _draw(self, message: ForwardMsg) -> None:
-        place, delta = tuple(message.metadata.delta_path), message.delta
-        if delta.WhichOneof("type") != "new_element":
-            self.places.pop(place, None)
-            return
-        if delta.new_element.WhichOneof("type") == "toast":
-            self.told.append(delta.new_element.toast.body.replace("\\", ""))
-        self.places[place] = _Placed(delta.new_element, self.run, delta.fragment_id)
-
-    def _clear(self, run: str, fragments: set[str]) -> None:
-        self.places = {
-            place: placed
-            for place, placed in self.places.items()
-            if placed.run == run or (fragments and placed.fragment not in fragments)
-        }
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
@@ -101,29 +37,6 @@ def wait_for(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline, f"It did not come to hold in {PATIENCE:g} seconds."
         time.sleep(0.05)
-
-
-def words(element: Element) -> str:
-    """Return what an element says, with what escapes are for taken out."""
-    match element.WhichOneof("type"):
-        case "markdown":
-            return element.markdown.body.replace("\\", "")
-        case "heading":
-            return element.heading.body
-        case "alert":
-            return element.alert.body.replace("\\", "")
-        case "progress":
-            return element.progress.text.replace("\\", "")
-        case "button":
-            return element.button.label
-    return ""
-
-
-def _key(element: Element) -> str:
-    """Return what the page calls a thing that can be acted on: the end of "$$ID-8f6a...-new-chat"."""
-    kind = element.WhichOneof("type")
-    id_: str = getattr(element, kind).id if kind in WAYS else ""
-    return id_.split("-", 2)[2] if id_.count("-") > 1 else ""
 
 
 class Tab:
