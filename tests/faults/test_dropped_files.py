@@ -13,8 +13,7 @@ from tests.faults.conftest import Open
 from tests.faults.tab import wait_for
 from tests.rag.fake_embeddings import FakeEmbeddings
 
-# Long runs only: on a busy machine a drop may be forgotten where a part of the page looks by itself at that
-# moment, and this tab, unlike a browser, does not tell it again with its next act.
+# Long runs only: beside much other work a tab once never told of a file that was dropped, why is not known yet.
 pytestmark = [pytest.mark.timeout(900), pytest.mark.faults]
 
 TAKEN = "of the journey of ship"
