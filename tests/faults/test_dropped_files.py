@@ -13,7 +13,7 @@ from tests.faults.conftest import Open
 from tests.faults.tab import wait_for
 from tests.rag.fake_embeddings import FakeEmbeddings
 
-# Long runs only: beside much other work a tab once never told of a file that was dropped, why is not known yet.
+# Long runs only: beside much other work a tab once never told of a file that was dropped; why is not known.
 pytestmark = [pytest.mark.timeout(900), pytest.mark.faults]
 
 TAKEN = "of the journey of ship"
