@@ -26,6 +26,7 @@ from rag.raptor.retrievers import TREES
 from rag.raptor.summaries import Extracting, Summariser
 from rag.retrievers.choose import choose_retriever
 from rag.shadow import Rebuilt, Shadow
+from rag.stores.gathered import Gathered
 from rag.stores.index import VectorIndex
 from rag.stores.spec import StoreSpec
 from rag.weighing import Weighing
@@ -85,8 +86,7 @@ class Library:
         self.files, self.recognition = Files(database.directory, owner), recognition
         self._admit = admit  # raises where an original, by its hash and size, is one too many
         self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
-        folder = hashlib.sha256(owner.encode()).hexdigest()[:32]
-        directory = database.directory / "indexes" / folder
+        directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
         self.indexes = Indexes(self.documents, directory, open_embedder, store, analysers, open_named)
         self.weighing = Weighing(self.documents, self.indexes)
         self.forest = Forest(
@@ -241,14 +241,14 @@ class Library:
         done = total - len(chunks)
         yield Progress("meaning", done, total)
         texts = [index_text(chunk) for chunk in chunks]
-        for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
-            if cancelled() or self.indexes.vectors is not vectors:
-                raise Cancelled("The ingest was stopped; it goes on at the next start.")
-            batch = [chunks[position] for position in positions]
-            origin = [{"document_id": chunk.document_id} for chunk in batch]
-            vectors.add_vectors([chunk.id for chunk in batch], embedded, origin)
-            done += len(batch)
-            yield Progress("meaning", done, total)
+        with Gathered(vectors) as gathered:
+            for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
+                if cancelled() or self.indexes.vectors is not vectors:
+                    raise Cancelled("The ingest was stopped; it goes on at the next start.")
+                batch = [chunks[position] for position in positions]
+                gathered.add([c.id for c in batch], embedded, [{"document_id": c.document_id} for c in batch])
+                done += len(batch)
+                yield Progress("meaning", done, total)
 
     def rarity(self, token: str) -> float:
         """Return how rare a token is among the chunks: the word index's inverse document frequency."""
