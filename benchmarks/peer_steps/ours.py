@@ -135,7 +135,7 @@ class Ours:
     def ingest(self, model: str, folder: str, documents: int, chunks: str) -> dict[str, float]:
         """Read, index and embed Markdown files as the server does, with the real model; tell the chunks."""
         embedder = open_embedder(model, cache=default_model_cache())
-        embedder.embed_query("warm")
+        embedder.embed_documents(["warm"])  # no question: a core is left to whoever asked, for seconds
         library = Library(Database.open(Path(folder)), "bench", lambda: embedder)
         library.indexes.words, library.indexes.vectors  # noqa: B018 - opened
         texts = list(made.texts(documents * made.PER_DOCUMENT))
