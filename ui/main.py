@@ -25,9 +25,9 @@ except FootnoteError as error:
 shell.mount()
 visitor = signing_in.let_in(held)
 notices.show()
-page = st.navigation(pages.FOR_ADMINISTRATORS if held.knows_people() else pages.FOR_ALL)
+page = st.navigation(pages.offered(people=held.knows_people()))
 shell.name_tab(page.title)
-if page != pages.CHAT:  # which draws the list itself, with the chat that a question has just begun
+if page.url_path != pages.CHAT.url_path:  # which draws the list itself, with a chat just begun
     conversations.show_list(workspace(), None)
 signing_in.show_visitor(visitor, held)
 page.run()

@@ -1,5 +1,7 @@
 """The pages there are, so that each can point to the others."""
 
+from copy import copy
+
 import streamlit as st
 
 
@@ -52,5 +54,13 @@ TREES = st.Page(_trees, title="Trees", icon=":material/account_tree:", url_path=
 LAB = st.Page(_lab, title="Lab", icon=":material/science:", url_path="lab")
 SETTINGS = st.Page(_settings, title="Settings", icon=":material/tune:", url_path="settings")
 PEOPLE = st.Page(_people, title="People", icon=":material/group:", url_path="people")
-FOR_ALL = [CHAT, DOCUMENTS, SOURCES, TREES, LAB, SETTINGS]
-FOR_ADMINISTRATORS = [*FOR_ALL, PEOPLE]
+_FOR_ALL = [CHAT, DOCUMENTS, SOURCES, TREES, LAB, SETTINGS]
+
+
+def offered(*, people: bool) -> list[st.Page]:
+    """Return the pages there are for one run, with the one about people or without it.
+
+    They are its own: Streamlit notes in a page that it may be run, and strikes that out as it runs it. Of two
+    visitors who shared a page and came at once, the second would see an error in its place.
+    """
+    return [copy(page) for page in (*_FOR_ALL, *([PEOPLE] if people else []))]

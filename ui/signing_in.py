@@ -63,7 +63,7 @@ def _show_sign_in(held: Services, refused: str) -> None:
     context = get_script_run_ctx()
     if context is not None:
         held.sessions.refuse(context.session_id)
-    st.navigation(pages.FOR_ADMINISTRATORS, position="hidden")  # none of them is shown, nor run
+    st.navigation(pages.offered(people=True), position="hidden")  # none of them is shown, nor run
     st.title("Footnote")
     if refused:
         st.warning(verbatim(refused), icon=":material/lock:")
