@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import Cancelled, LLMUnreachable
@@ -72,23 +73,7 @@ class LLM:
 
         Raises LLMError of the kind that fits, and Cancelled as soon as `cancelled()` is true.
         """
-        pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        request = {
-            "model": self.settings.model,
-            "messages": list(messages),
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-        }
-        running = self._submit(lambda client: self._requests.stream(client, request, pieces.put))
-        running.add_done_callback(lambda _: pieces.put(None))
-        try:
-            while (piece := _next(pieces, cancelled)) is not None:
-                yield piece
-            running.result()
-        except FutureCancelled as error:
-            raise _closed() from error
-        finally:
-            running.cancel()
+        return self._spoken(messages, max_tokens, temperature, cancelled, unhurried=True)
 
     def complete(
         self,
@@ -99,8 +84,7 @@ class LLM:
         cancelled: Callable[[], bool] = never,
     ) -> str:
         """Return the whole answer; errors as of `stream`."""
-        options = {"max_tokens": max_tokens, "temperature": temperature, "cancelled": cancelled}
-        return "".join(self.stream(messages, **options))  # type: ignore[arg-type]
+        return "".join(self._spoken(messages, max_tokens, temperature, cancelled, unhurried=False))
 
     def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:
         """Return how likely the answer's first token is each of several; None where the server tells none.
@@ -152,6 +136,33 @@ class LLM:
         with self._lock:
             self._started()
 
+    def _spoken(
+        self,
+        messages: Chat,
+        max_tokens: int,
+        temperature: float,
+        cancelled: Callable[[], bool],
+        *,
+        unhurried: bool,
+    ) -> Iterator[str]:
+        pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        request = {
+            "model": self.settings.model,
+            "messages": list(messages),
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+        }
+        stream = partial(self._requests.stream, request=request, put=pieces.put, unhurried=unhurried)
+        running = self._submit(stream)
+        running.add_done_callback(lambda _: pieces.put(None))
+        try:
+            yield from _told(pieces, cancelled)
+            running.result()
+        except FutureCancelled as error:
+            raise _closed() from error
+        finally:
+            running.cancel()
+
     def _submit(self, work: "Callable[[openai.AsyncOpenAI], Coroutine[Any, Any, T]]") -> "Future[T]":
         with self._lock:
             client, loop = self._started()
@@ -162,6 +173,17 @@ class LLM:
             self._client, self._loop = self._requests.client(), asyncio.new_event_loop()
             threading.Thread(target=_serve, args=(self._loop,), name="llm", daemon=True).start()
         return self._client, self._loop
+
+
+def _told(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
+    """Yield what is put up to None; what came at once, at once."""
+    come: list[str | None] = [""]
+    while come[-1] is not None:
+        come = [_next(pieces, cancelled)]
+        while not pieces.empty():
+            come.append(pieces.get())
+        if said := "".join(filter(None, come)):
+            yield said
 
 
 def _next(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:

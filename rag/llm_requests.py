@@ -14,6 +14,7 @@ from rag.errors import LLMError, LLMGarbled, LLMUnreachable
 from rag.llm_errors import Failure, host_of, rejected, silent, unfinished, unreachable
 from rag.odds import Odds, read_odds
 from rag.sse import content
+from rag.unhurried import Unhurried
 
 if TYPE_CHECKING:
     import openai
@@ -69,13 +70,23 @@ class Requests:
             max_retries=0,
         )
 
-    async def stream(self, client: "openai.AsyncOpenAI", request: Body, put: Callable[[str], None]) -> None:
-        """Put the pieces of one answer; what was put stays good when an error follows."""
+    async def stream(
+        self,
+        client: "openai.AsyncOpenAI",
+        request: Body,
+        put: Callable[[str], None],
+        *,
+        unhurried: bool = False,
+    ) -> None:
+        """Put the pieces of one answer; what was put stays good when an error follows.
+
+        `unhurried` reads what follows the first words a few times a second: enough for whoever looks on.
+        """
         spoken = 0
 
         async def once(request: Body) -> None:
             nonlocal spoken
-            async for piece in self._pieces(client, request):
+            async for piece in self._pieces(client, request, unhurried):
                 put(piece[: ANSWER_CHARS - spoken])
                 spoken += len(piece)
                 if spoken > ANSWER_CHARS:
@@ -122,19 +133,23 @@ class Requests:
         except TimeoutError as error:
             raise unfinished(settings.host, settings.timeout) from error
 
-    async def _pieces(self, client: "openai.AsyncOpenAI", request: Body) -> AsyncIterator[str]:
+    async def _pieces(
+        self, client: "openai.AsyncOpenAI", request: Body, unhurried: bool
+    ) -> AsyncIterator[str]:
         idle = self.settings.idle_timeout
         async with contextlib.AsyncExitStack() as stack:
             create = client.chat.completions.with_streaming_response.create
             async with asyncio.timeout(idle):
                 response = await stack.enter_async_context(create(**request, stream=True))
-            pieces = content(response.iter_bytes())
+            chunks = Unhurried(response.iter_bytes())
+            pieces = content(chunks)
             while True:
                 async with asyncio.timeout(idle):
                     piece = await anext(pieces, None)
                 if piece is None:
                     return
                 yield piece
+                chunks.rests = unhurried
 
     async def _odds(self, client: "openai.AsyncOpenAI", request: Body) -> Odds | None:
         import openai

@@ -202,7 +202,7 @@ def test_what_came_before_a_failure_was_yielded(fake_llm, model):
         while True:
             seen.append(next(events))
     assert isinstance(seen[0], Sources)
-    assert [event.text for event in seen[1:] if isinstance(event, Token)] == ["The", " Alder"]
+    assert "".join(event.text for event in seen[1:] if isinstance(event, Token)) == "The Alder"
 
 
 def test_a_refusal_is_an_error_after_the_sources(fake_llm, model):

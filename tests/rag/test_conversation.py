@@ -256,7 +256,7 @@ def test_what_is_asked_otherwise_knows_only_what_came_before_it(conversation, co
 
 
 def test_a_stopped_answer_goes_on_from_its_passages(conversations, fake_llm):
-    fake_llm.say("It was built in 1432 [1]. Its moat is nine metres deep [1].")
+    fake_llm.reply(Reply("It was built in 1432 [1]. Its moat is nine metres deep [1].", hold_after=7))
     with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
         conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=llm))
         chat = conversations.create().id

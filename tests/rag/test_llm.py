@@ -41,10 +41,12 @@ def collect(llm: LLM) -> tuple[str, LLMError | None]:
 
 
 def test_an_answer_comes_in_pieces(fake_llm, model):
-    fake_llm.say("서울은 한국의 수도이다. 東京は首都です。")
-    pieces = list(model.stream(CHAT, max_tokens=7, temperature=0.5))
-    assert "".join(pieces) == "서울은 한국의 수도이다. 東京は首都です。"
-    assert len(pieces) == 4
+    fake_llm.reply(Reply("서울은 한국의 수도이다. 東京は首都です。", hold_after=2))
+    pieces = model.stream(CHAT, max_tokens=7, temperature=0.5)
+    begun = next(pieces)
+    assert "서울은 한국의".startswith(begun)
+    fake_llm.released.set()
+    assert begun + "".join(pieces) == "서울은 한국의 수도이다. 東京は首都です。"
     (request,) = fake_llm.requests
     assert request.messages == CHAT
     assert (request.body["model"], request.body["max_tokens"], request.body["temperature"]) == (
