@@ -227,7 +227,7 @@ class Library:
             hydrate=self.indexes.hydrate,
             label=self.indexes.label,
             document_ids=document_ids,
-            mixture=self.weighing.mixture,
+            mixture=lambda: self.weighing.mixture,
             on_failure=on_failure,
         )
 

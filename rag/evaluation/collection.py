@@ -114,7 +114,7 @@ class Collection:
             hydrate=self.hydrate,
             label=self.hydrate,
             on_failure=_fail,
-            mixture=parts.get("mixture"),
+            mixture=lambda: parts.get("mixture") or Mixture(),
         )
 
     def index_seconds(self, name: str) -> float:

@@ -18,12 +18,21 @@ Search = Callable[[], Found]
 Answers = Queue[tuple[str, Found | Exception]]
 
 
+def nothing(found: object) -> None:
+    """Do nothing with what was found."""
+
+
 def ask(
-    searches: Mapping[str, Search[Found]], timeout: float, *, here: str | None = None
+    searches: Mapping[str, Search[Found]],
+    timeout: float,
+    *,
+    here: str | None = None,
+    then: Callable[[Found], None] = nothing,
 ) -> dict[str, Found | Exception]:
     """Ask each in a thread of its own and return what it found or raised; late is a RetrievalError, too.
 
     The one named `here` is asked in the calling thread meanwhile, and waited for: for one that cannot hang.
+    What it found is given to `then`, which has the time that the others still take.
     """
     answers: Answers[Found] = Queue()
     late = RetrievalError(f"no answer within {timeout:g} seconds")
@@ -34,8 +43,10 @@ def ask(
             work = (copy_context().run, _ask_one, answers, name, search)
             Thread(target=work[0], args=work[1:], name=f"retrieve {name}", daemon=True).start()
     if here is not None:
-        _ask_one(answers, here, searches[here])
-    for _ in searches:
+        outcomes[here] = outcome = _outcome(searches[here])
+        if not isinstance(outcome, Exception):
+            then(outcome)
+    for _ in searches.keys() - {here}:
         try:
             name, answer = answers.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
@@ -64,7 +75,11 @@ def answered(
 
 
 def _ask_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:
+    answers.put((name, _outcome(search)))
+
+
+def _outcome(search: Search[Found]) -> Found | Exception:
     try:
-        answers.put((name, search()))
+        return search()
     except Exception as error:  # noqa: BLE001 - a foreign retriever may fail in any way; the rest answer
-        answers.put((name, error))
+        return error

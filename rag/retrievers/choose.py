@@ -1,7 +1,8 @@
 """The retrievers by the names people choose them by."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -42,14 +43,14 @@ def choose_retriever(
     hydrate: Hydrate,
     label: Hydrate,
     document_ids: Collection[str] | None = None,
-    mixture: Mixture | None = None,
+    mixture: Callable[[], Mixture] = Mixture,
     on_failure: Failed | None = None,
 ) -> BaseRetriever:
     """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
 
-    `vectors` is called when a question first needs it; `mixture` is how "ensemble-cc" weighs words and
-    meaning. `hydrate` gives documents by id, `label` the same without text, of which an ensemble orders
-    many and reads few. Raises SettingsError for another name.
+    `vectors` is called when a question first needs it; `mixture`, called while one is searched for, tells how
+    "ensemble-cc" weighs words and meaning. `hydrate` gives documents by id, `label` the same without text, of
+    which an ensemble orders many and reads few. Raises SettingsError for another name.
     """
     halves = _Halves(words, vectors, hydrate, label, document_ids)
     match name:
@@ -60,13 +61,28 @@ def choose_retriever(
         case "mmr":
             return halves.by_meaning("mmr", k=k, fetch_k=POOL)
         case "ensemble-cc":
-            mixed = mixture or Mixture()
-            return halves.both(
-                k, on_failure, weights=mixed.weights_for, normaliser=NORMALISERS[mixed.normaliser]
-            )
+            mixed = _Mixed(mixture)
+            return halves.both(k, on_failure, weights=mixed.weights_for, normaliser=mixed.normalise)
         case "ensemble-rrf":
             return halves.both(k, on_failure)
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
+
+
+class _Mixed:
+    """A mixture that is opened when it is first needed, and once."""
+
+    def __init__(self, open_mixture: Callable[[], Mixture]):
+        self._open = open_mixture
+
+    @cached_property
+    def _mixture(self) -> Mixture:
+        return self._open()
+
+    def weights_for(self, question: str) -> Mapping[str, float]:
+        return self._mixture.weights_for(question)
+
+    def normalise(self, scores: Sequence[float]) -> list[float]:
+        return NORMALISERS[self._mixture.normaliser](scores)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Search by words and by meaning at once, fused by id; only what is given in the end becomes documents."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -33,7 +33,8 @@ class HybridRetriever(BaseRetriever):
     `label` gives documents by id without their text: candidates it does not know are none. With `weights`,
     a function of the question, scores are combined, and raised where the question names a document;
     without, reciprocal ranks. The best `k` are read by `hydrate`. The half named `here` is asked in the
-    calling thread; what fails, takes longer than `timeout` seconds, or is gone, is treated as there.
+    calling thread, and what it found looked up while others search; what fails, takes longer than `timeout`
+    seconds, or is gone, is treated as there.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -56,29 +57,55 @@ class HybridRetriever(BaseRetriever):
         k: int | None = None,
     ) -> list[Document]:
         searches = {name: partial(half, query) for name, half in self.halves.items()}
-        found = answered(ask(searches, self.timeout, here=self.here), self.on_failure)
-        rankings, names = self._known(found)
-        scores, matches = self._fuse(query, rankings, names)
+        known = _Known(self.label, partial(self.weights, query) if self.weights else None)
+        outcomes = ask(searches, self.timeout, here=self.here, then=known.prepare)
+        rankings = known.among(answered(outcomes, self.on_failure))
+        scores, matches = self._fuse(query, rankings, known)
         told = _Findings(rankings, self.normaliser)
         return [
-            _result(document, scores[str(document.id)], told.of(str(document.id), names, matches))
+            _result(document, scores[str(document.id)], told.of(str(document.id), known.names, matches))
             for document in read(list(scores), self.k if k is None else k, self.hydrate)
         ]
 
-    def _known(self, found: Mapping[str, Ranking]) -> tuple[dict[str, Ranking], Names]:
-        """Return the hits that are there, and the names of their documents."""
-        labels = self.label(list({id_: None for ranking in found.values() for id_, _ in ranking}))
-        names = {id_: str(label.metadata.get("document", "")) for id_, label in labels.items()}
-        return {name: [hit for hit in hits if hit[0] in names] for name, hits in found.items()}, names
-
     def _fuse(
-        self, query: str, rankings: Mapping[str, Ranking], names: Names
+        self, query: str, rankings: Mapping[str, Ranking], known: "_Known"
     ) -> tuple[dict[str, float], Mapping[str, float]]:
         """Return scores, best first, and how much the name of each document matches the question."""
-        if self.weights is None:
+        if known.weights is None:
             return rrf(rankings, dict.fromkeys(self.halves, 1 / len(self.halves))), {}
         normalisers = dict.fromkeys(rankings, self.normaliser)
-        return raised(query, convex_combination(rankings, self.weights(query), normalisers), names)
+        return raised(query, convex_combination(rankings, known.weights, normalisers), known.names)
+
+
+class _Known:
+    """What the ledger says of the hits and of how to weigh them: read while a half is still searching."""
+
+    def __init__(self, label: Hydrate, weigh: Callable[[], Mapping[str, float]] | None):
+        self._label, self._weigh = label, weigh
+        self._asked: set[str] = set()
+        self.names: dict[str, str] = {}  # of the documents, by the ids of the hits that are there
+
+    @cached_property
+    def weights(self) -> Mapping[str, float] | None:
+        """The weight of each half; None where their scores are not combined."""
+        return self._weigh() if self._weigh else None
+
+    def prepare(self, hits: Ranking) -> None:
+        """Look up these hits, and the weights."""
+        self._look_up(id_ for id_, _ in hits)
+        self.weights  # noqa: B018 - read
+
+    def among(self, found: Mapping[str, Ranking]) -> dict[str, Ranking]:
+        """Return the hits that are there."""
+        self._look_up(id_ for hits in found.values() for id_, _ in hits)
+        return {name: [hit for hit in hits if hit[0] in self.names] for name, hits in found.items()}
+
+    def _look_up(self, ids: Iterable[str]) -> None:
+        fresh = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._asked]
+        self._asked.update(fresh)
+        if fresh:
+            labels = self._label(fresh)
+            self.names |= {id_: str(label.metadata.get("document", "")) for id_, label in labels.items()}
 
 
 class _Findings:

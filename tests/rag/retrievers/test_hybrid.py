@@ -167,3 +167,31 @@ def test_callbacks_hear_of_it():
 
     heard = Heard()
     assert hybrid(weights=halved).invoke("q", {"callbacks": [heard]}) == heard.found
+
+
+def test_the_ledger_is_asked_of_the_words_hits_and_of_the_weights_while_meaning_still_searches():
+    prepared = threading.Event()
+    labelled: list[list[str]] = []
+
+    def slow(question: str) -> Ranking:
+        assert prepared.wait(10)
+        return MEANING
+
+    def names(ids: Sequence[str]) -> dict[str, Document]:
+        labelled.append(list(ids))
+        return label(ids)
+
+    def weighed(question: str) -> dict[str, float]:
+        prepared.set()
+        return halved(question)
+
+    found = hybrid(meaning=slow, label=names, weights=weighed).invoke("q")
+    assert ids(found) == ids(hybrid(weights=halved).invoke("q"))
+    assert labelled == [["a", "b", "c"], ["d"]]  # each is asked of once
+
+
+def test_weights_are_found_where_the_half_asked_here_fails():
+    told: list[str] = []
+    options = {"weights": halved, "on_failure": lambda name, _: told.append(name)}
+    found = hybrid(words=RetrievalError("The index is damaged."), **options).invoke("q")
+    assert (ids(found), told) == (["b", "d", "c"], ["bm25"])
