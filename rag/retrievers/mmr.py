@@ -21,14 +21,14 @@ def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float =
         return []
     candidates = _unit(given)
     relevance = lambda_mult * (candidates @ _unit(np.asarray(question, np.float64)[None])[0])
-    penalty, scores = np.full(len(candidates), -np.inf), relevance.copy()
+    scores, least = relevance, np.full(len(candidates), np.inf)
     chosen: list[int] = []
     for _ in range(min(k, len(candidates))):
-        chosen.append(int(scores.argmax()))
-        likeness = candidates @ candidates[chosen[-1]]  # of the few chosen: all pairs would take longer
-        np.maximum(penalty, (1 - lambda_mult) * likeness, out=penalty)
-        np.subtract(relevance, penalty, out=scores)
-        scores[chosen] = -np.inf
+        best = int(scores.argmax())
+        chosen.append(best)
+        likeness = candidates @ candidates[best]  # of the few chosen: all pairs would take longer
+        scores = np.minimum(least, relevance - (1 - lambda_mult) * likeness, out=least)
+        scores[best] = -np.inf  # for good: nothing is less
     return chosen
 
 

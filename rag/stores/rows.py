@@ -16,6 +16,7 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 MOST = 20_000_000  # numbers that one search reads, 80 MB: 52,000 vectors of 384, in about 30 ms
+_CACHE = 8192  # KB of the small file kept in memory: that of 70,000 entries; fifty ids lie all over it
 _SLAB = 1024  # rows at a time: they stay in the processor's cache
 _RUN = 8  # rows that follow each other, from which to take them so is quicker than to copy them together
 _TABLES = """
@@ -54,7 +55,7 @@ class VectorRows:
         self._most = most
         self._file = directory / f"{name}-rows.f32"
         self._lock = Lock()
-        self._mapped: NDArray[np.float32] = np.empty(0, np.float32)
+        self._mapped: Floats | None = None  # every row; None where the file has grown
         self._of: dict[str, Rows] = {}  # the rows of documents that were asked for since the last change
         self._db = _opened(directory / f"{name}-rows.sqlite3", self._file)
 
@@ -79,6 +80,7 @@ class VectorRows:
         rows = np.ascontiguousarray(vectors, "<f4")
         with self._lock, self._db:
             self._of.clear()
+            self._mapped = None
             if not _dimension(self._db):
                 self._db.execute(f"PRAGMA user_version = {rows.shape[1]:d}")
             places = self._places(len(rows))
@@ -126,10 +128,10 @@ class VectorRows:
             rows = self._rows_of(document_ids)
             if not len(rows):
                 return []
-            dimension = _dimension(self._db)
-            if asked.shape != (dimension,) or len(rows) * dimension > self._most:
+            vectors = self._rows()
+            if asked.shape != vectors.shape[1:] or len(rows) * len(asked) > self._most:
                 return None
-            found = distances(self._rows(), rows, asked, space)
+            found = distances(vectors, rows, asked, space)
             best = _smallest(found, k)
             ids = dict(self._db.execute(_IDS_OF_ROWS, _list(map(int, rows[best]))).fetchall())
         return [(ids[int(rows[at])], float(found[at])) for at in best]
@@ -137,15 +139,16 @@ class VectorRows:
     def close(self) -> None:
         """Let go of the files."""
         with self._lock:
-            self._mapped = np.empty(0, np.float32)
+            self._mapped = None
             self._db.close()
 
     def _rows(self) -> Floats:
         """Return every row; mapped anew only when the file has grown, which costs more than reading."""
-        dimension, size = _dimension(self._db), self._file.stat().st_size
-        if self._mapped.nbytes != size:
-            self._mapped = np.asarray(np.memmap(self._file, "<f4", mode="r"))  # its own class is slow to cut
-        return self._mapped[: len(self._mapped) // dimension * dimension].reshape(-1, dimension)
+        if self._mapped is None:
+            dimension = _dimension(self._db)
+            mapped = np.asarray(np.memmap(self._file, "<f4", mode="r"))  # its own class is slow to cut
+            self._mapped = mapped[: len(mapped) // dimension * dimension].reshape(-1, dimension)
+        return self._mapped
 
     def _rows_of(self, document_ids: Iterable[str]) -> Rows:
         """Return the numbers of some documents' rows, in order."""
@@ -253,6 +256,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
+        db.execute(f"PRAGMA cache_size=-{_CACHE:d}")
         db.executescript(_TABLES)
     except sqlite3.Error:
         db.close()
