@@ -112,6 +112,8 @@ _EMPTY_STEMS = frozenset(tokens(" ".join(SAYS_LITTLE), "en"))
 _EXAMPLE = re.compile(r"\bexamples?\W*$", re.IGNORECASE)
 # A year dates a question and names nothing: "what happened in 1966?"
 _YEAR = re.compile(r"\b(?:in|by|since|after|before|until|from|during) (?:1\d|20)\d\d\b", re.IGNORECASE)
+# Who did something has its verb with it, whichever that is: "who won ...?"
+_DEED = re.compile(r"^who (?!else\b)\w", re.IGNORECASE)
 _DEFINITE = re.compile(
     r"\bthe (?!(?:company|firm|office|building|government|public|world|law|canteen|cafeteria)\b)"
     r"(?!(?:[a-z-]+ ){1,3}(?:of|in|for|between|to|from|with) )[a-z]|\bany\b|\bthere\b",
@@ -250,7 +252,17 @@ def _leans_in_english(text: str) -> bool:
         return _points_back(plain)
     if _NAME.search(plain):
         return False
-    return bool(_ELSEWHERE.search(plain)) or _says_too_little(_YEAR.sub(" ", text))
+    if _ELSEWHERE.search(plain):
+        return True
+    return _says_too_little(_YEAR.sub(" ", text)) and not _is_a_dated_deed(text)
+
+
+def _is_a_dated_deed(text: str) -> bool:
+    """Return whether an English question asks who did what in which year, and names all of it."""
+    undated = _YEAR.sub(" ", text)
+    if undated == text or not _DEED.match(text) or _DEFINITE.search(undated):
+        return False
+    return len(frozenset(tokens(undated)) - _EMPTY_STEMS) >= SHORT
 
 
 def _says_too_little(text: str) -> bool:

@@ -125,6 +125,22 @@ def test_what_stands_for_something_or_belongs_to_something_unsaid_leans(question
 
 
 @pytest.mark.parametrize(
+    ("question", "does"),
+    [
+        ("Who won the world cup in 2018?", False),
+        ("2018년 월드컵은 누가 우승했어?", False),
+        ("2018年のW杯は誰が勝った?", False),
+        ("Who won in 2018?", True),
+        ("Who won the gold medal in 2018?", True),
+        ("Who became club president in 2018?", True),
+        ("2018년에는 누가 이겼어?", True),
+    ],
+)
+def test_who_did_what_and_when_leans_only_where_the_what_is_not_all_there(question, does):
+    assert leans(question) == does
+
+
+@pytest.mark.parametrize(
     "question", ["도서관 운영 시간은 어떻게 되나요?", "Is it true that bees sleep at night?"]
 )
 def test_a_subject_with_what_has_it_stands_alone(question):
