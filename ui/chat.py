@@ -15,7 +15,7 @@ from ui.markdown import label
 from ui.messages import show_answer, show_question
 from ui.services import services, workspace
 from ui.shell import name_tab
-from ui.uploads import show_report, take, uploader
+from ui.uploads import report, show_report, take, uploader
 from ui.workspace import Workspace
 
 LOOK = 3.0  # seconds between looks for what another tab has done in this conversation
@@ -38,7 +38,7 @@ def show() -> None:
     conversations.show_list(here, conversation)
     show_ingest(here)
     _show_panel(here)
-    show_report()
+    show_report(conversation.id if conversation is not None else "")
     if conversation is None:
         _welcome(here, limit)
     else:
@@ -67,25 +67,35 @@ def _opened(here: Workspace) -> Conversation | None:
 
 
 def _submit(asked: Any, conversation: Conversation | None, here: Workspace) -> Conversation | None:
-    """Put what was sent to work: files into the library, the question into its conversation."""
-    read_first = [line.document_id for line in take(asked.files, here) if line.document_id]
+    """Put what was sent to work: files into the library, the question into its conversation.
+
+    Where the visitor does something else meanwhile, Streamlit ends the run only before any of it is kept, or
+    after all of it is.
+    """
+    told = report()
+    told.put_away()
+    chosen = scope.next_choice()
+    read_first = [line.document_id for line in take(asked.files, told, here) if line.document_id]
     if not asked.text.strip():
         return conversation
     try:
         question = checked(asked.text)
-        opened = conversation or _begun(here)
+        opened = conversation or _begun(here, chosen)
         here.ask(opened.id, question, after=read_first)
     except FootnoteError as error:
         st.error(label(str(error), 500), icon=":material/error:")
         return conversation
     st.query_params[conversations.PARAMETER] = opened.id
+    if conversation is None:
+        scope.forget_next()
     paging.show_newest()
     return here.conversations.open(opened.id)
 
 
-def _begun(here: Workspace) -> Conversation:
-    conversation = here.conversations.create()
-    scope.keep_next(conversation, here)
+def _begun(here: Workspace, chosen: scope.Choice) -> Conversation:
+    conversation, (collections, documents) = here.conversations.create(), chosen
+    if collections or documents:
+        here.choices.choose(conversation.id, collections, documents)
     return conversation
 
 

@@ -36,7 +36,7 @@ def show() -> None:
     st.title("Documents")
     into = collections.choose_target(here)
     uploader(here, services().settings.max_upload_mb, into)
-    show_report()
+    show_report("documents")
     records = here.library.documents.list()
     if not records:
         st.markdown(

@@ -12,7 +12,8 @@ def leave(text: str, icon: str) -> None:
 
 def show() -> None:
     """Show what the run before left."""
-    notice = st.session_state.pop(_KEY, None)
+    notice = st.session_state.get(_KEY)
     if notice is not None:
         text, icon = notice
         st.toast(text, icon=icon)
+        del st.session_state[_KEY]  # not before: Streamlit may end the run at any line that speaks to it

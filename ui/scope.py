@@ -16,6 +16,8 @@ from ui.workspace import Workspace
 NEXT = "scope-next"  # what is chosen for a chat that has not begun
 ALL = "All documents"
 
+Choice = tuple[tuple[str, ...], tuple[str, ...]]  # ids of collections, of documents
+
 
 def show(conversation: Conversation | None, here: Workspace) -> None:
     """Show what is searched, and in it the ways to change that; nothing where there is nothing to choose."""
@@ -35,11 +37,15 @@ def show(conversation: Conversation | None, here: Workspace) -> None:
             _show_choice(conversation, here, chosen)
 
 
-def keep_next(conversation: Conversation, here: Workspace) -> None:
-    """Keep with a conversation that has just begun what was chosen for it."""
-    collections, documents = st.session_state.pop(NEXT, ((), ()))
-    if collections or documents:
-        here.choices.choose(conversation.id, collections, documents)
+def next_choice() -> Choice:
+    """Return the collections and documents that are chosen for the chat that is begun next."""
+    choice: Choice = st.session_state.get(NEXT, ((), ()))
+    return choice
+
+
+def forget_next() -> None:
+    """Let the chat after the one that has begun search all documents again."""
+    st.session_state.pop(NEXT, None)
 
 
 def choose_next(collections: Collection[str]) -> None:
@@ -71,7 +77,7 @@ def searched_in(said: str) -> str:
 def _chosen(conversation: Conversation | None, here: Workspace) -> tuple[Chosen, ...]:
     if conversation is not None:
         return here.choices.of(conversation.id)
-    collections, documents = st.session_state.get(NEXT, ((), ()))
+    collections, documents = next_choice()
     return here.choices.would_be(collections, documents)
 
 

@@ -1,7 +1,6 @@
 """Files that were just dropped: into the library, each with a line on what became of it."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import streamlit as st
@@ -10,10 +9,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from storage.errors import FootnoteError
 from ui.markdown import label
+from ui.upload_report import Line, Report
 from ui.workspace import Workspace
 
 REPORT = "upload-report"
-TAKEN = "uploads-taken"
+LOOK = 0.5  # seconds between looks for files that are being taken
 _PIECE = 1 << 20
 _SAID = {
     "new": "added",
@@ -32,42 +32,62 @@ class _File(Protocol):
         """Read up to `size` bytes."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """What became of one file; `document_id` is None where it could not be kept."""
-
-    name: str
-    said: str
-    document_id: str | None
+def report() -> Report:
+    """Return what is said of the files that were dropped last in this browser session."""
+    kept: Report = st.session_state.setdefault(REPORT, Report())
+    return kept
 
 
-def take(files: Iterable[_File], workspace: Workspace, collection_id: str | None = None) -> list[Line]:
-    """Copy files into the library, each on its own, and into a collection if one is given.
+def take(
+    files: Sequence[_File], told: Report, workspace: Workspace, collection_id: str | None = None
+) -> list[Line]:
+    """Copy those files that no run has taken into the library, and into a collection if one is given.
 
-    The next `show_report` tells what became of them.
+    All of them, even where the visitor ends the run meanwhile: nothing in here lets Streamlit end it.
     """
-    lines = []
-    for file in files:
-        lines.append(_take_one(file, workspace, collection_id))
-        _release(file)
-    if lines:
-        st.session_state[REPORT] = lines
+    mine = told.claim(file.file_id for file in files)
+    lines: list[Line] = []
+    if mine:
+        with told.writing():
+            for file in files:
+                if file.file_id in mine:
+                    lines.append(_take_one(file, workspace, collection_id))
+                    told.add(lines[-1])
+                    _release(file)
     return lines
 
 
-def show_report() -> None:
-    """Say once what became of the files that were dropped last."""
-    lines: list[Line] = st.session_state.pop(REPORT, [])
-    if not lines:
+def show_report(place: str) -> None:
+    """Say what became of the files that were dropped last, as long as the visitor stays at this place."""
+    told = report()
+    if told.growing:
+        _follow(told)
         return
+    told.come_to(place)
+    lines = told.lines
     if len(lines) == 1:
         st.toast(f"{label(lines[0].name, 60)}: {lines[0].said}.", icon=":material/description:")
-        return
+        told.close()
+    elif lines:
+        _show_lines(lines, told)
+        told.was_shown(place)
+
+
+@st.fragment(run_every=LOOK)
+def _follow(told: Report) -> None:
+    """Say how many files have been taken: a run of the page that the visitor has ended is still at it."""
+    if not told.growing:
+        st.rerun()
+    st.caption(f"Your files are being added: {len(told.lines)} so far.")
+
+
+def _show_lines(lines: Sequence[Line], told: Report) -> None:
     added = sum(line.document_id is not None for line in lines)
     counted = f"{added} files are" if added == len(lines) else f"{added} of {len(lines)} files are"
     said = f"{counted} in your library now"
     with st.expander(said, icon=":material/description:", type="compact", expanded=added < len(lines)):
         st.markdown("\n".join(f"- **{label(line.name, 80)}**: {line.said}" for line in lines))
+        st.button("Close", key="close-report", type="tertiary", icon=":material/close:", on_click=told.close)
 
 
 def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = None) -> None:
@@ -82,11 +102,7 @@ def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = No
         max_upload_size=limit_mb,
         help="PDF, Word, PowerPoint, Excel, CSV, HTML, EPUB, Markdown and plain text.",
     )
-    taken: set[str] = st.session_state.setdefault(TAKEN, set())
-    fresh = [file for file in files if file.file_id not in taken]
-    if fresh:
-        taken.update(file.file_id for file in fresh)
-        take(fresh, workspace, collection_id)
+    if take(files, report(), workspace, collection_id):
         st.rerun()
 
 

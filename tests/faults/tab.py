@@ -50,6 +50,7 @@ class Tab:
         self._url, self._name, self._page = url, page, ""
         self._session = ""
         self._fragments: set[str] = set()
+        self._dropped: list[WidgetState] = []  # what lies in the uploader: a browser tells of it each time
         self._links: list[Any] = []
         self._open = ExitStack()  # closes the connection
         self._socket: ClientConnection
@@ -107,6 +108,7 @@ class Tab:
         self.until(lambda: self.shown.way("uploader") is not None)
         state = self._state("uploader")
         state.file_uploader_state_value.CopyFrom(self._uploaded(files))
+        self._dropped = [state]
         self._act(state, "uploader")
 
     def look(self) -> None:
@@ -169,7 +171,7 @@ class Tab:
 
     def _script(self, **told: Any) -> dict[str, Any]:
         named = {"page_script_hash": self._page} if self._page else {"page_name": self._name}
-        return {"query_string": self.query, **named, **told}
+        return {"query_string": self.query, "widget_states": {"widgets": self._dropped}, **named, **told}
 
     def _state(self, key: str) -> WidgetState:
         way = self.shown.way(key)
@@ -179,7 +181,8 @@ class Tab:
     def _act(self, state: WidgetState, key: str) -> None:
         way = self.shown.way(key)
         assert way is not None
-        self._rerun(widget_states={"widgets": [state]}, fragment_id=way.fragment)
+        others = [dropped for dropped in self._dropped if dropped.id != state.id]
+        self._rerun(widget_states={"widgets": [state, *others]}, fragment_id=way.fragment)
 
     def _uploaded(self, files: tuple[tuple[str, bytes], ...]) -> FileUploaderState:
         """Send files up, and return how the page names them afterwards."""
