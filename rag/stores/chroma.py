@@ -1,8 +1,7 @@
 """Chunks by meaning: a LangChain vector store on Chroma, embedded or a server."""
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from rag.errors import IndexUnusable
 from rag.retrievers.mmr import mmr
-from rag.stores.collections import open_both, open_client, reason
+from rag.stores.collections import open_both, open_client, speaking
 from rag.stores.columns import batches, check_lengths
 from rag.stores.exact import Entries, ExactCopy
 from rag.stores.filters import Filter as Filter
@@ -227,10 +226,9 @@ class ChromaVectorStore(VectorIndex):
         if k < 1 or excludes_all(filter):
             return []
         with self._speaking("searched"):
-            documents = None if where_document else chosen_documents(filter)
-            if self._exact and documents is not None:  # noqa: SIM102 - longer as one
-                if (nearest := self._exact.nearest(vector, k, documents, self.space)) is not None:
-                    return nearest
+            nearest = None if where_document else self._nearest(vector, k, filter)
+            if nearest is not None:
+                return nearest
             found = self._collection.query(
                 query_embeddings=[list(vector)],
                 n_results=k,
@@ -239,6 +237,15 @@ class ChromaVectorStore(VectorIndex):
                 include=["distances"],
             )
         return list(zip(found["ids"][0], map(float, found["distances"][0]), strict=True))
+
+    def _nearest(
+        self, vector: Sequence[float], k: int, chosen: Filter | None
+    ) -> list[tuple[str, float]] | None:
+        """Return the same exactly where a filter names documents alone; None where the index must tell."""
+        documents = chosen_documents(chosen)
+        if self._exact is None or documents is None:
+            return None
+        return self._exact.nearest(vector, k, documents, self.space)
 
     def _documents(self, ids: Sequence[str]) -> Mapping[str, Document]:
         if self._hydrate is not None:
@@ -288,13 +295,5 @@ class ChromaVectorStore(VectorIndex):
             with self._exact.changing(ids) if self._exact else nullcontext() as rows:
                 yield rows
 
-    @contextmanager
-    def _speaking(self, done: str) -> Iterator[None]:
-        from chromadb.errors import ChromaError
-
-        try:
-            yield
-        except (ChromaError, sqlite3.Error, OSError) as error:
-            raise IndexUnusable(
-                f"The vector index {self._name} could not be {done}: {reason(error)}"
-            ) from error
+    def _speaking(self, done: str) -> AbstractContextManager[None]:
+        return speaking(self._name, done)

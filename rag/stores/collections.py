@@ -1,9 +1,13 @@
-"""Chroma's clients and collections: how one is opened, and how hard its graph is built and searched."""
+"""Chroma's clients and collections: how one is opened, how hard it is searched, what its errors say."""
 
+import sqlite3
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rag.errors import IndexUnusable
 from rag.stores.relevance import Space
 
 # recall@10 against brute force, 50,000 made vectors of 384 numbers that vary in 128 directions, over 200
@@ -50,7 +54,18 @@ def open_collection(client: Any, name: str, space: Space) -> Any:
     return collection
 
 
-def reason(error: Exception) -> str:
+@contextmanager
+def speaking(name: str, done: str) -> Iterator[None]:
+    """Make what goes wrong in Chroma an IndexUnusable: the index of this name could not be `done`."""
+    from chromadb.errors import ChromaError
+
+    try:
+        yield
+    except (ChromaError, sqlite3.Error, OSError) as error:
+        raise IndexUnusable(f"The vector index {name} could not be {done}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
     """Return what an error of Chroma's means; of a full disk, what to do."""
     said = str(error)
     full = "disk is full" in said or "No space left" in said
