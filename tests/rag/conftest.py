@@ -1,13 +1,28 @@
-"""A language model's server for the tests of these rooms."""
+"""A language model's server, and conversations, for the tests of these rooms."""
 
 from collections.abc import Iterator
 
 import pytest
 
+from rag.ask import Asker
+from rag.conversation import Conversation
+from storage.conversations import Conversations
+from storage.database import Database
 from tests.rag.fake_llm import FakeLLM
+from tests.rag.shelf import Shelf
 
 
 @pytest.fixture
 def fake_llm() -> Iterator[FakeLLM]:
     with FakeLLM() as fake:
         yield fake
+
+
+@pytest.fixture
+def conversations(database: Database) -> Conversations:
+    return Conversations(database, "ann")
+
+
+@pytest.fixture
+def conversation(conversations: Conversations) -> Conversation:
+    return Conversation(conversations, lambda: Asker(Shelf()))

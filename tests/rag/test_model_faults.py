@@ -20,7 +20,7 @@ from storage.records import Message
 from storage.traces import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.raptor.conftest import add, story
-from tests.rag.test_conversation import Shelf
+from tests.rag.shelf import Shelf
 from tests.rag.word_vectors import WordVectors
 
 KEY = "k-secret-0123456789"
@@ -83,11 +83,6 @@ def failing(fault: str, fake_llm: FakeLLM) -> Iterator[LLM]:
 def sound() -> Iterator[LLM]:
     with FakeLLM(default=Reply(SOUND)) as server, LLM(LLMSettings(server.url, "fake")) as llm:
         yield llm
-
-
-@pytest.fixture
-def conversations(database: Database) -> Conversations:
-    return Conversations(database, "ann")
 
 
 def asked(conversations: Conversations, asker: Asker, *questions: str) -> list[Message]:

@@ -7,11 +7,9 @@ from rag.jobs import never
 from rag.llm import LLM, LLMSettings
 from rag.prompts import fitting_turns
 from rag.rewriting import rewritten
-from storage.conversations import Conversations
-from storage.database import Database
 from storage.traces import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
-from tests.rag.test_conversation import Shelf
+from tests.rag.shelf import Shelf
 
 QUESTION = "How long does it take?"
 HISTORY = [("user", "What is the refund policy of Acme Cloud?"), ("assistant", "Refunds take 14 days [1].")]
@@ -102,11 +100,6 @@ def test_turns_are_dropped_from_the_oldest_and_never_cut():
         assert len(kept) % 2 == 0
         assert list(kept) == history[len(history) - len(kept) :]
     assert fitting_turns("Why?", history, 10_000) == history
-
-
-@pytest.fixture
-def conversations(database: Database) -> Conversations:
-    return Conversations(database, "ann")
 
 
 def test_the_trace_says_why_a_rewrite_was_not_used(database, conversations, fake_llm, model):

@@ -12,14 +12,9 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.traces import Trace, Traces
 from tests.rag.fake_llm import FakeLLM, Reply
-from tests.rag.test_conversation import Shelf
+from tests.rag.shelf import Shelf
 
 UNREAD = Unsearched("locked.pdf", "refused")
-
-
-@pytest.fixture
-def conversations(database: Database) -> Conversations:
-    return Conversations(database, "ann")
 
 
 def ask(conversations: Conversations, asker: Asker, *questions: str) -> tuple[str, list[object]]:

@@ -8,7 +8,7 @@ import pytest
 from rag.errors import Cancelled, EmbeddingError
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.gathered import AT_ONCE, PATIENCE, Gathered
-from tests.rag.stores.test_chroma import ByAngle
+from tests.rag.stores.by_angle import ByAngle
 
 BATCH = 8
 
