@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rag.stores.relevance import Space
+from rag.stores.warming import Warming
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -56,6 +57,7 @@ class VectorRows:
         self._file = directory / f"{name}-rows.f32"
         self._lock = Lock()
         self._mapped: Floats | None = None  # every row; None where the file has grown
+        self._warming = Warming(self._file)
         self._of: dict[str, Rows] = {}  # the rows of documents that were asked for since the last change
         self._db = _opened(directory / f"{name}-rows.sqlite3", self._file)
 
@@ -141,6 +143,7 @@ class VectorRows:
         with self._lock:
             self._mapped = None
             self._db.close()
+            self._warming.stop()
 
     def _rows(self) -> Floats:
         """Return every row; mapped anew only when the file has grown, which costs more than reading."""
@@ -148,6 +151,7 @@ class VectorRows:
             dimension = _dimension(self._db)
             mapped = np.asarray(np.memmap(self._file, "<f4", mode="r"))  # its own class is slow to cut
             self._mapped = mapped[: len(mapped) // dimension * dimension].reshape(-1, dimension)
+            self._warming.begin()
         return self._mapped
 
     def _rows_of(self, document_ids: Iterable[str]) -> Rows:
