@@ -71,10 +71,7 @@ class Conversation:
     def begin(self, conversation_id: str, question: str) -> Turn:
         """Commit the question and an empty answer together; the first question names the conversation."""
         question = checked(question)
-        turn = self._conversations.begin_turn(conversation_id, question)
-        if not self._conversations.open(conversation_id).title:
-            self._conversations.rename(conversation_id, title_of(question))
-        return turn
+        return self._conversations.begin_turn(conversation_id, question, title=title_of(question))
 
     def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
         """Commit a question beside an earlier one, with an empty answer; `searched` is what to search for."""
@@ -109,8 +106,7 @@ class Conversation:
         self, turn: Turn, draft: "_Draft", asker: Asker, cancelled: Cancel
     ) -> Iterator[Event | Aside | Sent | Timings]:
         """Return what answers a turn, or goes on with the answer that it has."""
-        question = self._conversations.message(turn.question_id)
-        answer = self._conversations.message(turn.answer_id)
+        question, answer = self._conversations.turn(turn.answer_id)
         draft.kept = answer.content
         if answer.content and answer.passages:
             draft.notes = {"continued": CONTINUED}
@@ -157,22 +153,25 @@ class _Draft:
     timings_ms: dict[str, float] = field(default_factory=dict)
     sent: list[traces.Sent] = field(default_factory=list)
     finished: bool = False
+    understood: str | None = None  # what was searched for, until it is written down with what was found
     saved_at: float = 0.0
 
     def take(self, event: object) -> None:
         match event:
             case Condensed(question):
-                self.conversations.checkpoint(self.turn.answer_id, self.kept, standalone_question=question)
+                self.understood = question
             case Sources(passages, unread):
                 if unread:
                     self.notes["unread"] = UNREAD.format(unread)
                 self.conversations.checkpoint(
                     self.turn.answer_id,
                     self.kept,
+                    standalone_question=self.understood,
                     passages=to_records(passages),
                     left_out=self.left_out,
                     searched_in=self.notes.get(SEARCHED_IN),
                 )
+                self.understood, self.saved_at = None, time.monotonic()
             case Token(text):
                 self.text += text
                 self._checkpoint()
@@ -200,6 +199,9 @@ class _Draft:
     def finish(self, state: AnswerState, error: str | None = None) -> None:
         if self.finished:
             return
+        if self.understood is not None:
+            said = self.text or self.kept
+            self.conversations.checkpoint(self.turn.answer_id, said, standalone_question=self.understood)
         citations = [CitationRecord(**asdict(citation)) for citation in self.citations]
         self.conversations.finish(
             self.turn.answer_id,

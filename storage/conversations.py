@@ -83,6 +83,14 @@ class Conversations:
         with self._database.reading() as session:
             return messages.read(session, [self._message(session, message_id)])[0]
 
+    def turn(self, answer_id: str) -> tuple[Message, Message]:
+        """Read an answer's question, and the answer; NotFound when this owner has no such one."""
+        with self._database.reading() as session:
+            answer = self._answer(session, answer_id)
+            question = self._message(session, answer.question_id or "")
+            asked, answered = messages.read(session, [question, answer])
+            return asked, answered
+
     def messages(self, conversation_id: str, *, before: str | None = None, limit: int = 50) -> list[Message]:
         """Read the last ``limit`` messages shown, oldest first; with ``before``, those this one follows."""
         with self._database.reading() as session:
@@ -102,13 +110,16 @@ class Conversations:
         with self._database.reading() as session:
             return turns.pending(session, self._row(session, conversation_id).id)
 
-    def begin_turn(self, conversation_id: str, question: str) -> Turn:
+    def begin_turn(self, conversation_id: str, question: str, *, title: str = "") -> Turn:
         """Keep a question and its empty pending answer in one commit, after what is shown.
 
-        Raises AnswerPending while another answer of the conversation is on its way.
+        ``title`` names a conversation that has none yet. Raises AnswerPending while another answer of the
+        conversation is on its way.
         """
         with self._database.writing() as session:
             row = self._row(session, conversation_id)
+            if not row.title:
+                row.title, row.folded = title, messages.fold(title)
             return turns.begin(session, row, question, follows=row.tip_id)
 
     def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:

@@ -31,7 +31,7 @@ from storage.accounts import Account
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.errors import NotFound
+from storage.errors import AnswerPending, NotFound
 from storage.feedback import Feedback
 from storage.records import DocumentRecord, Outcome, Turn
 from storage.standing import Standings
@@ -131,11 +131,13 @@ class Workspace:
 
         Where the conversation does not search all documents, it searches these, too, from now on.
         """
-        pending = self.conversations.pending(conversation_id)
-        if pending is not None:
-            self.settle(pending)
-        self.choices.add(conversation_id, after)
-        return self._answered(lambda: self._conversation().begin(conversation_id, question), after)
+        if after:
+            self.choices.add(conversation_id, after)
+        try:
+            return self._asked(conversation_id, question, after)
+        except AnswerPending:
+            self._settle_in(conversation_id)
+            return self._asked(conversation_id, question, after)
 
     def otherwise(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
         """Ask in place of an earlier question, which is kept; `searched` is what to search, word for word."""
@@ -188,6 +190,14 @@ class Workspace:
         conversation = self.conversations.open(conversation_id)
         messages = self.conversations.messages(conversation_id, limit=EVERY)
         return FORMS[form](export(conversation, messages, datetime.now(UTC)))
+
+    def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> Turn:
+        return self._answered(lambda: self._conversation().begin(conversation_id, question), after)
+
+    def _settle_in(self, conversation_id: str) -> None:
+        pending = self.conversations.pending(conversation_id)
+        if pending is not None:
+            self.settle(pending)
 
     def _conversation(self, searching: str | None = None) -> Conversation:
         return Conversation(

@@ -46,7 +46,7 @@ INGEST = (
 )
 ANSWER = (
     "Conversations.begin_turn",
-    "Conversations.rename",
+    "Conversations.turn",
     "Conversations.checkpoint",
     "Conversations.finish",
 )

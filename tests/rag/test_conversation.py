@@ -91,6 +91,7 @@ def test_a_failure_is_stored_with_its_sentence_and_the_question_kept(conversatio
     question, answer = conversations.messages(chat)
     assert question.content == "When?"
     assert (answer.state, answer.error) == ("failed", "No index can be searched. Start Footnote again.")
+    assert answer.standalone_question == "When?"
 
 
 def test_stopping_keeps_what_was_said(conversation, conversations):

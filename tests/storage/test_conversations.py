@@ -28,8 +28,8 @@ def chat(chats):
     return chats.create("A chat").id
 
 
-def answered(chats, chat, question="why?", answer="because"):
-    turn = chats.begin_turn(chat, question)
+def answered(chats, chat, question="why?", answer="because", title=""):
+    turn = chats.begin_turn(chat, question, title=title)
     chats.finish(turn.answer_id, "complete", answer)
     return turn
 
@@ -72,6 +72,27 @@ def test_a_question_is_kept_with_its_empty_answer(chats, chat):
     assert (answer.id, answer.role, answer.content) == (turn.answer_id, "assistant", "")
     assert (answer.state, answer.question_id) == ("pending", turn.question_id)
     assert turn.conversation_id == chat
+
+
+def test_a_first_question_names_its_conversation_and_no_later_one_does(chats):
+    chat = chats.create().id
+    answered(chats, chat, title="Walls")
+    answered(chats, chat, title="Gates")
+    assert chats.open(chat).title == "Walls"
+    assert [found.id for found in chats.list("walls")] == [chat] and not chats.list("gates")
+
+
+def test_a_turn_is_read_by_its_answer(chats, chat):
+    turn = chats.begin_turn(chat, "無いか?")
+    question, answer = chats.turn(turn.answer_id)
+    assert (question.id, question.content, answer.id, answer.state) == (
+        turn.question_id,
+        "無いか?",
+        turn.answer_id,
+        "pending",
+    )
+    with pytest.raises(NotFound):
+        chats.turn(turn.question_id)
 
 
 def test_one_answer_at_a_time(chats, chat):

@@ -58,6 +58,7 @@ CONVERSATIONS = {
     "open": lambda my, ids: my.open(ids["conversation"]),
     "messages": lambda my, ids: my.messages(ids["conversation"]),
     "message": lambda my, ids: my.message(ids["question"]),
+    "turn": lambda my, ids: my.turn(ids["answer"]),
     "rename": lambda my, ids: my.rename(ids["conversation"], "mine now"),
     "delete": lambda my, ids: my.delete(ids["conversation"]),
     "begin_turn": lambda my, ids: my.begin_turn(ids["conversation"], "mine?"),
