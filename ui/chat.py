@@ -1,21 +1,17 @@
 """The chat page: a conversation, its stream, and the way to ask the next question."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
-from rag.ask import checked
-from storage.errors import FootnoteError, NotFound
+from storage.errors import NotFound
 from storage.records import Conversation, Message
-from ui import conversations, evidence, markers, pages, paging, scope, tracing
+from ui import asking, conversations, evidence, markers, pages, paging, scope, tracing
 from ui.ingesting import show_ingest
-from ui.live import follow
-from ui.markdown import label
 from ui.messages import show_answer, show_question
 from ui.services import services, workspace
 from ui.shell import name_tab
-from ui.uploads import report, show_report, take, uploader
+from ui.uploads import show_report, uploader
 from ui.workspace import Workspace
 
 LOOK = 3.0  # seconds between looks for what another tab has done in this conversation
@@ -30,9 +26,8 @@ def show() -> None:
     with st.bottom:
         scope.show(conversation, here)
     # Outside of it, where Streamlit puts it there by itself: only then does the page follow its newest words.
-    asked = st.chat_input("Ask your documents", key="question", accept_file="multiple", max_upload_size=limit)
-    if asked:
-        conversation = _submit(asked, conversation, here)
+    asking.show_box(here, limit)
+    asking.show_refusal()
     if conversation is not None:
         name_tab(conversation.title or conversations.UNTITLED)
     conversations.show_list(here, conversation)
@@ -40,7 +35,9 @@ def show() -> None:
     _show_panel(here)
     show_report(conversation.id if conversation is not None else "")
     if conversation is None:
-        _welcome(here, limit)
+        with st.container(key="welcome"):
+            _welcome(here, limit)
+        asking.show_turn(here, left_out=False)
     else:
         _show_conversation(conversation, here)
 
@@ -64,39 +61,6 @@ def _opened(here: Workspace) -> Conversation | None:
         conversations.go_to(None)
         st.toast("That chat is not here. It may have been deleted.")
         return None
-
-
-def _submit(asked: Any, conversation: Conversation | None, here: Workspace) -> Conversation | None:
-    """Put what was sent to work: files into the library, the question into its conversation.
-
-    Where the visitor does something else meanwhile, Streamlit ends the run only before any of it is kept, or
-    after all of it is.
-    """
-    told = report()
-    told.put_away()
-    chosen = scope.next_choice()
-    read_first = [line.document_id for line in take(asked.files, told, here) if line.document_id]
-    if not asked.text.strip():
-        return conversation
-    try:
-        question = checked(asked.text)
-        opened = conversation or _begun(here, chosen)
-        here.ask(opened.id, question, after=read_first)
-    except FootnoteError as error:
-        st.error(label(str(error), 500), icon=":material/error:")
-        return conversation
-    st.query_params[conversations.PARAMETER] = opened.id
-    if conversation is None:
-        scope.forget_next()
-    paging.show_newest()
-    return here.conversations.open(opened.id)
-
-
-def _begun(here: Workspace, chosen: scope.Choice) -> Conversation:
-    conversation, (collections, documents) = here.conversations.create(), chosen
-    if collections or documents:
-        here.choices.choose(conversation.id, collections, documents)
-    return conversation
 
 
 def _welcome(here: Workspace, limit_mb: int) -> None:
@@ -137,29 +101,28 @@ def _show_conversation(conversation: Conversation, here: Workspace) -> None:
     )
     if services().llm is None:
         _note_own_sentences()
-    pending = _show_messages(shown, here, settled=here.conversations.pending(conversation.id) is None)
+    left_out = _show_messages(shown, here, settled=here.conversations.pending(conversation.id) is None)
     _watch(conversation, here)
-    if not paging.show_ways_forward(conversation.id) and pending is not None:
-        _follow(pending, next((m for m in shown if m.id == pending.question_id), None), here)
+    if not paging.show_ways_forward(conversation.id):
+        asking.show_turn(here, left_out=left_out)
 
 
-def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: bool) -> Message | None:
-    """Show messages, oldest first; returns the answer among them that is on its way, which is not shown."""
+def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: bool) -> bool:
+    """Show messages, oldest first, but for the turn that is on its way; returns whether there is one."""
+    coming = {message.question_id for message in messages if message.state == "pending"}
     questions = {message.id: message for message in messages if message.role == "user"}
     standings = here.standings.of(passage for message in messages for passage in message.passages)
     model = services().llm is not None
     narrowed = any(message.searched_in for message in messages)
-    pending = None
     for message in messages:
         if message.role == "user":
-            show_question(message, here, settled=settled)
-        elif message.state == "pending":
-            pending = message
-        else:
+            if message.id not in coming:
+                show_question(message, here, settled=settled)
+        elif message.state != "pending":
             question = questions.get(message.question_id or "")
             said = scope.of_answer(message, narrowed=narrowed)
             show_answer(message, question, here, standings, settled=settled, model=model, searched=said)
-    return pending
+    return bool(coming)
 
 
 def _note_own_sentences() -> None:
@@ -168,15 +131,6 @@ def _note_own_sentences() -> None:
             "No language model is connected: answers are your documents' own sentences.", width="content"
         )
         st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
-
-
-def _follow(pending: Message, question: Message | None, here: Workspace) -> None:
-    job = here.answering(pending.id)
-    if job is not None:
-        follow(pending, question, job, here)
-    else:
-        here.settle(pending.id)
-        st.rerun()
 
 
 @st.fragment(run_every=LOOK)

@@ -23,26 +23,40 @@ WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
 PACE = 0.1  # seconds between drawings: each sends the whole answer, and eyes follow no faster
 
 
-def follow(message: Message, question: Message | None, job: Job[Any], workspace: Workspace) -> None:
-    """Show the answer grow until its job ends, then run the page again to show it as it was stored."""
+def follow(
+    message: Message,
+    question: Message,
+    job: Job[Any],
+    workspace: Workspace,
+    seconds: float | None = None,
+) -> None:
+    """Show the answer grow until its job ends, or for some seconds.
+
+    With `seconds` it shows no way to stop it yet.
+    """
+    deadline = None if seconds is None else time.monotonic() + seconds
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
         growing = _Growing(question, st.container(), st.empty(), st.container())
-        st.button(
-            "Stop",
-            key=f"stop-{message.id}",
-            icon=":material/stop_circle:",
-            on_click=workspace.stop,
-            args=(message.id,),
-        )
-        _write(job, growing)
-    st.rerun()
+        if deadline is None:
+            _show_stop(message, workspace)
+        _write(job, growing, deadline)
+
+
+def _show_stop(message: Message, workspace: Workspace) -> None:
+    st.button(
+        "Stop",
+        key=f"stop-{message.id}",
+        icon=":material/stop_circle:",
+        on_click=workspace.stop,
+        args=(message.id,),
+    )
 
 
 @dataclass
 class _Growing:
     """The answer to a question as far as it has come, in its three places on the page."""
 
-    question: Message | None
+    question: Message
     understood: Any
     text: Any
     missing: Any
@@ -52,8 +66,7 @@ class _Growing:
         """Show what an event tells; pieces of the answer wait for `draw`."""
         match event:
             case Condensed(standalone):
-                said = understood_as(standalone, self.question) if self.question else ""
-                if said:
+                if said := understood_as(standalone, self.question):
                     self.understood.caption(said)
             case SearchedIn(said):
                 self.understood.caption(searched_in(said))
@@ -83,10 +96,10 @@ def _reading(count: int, *, starting: bool) -> str:
     return f"Starting the model, then r{read}" if starting else f"R{read}"
 
 
-def _write(job: Job[Any], growing: _Growing) -> None:
+def _write(job: Job[Any], growing: _Growing, deadline: float | None) -> None:
     seen = 0
     growing.text.caption("Looking through your documents…")
-    while True:
+    while deadline is None or time.monotonic() < deadline:
         fresh = job.since(seen, wait=WAIT)
         seen += len(fresh)
         for event in fresh:

@@ -40,6 +40,11 @@ def show_newest() -> None:
     st.session_state.pop(_KEY, None)
 
 
+def shows_newest(conversation_id: str) -> bool:
+    """Whether the newest messages of a conversation are what is shown."""
+    return not _starts(conversation_id)
+
+
 def _starts(conversation_id: str) -> list[str]:
     """Return the first message of each page that was turned back, of this conversation alone."""
     if st.session_state.get(_KEY, ("",))[0] != conversation_id:

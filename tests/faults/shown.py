@@ -1,5 +1,6 @@
 """What stands on a page of a tab without a browser, as the server's messages have drawn it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from streamlit.proto.Element_pb2 import Element
@@ -43,7 +44,12 @@ class Shown:
     @property
     def text(self) -> str:
         """All words on the page, from its top to its bottom."""
-        return "\n".join(filter(None, (words(self.places[place].element) for place in sorted(self.places))))
+        return self._said(self.places)
+
+    @property
+    def latest(self) -> str:
+        """The words on the page that the latest run has drawn."""
+        return self._said(place for place, placed in self.places.items() if placed.run == self.run)
 
     def way(self, key: str) -> _Placed | None:
         """Return what has this key among what can be acted on."""
@@ -53,6 +59,9 @@ class Shown:
         """Return the keys that begin so, from the top of the page to its bottom."""
         keys = (_key(self.places[place].element) for place in sorted(self.places))
         return [key for key in keys if key.startswith(start)]
+
+    def _said(self, places: Iterable[Path]) -> str:
+        return "\n".join(filter(None, (words(self.places[place].element) for place in sorted(places))))
 
     def _draw(self, message: ForwardMsg) -> None:
         place, delta = tuple(message.metadata.delta_path), message.delta

@@ -167,6 +167,21 @@ def test_a_stop_closes_the_connection_and_keeps_what_was_written(
     assert state == "stopped" and LONG.startswith(text) and come_to(words) in text
 
 
+def test_a_question_draws_its_turn_first_and_the_page_around_it_after(
+    open_tab: Open, server: Server, fake: FakeLLM
+):
+    tab = open_tab()
+    fake.say("Four million [1].")
+    tab.ask("How many?")
+    tab.until(lambda: STORED in tab.text and tab.drawn)
+    fake.reply(Reply(TEXT, hold_after=1))
+    tab.ask(f"And now: {QUESTION}")
+    tab.until(lambda: f"And now: {QUESTION}" in tab.shown.latest)
+    assert "Four million" not in tab.shown.latest and "New chat" not in tab.shown.latest
+    tab.until(lambda: "Four million" in tab.shown.latest and "New chat" in tab.shown.latest)
+    ended(tab, fake)
+
+
 # Two tabs of one person, in one chat.
 
 CRANES, PEOPLE = "How many cranes were built in 2024?", "How many people were employed in 2024?"

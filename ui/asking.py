@@ -1,0 +1,132 @@
+"""A question on its way: sent, seen at once, and followed while its answer is written.
+
+What a person waits for is the first word, so that nothing else is drawn before it: a question that is sent
+draws only its own turn, and the page around it, with a row for every chat and every answer, a second later.
+"""
+
+from typing import Any
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from rag.ask import checked
+from storage.errors import FootnoteError, NotFound
+from ui import conversations, paging, scope
+from ui.live import follow
+from ui.markdown import label
+from ui.messages import show_question
+from ui.uploads import report, take
+from ui.workspace import Workspace
+
+BOX, TURN = "question", "turn"
+ALONE = 1.0  # seconds that a turn is followed before the page around it is drawn
+_REFUSED, _SENT = "refused-question", "sent-question"
+
+
+def show_box(here: Workspace, limit_mb: int) -> None:
+    """Show the box to ask in, which takes files, too."""
+    st.chat_input(
+        "Ask your documents",
+        key=BOX,
+        accept_file="multiple",
+        max_upload_size=limit_mb,
+        on_submit=_send,
+        args=(here,),
+    )
+
+
+def show_refusal() -> None:
+    """Say why a question was not taken, if it was not."""
+    refused = st.session_state.pop(_REFUSED, "")
+    if refused:
+        st.error(label(refused, 500), icon=":material/error:")
+
+
+def show_turn(here: Workspace, *, left_out: bool) -> None:
+    """Show the turn that is on its way in the open chat, if one is, until its answer has ended.
+
+    `left_out` tells that the page has left a turn to this, which may have ended since.
+    """
+    _alone(here)
+    if _follow(here) or left_out:
+        st.rerun()
+
+
+@st.fragment(key=TURN)
+def _alone(here: Workspace) -> None:
+    """Show a turn that was just sent for a while; after that what is pressed in it is to be heard.
+
+    Streamlit lets no press of a fragment's own through to it before it has ended.
+    """
+    place = st.empty()  # so that what is drawn here goes as soon as the page is drawn around it
+    if st.session_state.pop(_SENT, False):
+        with place.container():
+            _follow(here, ALONE)
+        st.rerun()
+
+
+def _follow(here: Workspace, seconds: float | None = None) -> bool:
+    """Show the turn that is on its way until its answer has ended, or for some seconds, if there is one."""
+    chat = st.query_params.get(conversations.PARAMETER)
+    pending = here.conversations.pending(chat) if chat else None
+    if pending is None:
+        return False
+    question, answer = here.conversations.turn(pending)
+    show_question(question, here, settled=False)
+    job = here.answering(pending)
+    if job is None:
+        here.settle(pending)
+    else:
+        follow(answer, question, job, here, seconds)
+    return True
+
+
+def _send(here: Workspace) -> None:
+    """Put what was sent to work: files into the library, the question into the chat of the address.
+
+    The page as it was drawn last may not know of that chat yet. Where the visitor does something else
+    meanwhile, Streamlit ends this only before any of it is kept, or after all of it is.
+    """
+    asked: Any = st.session_state[BOX]
+    told, chosen, chat = report(), scope.next_choice(), st.query_params.get(conversations.PARAMETER)
+    told.put_away()
+    read_first = [line.document_id for line in take(asked.files, told, here) if line.document_id]
+    if not asked.text.strip():
+        return
+    try:
+        question = checked(asked.text)
+        chat = _opened(chat, here) or _begun(chosen, here)
+        here.ask(chat, question, after=read_first)
+    except FootnoteError as error:
+        st.session_state[_REFUSED] = str(error)
+        return
+    if chat != st.query_params.get(conversations.PARAMETER):
+        scope.forget_next()
+    st.query_params[conversations.PARAMETER] = chat
+    if not asked.files and paging.shows_newest(chat):
+        _show_alone()
+    paging.show_newest()
+
+
+def _opened(chat: str | None, here: Workspace) -> str | None:
+    """Return the chat if it is still there."""
+    try:
+        return here.conversations.open(chat).id if chat else None
+    except NotFound:
+        return None
+
+
+def _begun(chosen: scope.Choice, here: Workspace) -> str:
+    conversation, (collections, documents) = here.conversations.create(), chosen
+    if collections or documents:
+        here.choices.choose(conversation.id, collections, documents)
+    return conversation.id
+
+
+def _show_alone() -> None:
+    """Draw the turn and nothing else, where the page has come so far as to have a place for it."""
+    st.session_state[_SENT] = True
+    try:
+        st.rerun(TURN)
+    except StreamlitAPIException:
+        st.session_state.pop(_SENT)
