@@ -42,13 +42,17 @@ def show_refusal() -> None:
         st.error(label(refused, 500), icon=":material/error:")
 
 
-def show_turn(here: Workspace, *, left_out: bool) -> None:
+def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
     """Show the turn that is on its way in the open chat, if one is, until its answer has ended.
 
-    `left_out` tells that the page has left a turn to this, which may have ended since.
+    `alone` and `around` are its places: without the page, and as a part of it. `left_out` tells that the page
+    has left a turn to this, which may have ended since.
     """
-    _alone(here)
-    if _follow(here) or left_out:
+    with alone:
+        _alone(here)
+    with around:
+        followed = _follow(here)
+    if followed or left_out:
         st.rerun()
 
 

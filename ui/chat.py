@@ -27,19 +27,29 @@ def show() -> None:
         scope.show(conversation, here)
     # Outside of it, where Streamlit puts it there by itself: only then does the page follow its newest words.
     asking.show_box(here, limit)
-    asking.show_refusal()
+    # Each at its place in every run, so that one takes the other's on the screen at once.
+    around, alone, turn = st.container(), st.container(key="alone"), st.container()
     if conversation is not None:
         name_tab(conversation.title or conversations.UNTITLED)
     conversations.show_list(here, conversation)
     show_ingest(here)
     _show_panel(here)
+    with around:
+        left_out = _show_around(conversation, here, limit)
+    if conversation is None or paging.shows_newest(conversation.id):
+        asking.show_turn(here, alone, turn, left_out=left_out)
+
+
+def _show_around(conversation: Conversation | None, here: Workspace, limit_mb: int) -> bool:
+    """Show all but the turn that is on its way; returns whether there is one."""
+    welcome = st.empty()  # so that it goes at once when a chat takes its place
+    asking.show_refusal()
     show_report(conversation.id if conversation is not None else "")
-    if conversation is None:
-        with st.container(key="welcome"):
-            _welcome(here, limit)
-        asking.show_turn(here, left_out=False)
-    else:
-        _show_conversation(conversation, here)
+    if conversation is not None:
+        return _show_conversation(conversation, here)
+    with welcome.container(key="welcome"):
+        _welcome(here, limit_mb)
+    return False
 
 
 def _show_panel(here: Workspace) -> None:
@@ -93,7 +103,8 @@ def _note_no_model() -> None:
         st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
 
 
-def _show_conversation(conversation: Conversation, here: Workspace) -> None:
+def _show_conversation(conversation: Conversation, here: Workspace) -> bool:
+    """Show a conversation but for the turn that is on its way; returns whether there is one."""
     conversations.show_header(here, conversation)
     shown = paging.page_of(
         conversation.id,
@@ -103,8 +114,8 @@ def _show_conversation(conversation: Conversation, here: Workspace) -> None:
         _note_own_sentences()
     left_out = _show_messages(shown, here, settled=here.conversations.pending(conversation.id) is None)
     _watch(conversation, here)
-    if not paging.show_ways_forward(conversation.id):
-        asking.show_turn(here, left_out=left_out)
+    paging.show_ways_forward(conversation.id)
+    return left_out
 
 
 def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: bool) -> bool:

@@ -23,16 +23,15 @@ def page_of(conversation_id: str, read: Callable[[str | None, int], Sequence[Mes
     return shown
 
 
-def show_ways_forward(conversation_id: str) -> bool:
-    """Offer the way to later messages; returns whether there are any."""
+def show_ways_forward(conversation_id: str) -> None:
+    """Offer the way to later messages, if there are any."""
     starts = _starts(conversation_id)
     if not starts:
-        return False
+        return
     with st.container(horizontal=True, gap="small"):
         st.button("Later messages", icon=":material/expand_more:", on_click=_turn_forward)
         if len(starts) > 1:
             st.button("The newest", icon=":material/keyboard_double_arrow_down:", on_click=show_newest)
-    return True
 
 
 def show_newest() -> None:

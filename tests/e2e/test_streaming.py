@@ -49,6 +49,21 @@ def test_stop_ends_the_answer_and_keeps_what_is_there(visitor: Visitor, with_mod
     assert len([text for _, text in stored(with_model) if "word0" in text]) == 1
 
 
+def test_a_turn_stands_there_once_while_the_page_comes_around_it(visitor: Visitor, fake: FakeLLM):
+    page, welcome = visitor.page, visitor.page.get_by_text("Add documents", exact=True)
+    for count, question in enumerate(("How many containers?", "And in which year?"), 1):
+        fake.released.clear()
+        fake.reply(HELD)
+        visitor.ask(question)
+        expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+        expect(visitor.answers().last).to_contain_text("The harbour")
+        expect(visitor.answers()).to_have_count(count)
+        expect(page.locator('[class*="st-key-question-"]')).to_have_count(count)
+        expect(welcome).to_be_hidden()
+        fake.released.set()
+        visitor.finished(count)
+
+
 def test_a_reload_and_a_second_tab_rejoin_the_stream(
     visitor: Visitor, with_model: Server, visit: Visit, fake: FakeLLM
 ):

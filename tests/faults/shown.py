@@ -68,6 +68,8 @@ class Shown:
         if delta.WhichOneof("type") != "new_element":
             self.places.pop(place, None)
             return
+        for below in [other for other in self.places if other[: len(place)] == place]:
+            del self.places[below]  # an element in the place of a container has nothing in it
         if delta.new_element.WhichOneof("type") == "toast":
             self.told.append(delta.new_element.toast.body.replace("\\", ""))
         self.places[place] = _Placed(delta.new_element, self.run, delta.fragment_id)
