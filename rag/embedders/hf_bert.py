@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 
-from rag.embedders.onnx_bert import BertShape, Floats
+from rag.embedders.matrices import Floats
+from rag.embedders.onnx_bert import BertShape
 from rag.errors import ModelUnavailable
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"

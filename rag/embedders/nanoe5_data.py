@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.embedders.onnx_bert import BLOCK, BertShape, Blocks, Floats, Matrix
+from rag.embedders.matrices import BLOCK, Blocks, Floats, Matrix
+from rag.embedders.onnx_bert import BertShape
 from rag.errors import ModelUnavailable
 
 if TYPE_CHECKING:
