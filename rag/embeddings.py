@@ -33,12 +33,13 @@ class Embedder(Embeddings):
     `name` is what it was asked for by; `fingerprint` a sha256 of its weights, or of address and name
     where a server has them: vectors of different fingerprints must not be mixed. Every vector is
     float32 [dimension] of length 1; a vector without a direction is an EmbeddingError, never returned.
-    `told` hears of each embedding that succeeded.
+    `told` hears of each embedding that succeeded. A model that is `local` asks no server.
     """
 
     name: str
     dimension: int
     fingerprint: str
+    local: bool = True
     told: Told = staticmethod(untold)
 
     @property

@@ -75,6 +75,12 @@ class Indexes:
         """Whether any of them is open; each is opened again when it is needed."""
         return not self.__dict__.keys().isdisjoint(("words", "vectors", "tree"))
 
+    @property
+    def near_at_hand(self) -> bool:
+        """Whether the vector index is open and answers in milliseconds."""
+        opened = vars(self).get("vectors")
+        return opened is not None and opened.at_hand
+
     @opened_once
     def words(self) -> WordIndex:
         """The BM25 index, empty where it was damaged: `recover` fills it."""
@@ -106,8 +112,12 @@ class Indexes:
         return {id_: to_document(chunk) for id_, chunk in self._documents.chunks_by_id(ids).items()}
 
     def label(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the same without their texts, quicker: what fusing and ordering needs of them."""
+        """Return the same without their texts, quicker: what a filter looks at."""
         return {id_: to_label(id_, *document) for id_, document in self._documents.of_chunks(ids).items()}
+
+    def names(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the names of their documents alone: what ordering a hundred candidates needs."""
+        return {id_: name for id_, (_, name) in self._documents.of_chunks(ids).items()}
 
     def forget(self, chunk_ids: Iterable[str]) -> None:
         """Remove chunks from both indexes; unknown ids are no error."""

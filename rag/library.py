@@ -213,10 +213,7 @@ class Library:
         document_ids: Collection[str] | None = None,
         on_failure: Callable[[str, Exception], None] | None = None,
     ) -> BaseRetriever:
-        """Return the retriever called `name` over this library; see rag/retrievers/choose.py.
-
-        Those over RAPTOR's trees fill a budget of tokens in place of `k`: leaves are half as long as chunks.
-        """
+        """Return the one that rag/retrievers/choose.py calls `name`; RAPTOR's fill a budget, not `k`."""
         if name in TREES:
             return TREES[name](forest=self.forest, document_ids=document_ids)
         return choose_retriever(
@@ -224,8 +221,10 @@ class Library:
             k=k,
             words=self.indexes.words,
             vectors=lambda: self.indexes.vectors,
+            near_at_hand=lambda: self.indexes.near_at_hand,
             hydrate=self.indexes.hydrate,
             label=self.indexes.label,
+            names=self.indexes.names,
             document_ids=document_ids,
             mixture=lambda: self.weighing.mixture,
             on_failure=on_failure,

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -48,11 +49,16 @@ class OnnxEmbedder(Embedder):
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
         if role == "query":
             self._asked = time.monotonic()
-        encoded = self._tokenizer.encode_batch_fast([self._prefixes[role] + text for text in texts])
-        rows = [row.ids for row in encoded]
+        rows = [row.ids for row in self._encoded([self._prefixes[role] + text for text in texts])]
         size = max(1, min(-(-len(rows) // CORES), TOKENS_AT_ONCE // max(map(len, rows))))
         parts = [rows[at : at + size] for at in range(0, len(rows), size)]
         return self._run(rows) if len(parts) == 1 else np.concatenate(list(self._shared_out(parts)))
+
+    def _encoded(self, texts: Sequence[str]) -> Iterable[Any]:
+        """Cut texts into tokens: one text without letting go of the interpreter, which others would take."""
+        if len(texts) == 1:
+            return [self._tokenizer.encode(texts[0])]
+        return self._tokenizer.encode_batch_fast(texts)
 
     def _shared_out(self, parts: Sequence[Sequence[Sequence[int]]]) -> Iterable[Floats]:
         """Embed parts on all cores, or on all but one while someone asks."""

@@ -21,6 +21,8 @@ class OpenAIEmbedder(Embedder):
     Raises EmbeddingError, whose text never holds the key.
     """
 
+    local = False
+
     def __init__(self, model: str, *, base_url: str | None, api_key: str | None, timeout: float = TIMEOUT):
         import openai
 

@@ -113,6 +113,7 @@ class Collection:
             vectors=lambda: self.vectors,
             hydrate=self.hydrate,
             label=self.hydrate,
+            names=self.names,
             on_failure=_fail,
             mixture=lambda: parts.get("mixture") or Mixture(),
         )
@@ -124,6 +125,10 @@ class Collection:
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the documents with these ids."""
         return {id_: self._documents[id_] for id_ in ids if id_ in self._documents}
+
+    def names(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the names of those that are there."""
+        return {id_: str(each.metadata.get("document", "")) for id_, each in self.hydrate(ids).items()}
 
     @cached_property
     def embedder(self) -> Embedder:

@@ -2,10 +2,10 @@
 
 import logging
 import time
+from _thread import start_new_thread
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from queue import Empty, Queue
-from threading import Thread
 from typing import TypeVar
 
 from rag.errors import RetrievalError
@@ -18,21 +18,15 @@ Search = Callable[[], Found]
 Answers = Queue[tuple[str, Found | Exception]]
 
 
-def nothing(found: object) -> None:
-    """Do nothing with what was found."""
-
-
 def ask(
     searches: Mapping[str, Search[Found]],
     timeout: float,
     *,
     here: str | None = None,
-    then: Callable[[Found], None] = nothing,
 ) -> dict[str, Found | Exception]:
     """Ask each in a thread of its own and return what it found or raised; late is a RetrievalError, too.
 
     The one named `here` is asked in the calling thread meanwhile, and waited for: for one that cannot hang.
-    What it found is given to `then`, which has the time that the others still take.
     """
     answers: Answers[Found] = Queue()
     late = RetrievalError(f"no answer within {timeout:g} seconds")
@@ -40,12 +34,10 @@ def ask(
     outcomes: dict[str, Found | Exception] = dict.fromkeys(searches, late)
     for name, search in searches.items():
         if name != here:
-            work = (copy_context().run, _ask_one, answers, name, search)
-            Thread(target=work[0], args=work[1:], name=f"retrieve {name}", daemon=True).start()
+            # A Thread would have the caller wait until it runs, which takes longer than many a search.
+            start_new_thread(copy_context().run, (_ask_one, answers, name, search))
     if here is not None:
-        outcomes[here] = outcome = _outcome(searches[here])
-        if not isinstance(outcome, Exception):
-            then(outcome)
+        outcomes[here] = _outcome(searches[here])
     for _ in searches.keys() - {here}:
         try:
             name, answer = answers.get(timeout=max(0.0, deadline - time.monotonic()))

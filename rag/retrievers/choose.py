@@ -15,7 +15,7 @@ from rag.retrievers.fusion import Ranking
 from rag.retrievers.hybrid import HybridRetriever
 from rag.retrievers.mixture import NORMALISERS, POOL, Mixture
 from rag.retrievers.vector import VectorStoreRetriever
-from rag.stores.index import Hydrate, VectorIndex
+from rag.stores.index import Hydrate, NamesOf, VectorIndex
 from rag.stores.lexical import LexicalIndex
 
 NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
@@ -42,17 +42,20 @@ def choose_retriever(
     vectors: Callable[[], VectorIndex],
     hydrate: Hydrate,
     label: Hydrate,
+    names: NamesOf,
     document_ids: Collection[str] | None = None,
     mixture: Callable[[], Mixture] = Mixture,
+    near_at_hand: Callable[[], bool] = lambda: False,
     on_failure: Failed | None = None,
 ) -> BaseRetriever:
     """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
 
-    `vectors` is called when a question first needs it; `mixture`, called while one is searched for, tells how
-    "ensemble-cc" weighs words and meaning. `hydrate` gives documents by id, `label` the same without text, of
-    which an ensemble orders many and reads few. Raises SettingsError for another name.
+    `vectors` is called when a question first needs it, and `near_at_hand` tells whether they answer in
+    milliseconds; `mixture`, called while one is searched for, how "ensemble-cc" weighs words and meaning.
+    `hydrate` gives documents by id, `label` the same without text, `names` only what they are called: an
+    ensemble orders many and reads few. Raises SettingsError for another name.
     """
-    halves = _Halves(words, vectors, hydrate, label, document_ids)
+    halves = _Halves(words, vectors, near_at_hand, hydrate, label, names, document_ids)
     match name:
         case "bm25":
             return halves.by_words(k)
@@ -91,21 +94,27 @@ class _Halves:
 
     words: LexicalIndex
     vectors: Callable[[], VectorIndex]
+    near_at_hand: Callable[[], bool]
     hydrate: Hydrate
     label: Hydrate
+    names: NamesOf
     document_ids: Collection[str] | None
 
     def both(self, k: int, on_failure: Failed | None, **fusing: Any) -> HybridRetriever:
-        """Return both at once; the words are asked in the calling thread, while an embedder may hang."""
+        """Return both at once."""
         return HybridRetriever(
             halves={"similarity": self.near, "bm25": self.sharing},
-            here="bm25",
-            label=self.label,
+            here=self.here,
+            names=self.names,
             hydrate=self.hydrate,
             k=k,
             on_failure=on_failure,
             **fusing,
         )
+
+    def here(self) -> str:
+        """Name the half for the calling thread: the longer one, unless it may keep one waiting."""
+        return "similarity" if self.near_at_hand() else "bm25"
 
     def near(self, question: str) -> Ranking:
         """Return the candidates by meaning with their relevance."""

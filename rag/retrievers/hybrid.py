@@ -1,8 +1,8 @@
 """Search by words and by meaning at once, fused by id; only what is given in the end becomes documents."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -21,7 +21,7 @@ from rag.retrievers.fusion import (
 )
 from rag.retrievers.named import raised
 from rag.retrievers.reading import read
-from rag.stores.index import Hydrate
+from rag.stores.index import Hydrate, NamesOf
 
 Half = Callable[[str], Ranking]
 Names = Mapping[str, str]
@@ -30,21 +30,21 @@ Names = Mapping[str, str]
 class HybridRetriever(BaseRetriever):
     """An EnsembleRetriever over searches that are functions, from a question to ids with scores.
 
-    `label` gives documents by id without their text: candidates it does not know are none. With `weights`,
-    a function of the question, scores are combined, and raised where the question names a document;
-    without, reciprocal ranks. The best `k` are read by `hydrate`. The half named `here` is asked in the
-    calling thread, and what it found looked up while others search; what fails, takes longer than `timeout`
-    seconds, or is gone, is treated as there.
+    `names` tells by id what each candidate's document is called: those it does not know are none. With
+    `weights`, a function of the question, scores are combined, and raised where the question names a
+    document; without, reciprocal ranks. The best `k` are read by `hydrate`. The half that `here` names is
+    asked in the calling thread: one made for the longest would begin on a cold core. What fails, takes
+    longer than `timeout` seconds, or is gone, is treated as there.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     halves: Mapping[str, Half]
-    label: Hydrate
+    names: NamesOf
     hydrate: Hydrate
     weights: Callable[[str], Mapping[str, float]] | None = None
     normaliser: Normaliser = theoretical_min_max(0.0)
-    here: str | None = None
+    here: Callable[[], str | None] = lambda: None
     k: int = 4
     timeout: float = 10.0
     on_failure: Callable[[str, Exception], None] | None = None
@@ -56,56 +56,41 @@ class HybridRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - the halves are no runs of their own
         k: int | None = None,
     ) -> list[Document]:
-        searches = {name: partial(half, query) for name, half in self.halves.items()}
-        known = _Known(self.label, partial(self.weights, query) if self.weights else None)
-        outcomes = ask(searches, self.timeout, here=self.here, then=known.prepare)
-        rankings = known.among(answered(outcomes, self.on_failure))
-        scores, matches = self._fuse(query, rankings, known)
+        weigh = cache(partial(self.weights, query)) if self.weights else None
+        searches = {name: partial(self._find, half, query, weigh) for name, half in self.halves.items()}
+        found = answered(ask(searches, self.timeout, here=self.here()), self.on_failure)
+        rankings = {name: half.hits for name, half in found.items()}
+        names = dict(pair for half in found.values() for pair in half.names.items())
+        scores, matches = self._fuse(query, rankings, names, weigh() if weigh else None)
         told = _Findings(rankings, self.normaliser)
         return [
-            _result(document, scores[str(document.id)], told.of(str(document.id), known.names, matches))
+            _result(document, scores[str(document.id)], told.of(str(document.id), names, matches))
             for document in read(list(scores), self.k if k is None else k, self.hydrate)
         ]
 
+    def _find(self, half: Half, query: str, weigh: Callable[[], object] | None) -> "_Found":
+        """Return what a half finds and what the ledger says of it; the first to find anything weighs, too."""
+        hits = half(query)
+        names = self.names([id_ for id_, _ in hits])
+        if weigh:
+            weigh()
+        return _Found([hit for hit in hits if hit[0] in names], names)
+
     def _fuse(
-        self, query: str, rankings: Mapping[str, Ranking], known: "_Known"
+        self, query: str, rankings: Mapping[str, Ranking], names: Names, weights: Mapping[str, float] | None
     ) -> tuple[dict[str, float], Mapping[str, float]]:
         """Return scores, best first, and how much the name of each document matches the question."""
-        if known.weights is None:
+        if weights is None:
             return rrf(rankings, dict.fromkeys(self.halves, 1 / len(self.halves))), {}
         normalisers = dict.fromkeys(rankings, self.normaliser)
-        return raised(query, convex_combination(rankings, known.weights, normalisers), known.names)
+        return raised(query, convex_combination(rankings, weights, normalisers), names)
 
 
-class _Known:
-    """What the ledger says of the hits and of how to weigh them: read while a half is still searching."""
+class _Found(NamedTuple):
+    """The hits of a half that are there, and the names of their documents by the hits' ids."""
 
-    def __init__(self, label: Hydrate, weigh: Callable[[], Mapping[str, float]] | None):
-        self._label, self._weigh = label, weigh
-        self._asked: set[str] = set()
-        self.names: dict[str, str] = {}  # of the documents, by the ids of the hits that are there
-
-    @cached_property
-    def weights(self) -> Mapping[str, float] | None:
-        """The weight of each half; None where their scores are not combined."""
-        return self._weigh() if self._weigh else None
-
-    def prepare(self, hits: Ranking) -> None:
-        """Look up these hits, and the weights."""
-        self._look_up(id_ for id_, _ in hits)
-        self.weights  # noqa: B018 - read
-
-    def among(self, found: Mapping[str, Ranking]) -> dict[str, Ranking]:
-        """Return the hits that are there."""
-        self._look_up(id_ for hits in found.values() for id_, _ in hits)
-        return {name: [hit for hit in hits if hit[0] in self.names] for name, hits in found.items()}
-
-    def _look_up(self, ids: Iterable[str]) -> None:
-        fresh = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._asked]
-        self._asked.update(fresh)
-        if fresh:
-            labels = self._label(fresh)
-            self.names |= {id_: str(label.metadata.get("document", "")) for id_, label in labels.items()}
+    hits: Ranking
+    names: Names
 
 
 class _Findings:

@@ -30,6 +30,8 @@ def raised(
     ({'b': 0.94, 'a': 0.9}, {'2022.pdf': 0.0, '2023.pdf': 1.0})
     """
     matches = name_matches(question, sorted(set(names.values())))
+    if not any(matches.values()):  # as with most questions
+        return dict(scores), matches
     full = WEIGHT * max(0.0, max(scores.values(), default=0.0))
     sums = {id_: score + full * matches.get(names.get(id_, ""), 0.0) for id_, score in scores.items()}
     return dict(sorted(sums.items(), key=lambda item: -item[1])), matches
@@ -43,14 +45,13 @@ def name_matches(question: str, names: Collection[str]) -> dict[str, float]:
     >>> name_matches("Sales in Q3 2023?", ["2023 Q3.pdf", "2022 Q3.pdf", "2022 Q1.pdf"])
     {'2023 Q3.pdf': 1.0, '2022 Q3.pdf': 0.42, '2022 Q1.pdf': 0.0}
     """
-    words = {name: _words(name) for name in names}
-    among = Counter(word for own in words.values() for word in own)
-    asked = frozenset(tokens(question)) & among.keys()
-    weight = {word: log(1 + len(words) / (0.5 + among[word])) for word in asked}
-    total = fsum(weight.values()) or 1.0
-    return {
-        name: round(fsum(weight[w] for w in sorted(asked & own)) / total, 2) for name, own in words.items()
-    }
+    asked = frozenset(tokens(question))
+    shared = {name: sorted(asked & _words(name)) for name in names if not asked.isdisjoint(_words(name))}
+    among = Counter(word for words in shared.values() for word in words)
+    weight = {word: log(1 + len(names) / (0.5 + number)) for word, number in among.items()}
+    total = fsum(weight.values())
+    matches = {name: round(fsum(weight[word] for word in words) / total, 2) for name, words in shared.items()}
+    return dict.fromkeys(names, 0.0) | matches
 
 
 @lru_cache(maxsize=10_000)

@@ -51,6 +51,7 @@ class ChromaVectorStore(VectorIndex):
         self._hydrate = hydrate
         self._guard = guard
         self._name = collection_name or f"memory-{uuid4().hex}"
+        self._searched = False  # the first search reads the graph, for seconds where it is large
         with self._speaking("opened"):
             if guard:
                 guard.opening()
@@ -85,9 +86,10 @@ class ChromaVectorStore(VectorIndex):
             open_client(directory).delete_collection(collection_name)
 
     @property
-    def embeddings(self) -> Embeddings:
-        """The embedding model."""
-        return self._embeddings
+    def at_hand(self) -> bool:
+        """Whether its graph is in memory, nothing changes it, and questions are embedded here, too."""
+        at_rest = self._exact is not None and self._exact.at_rest
+        return at_rest and self._searched and getattr(self._embeddings, "local", False)
 
     def add_texts(
         self,
@@ -158,22 +160,6 @@ class ChromaVectorStore(VectorIndex):
         found = self._documents(ids)
         return [found[id_] for id_ in ids if id_ in found]
 
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
-        """Return the `k` documents closest to a question; `filter` and `where_document` limit the search."""
-        return self.similarity_search_by_vector(self._embeddings.embed_query(query), k, **kwargs)
-
-    def similarity_search_with_score(
-        self, query: str, k: int = 4, **kwargs: Any
-    ) -> list[tuple[Document, float]]:
-        """Return documents with their distance: less is closer."""
-        return self.similarity_search_by_vector_with_score(self._embeddings.embed_query(query), k, **kwargs)
-
-    def similarity_search_by_vector(
-        self, embedding: list[float], k: int = 4, **kwargs: Any
-    ) -> list[Document]:
-        """Return the `k` documents closest to a vector."""
-        return [found for found, _ in self.similarity_search_by_vector_with_score(embedding, k, **kwargs)]
-
     def similarity_search_by_vector_with_score(
         self, embedding: Sequence[float], k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
@@ -186,13 +172,6 @@ class ChromaVectorStore(VectorIndex):
         """Return at most `k` ids with their relevance, best first, known to `label` or not."""
         hits = self._query(self._embeddings.embed_query(question), k, chosen)
         return [(id_, RELEVANCE[self.space](distance)) for id_, distance in hits]
-
-    def max_marginal_relevance_search(
-        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
-    ) -> list[Document]:
-        """Return `k` of the `fetch_k` closest documents that fit the question and differ; see `mmr`."""
-        vector = self._embeddings.embed_query(query)
-        return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **kwargs)
 
     def max_marginal_relevance_search_by_vector(
         self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
@@ -236,6 +215,7 @@ class ChromaVectorStore(VectorIndex):
                 where_document=where_document,
                 include=["distances"],
             )
+        self._searched = True
         return list(zip(found["ids"][0], map(float, found["distances"][0]), strict=True))
 
     def _nearest(

@@ -45,17 +45,26 @@ class ExactCopy:
         self._rows = rows
         self._changing = RLock()
         self._in_step = False
+        self._being_changed = False
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing changes the index now."""
+        return not self._being_changed
 
     @contextmanager
     def changing(self, ids: Sequence[str]) -> Iterator[VectorRows]:
         """Change entries of the index, then put them into or delete them from the rows given."""
         with self._changing:
+            self._being_changed = True
             try:
                 self._rows.announce(ids)
                 yield self._rows
             except BaseException:
                 self._in_step = False
                 raise
+            finally:
+                self._being_changed = False
 
     def nearest(
         self, vector: ArrayLike, k: int, document_ids: Sequence[str], space: Space

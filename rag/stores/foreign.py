@@ -64,11 +64,6 @@ class ForeignVectorStore(VectorIndex):
         """Raise NotImplementedError: the store's own class makes one of texts."""
         raise NotImplementedError("Make a store of texts with its own class.")
 
-    @property
-    def embeddings(self) -> Embeddings:
-        """The embedding model."""
-        return self._embeddings
-
     def refill(self) -> None:
         """Put back what the store has lost since it was last open, from the kept vectors."""
         lost = self._lost()
@@ -109,28 +104,11 @@ class ForeignVectorStore(VectorIndex):
         found = self._hydrate(list(self.vectors_of(ids)))
         return [found[id_] for id_ in ids if id_ in found]
 
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
-        """Return the `k` chunks closest to a question; `filter` limits the search."""
-        return self.similarity_search_by_vector(self._embeddings.embed_query(query), k, **kwargs)
-
-    def similarity_search_with_score(
-        self, query: str, k: int = 4, **kwargs: Any
+    def similarity_search_by_vector_with_score(
+        self, embedding: Sequence[float], k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        """Return chunks with their distance: less is closer."""
-        return self._closest(self._embeddings.embed_query(query), k, **kwargs)
-
-    def similarity_search_by_vector(
-        self, embedding: list[float], k: int = 4, **kwargs: Any
-    ) -> list[Document]:
-        """Return the `k` chunks closest to a vector."""
-        return [document for document, _ in self._closest(embedding, k, **kwargs)]
-
-    def max_marginal_relevance_search(
-        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
-    ) -> list[Document]:
-        """Return `k` of the `fetch_k` closest chunks that fit the question and differ; see `mmr`."""
-        vector = self._embeddings.embed_query(query)
-        return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **kwargs)
+        """Return the `k` closest chunks with their distance; `filter` limits the search."""
+        return self._closest(embedding, k, **kwargs)
 
     def max_marginal_relevance_search_by_vector(
         self,

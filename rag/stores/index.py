@@ -6,12 +6,14 @@ from copy import copy
 from typing import Any, Self
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
 from rag.retrievers.vector import VectorStoreRetriever
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
+NamesOf = Callable[[Sequence[str]], Mapping[str, str]]
 Ranked = list[tuple[str, float]]
 
 
@@ -22,7 +24,24 @@ class VectorIndex(VectorStore):
     relevance scores are the cosine, cut at 0. Raises RetrievalError for what it cannot do.
     """
 
+    _embeddings: Embeddings
     _hydrate: Hydrate | None
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The embedding model."""
+        return self._embeddings
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether it answers in milliseconds: from this process's memory, with nobody to wait for."""
+        return False
+
+    @abstractmethod
+    def similarity_search_by_vector_with_score(
+        self, embedding: Sequence[float], k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """Return the `k` closest documents with their distance from a vector: less is closer."""
 
     @abstractmethod
     def add_vectors(
@@ -48,6 +67,29 @@ class VectorIndex(VectorStore):
     @abstractmethod
     def close(self) -> None:
         """Let go of files, connections and threads."""
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        """Return the `k` documents closest to a question; `kwargs` limit the search."""
+        return self.similarity_search_by_vector(self._embeddings.embed_query(query), k, **kwargs)
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """Return documents with their distance from a question."""
+        return self.similarity_search_by_vector_with_score(self._embeddings.embed_query(query), k, **kwargs)
+
+    def similarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, **kwargs: Any
+    ) -> list[Document]:
+        """Return the `k` documents closest to a vector."""
+        return [found for found, _ in self.similarity_search_by_vector_with_score(embedding, k, **kwargs)]
+
+    def max_marginal_relevance_search(
+        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
+    ) -> list[Document]:
+        """Return `k` of the `fetch_k` closest documents that fit the question and differ; see `mmr`."""
+        vector = self._embeddings.embed_query(query)
+        return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **kwargs)
 
     def read_by(self, hydrate: Hydrate) -> Self:
         """Return a view of this index, to search only: its hits are what `hydrate` makes of their ids."""

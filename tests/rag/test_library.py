@@ -298,3 +298,18 @@ def test_a_recovery_at_the_same_moment_takes_no_upload_away(library: Library):
         stop.set()
         recovering.join()
     assert all(library.files.path(record.sha256).is_file() for record in added)
+
+
+def test_a_question_is_embedded_where_it_is_asked_once_nobody_has_to_wait_for_the_index(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+):
+    put(library, "castle.md", CASTLE)
+    embed, threads = library.indexes.embedder.embed_query, []
+    monkeypatch.setattr(
+        library.indexes.embedder,
+        "embed_query",
+        lambda text: threads.append(threading.get_ident()) or embed(text),
+    )
+    found = [names(library, "the moat of Aldenburg") for _ in range(2)]
+    assert found == [["castle.md"]] * 2
+    assert [thread == threading.get_ident() for thread in threads] == [False, True]

@@ -18,8 +18,8 @@ WORDS: Ranking = [("a", 9.0), ("b", 3.0), ("c", 0.0)]
 MEANING: Ranking = [("b", 0.9), ("d", 0.5), ("c", 0.1)]
 
 
-def label(ids: Sequence[str]) -> dict[str, Document]:
-    return {id_: Document("", id=id_, metadata={"document": NAMES[id_]}) for id_ in ids if id_ in NAMES}
+def names(ids: Sequence[str]) -> dict[str, str]:
+    return {id_: NAMES[id_] for id_ in ids if id_ in NAMES}
 
 
 def texts(*ids: str) -> Shelf:
@@ -29,8 +29,8 @@ def texts(*ids: str) -> Shelf:
 
 def hybrid(words: Any = WORDS, meaning: Any = MEANING, **options: Any) -> HybridRetriever:
     halves = {"similarity": answer(meaning), "bm25": answer(words)}
-    given = {"label": label, "hydrate": texts("a", "b", "c", "d"), "normaliser": min_max, "here": "bm25"}
-    return HybridRetriever(halves=halves, **(given | options))
+    given = {"names": names, "hydrate": texts("a", "b", "c", "d"), "normaliser": min_max}
+    return HybridRetriever(halves=halves, **({"here": lambda: "bm25"} | given | options))
 
 
 def answer(outcome: Any) -> Any:
@@ -82,7 +82,7 @@ def test_a_passage_whose_document_is_named_is_raised_and_says_so():
     assert "name" not in found[1].metadata["found_by"]
 
 
-def test_what_has_no_label_is_no_candidate_and_counts_in_no_score():
+def test_what_has_no_name_is_no_candidate_and_counts_in_no_score():
     gone: Ranking = [("gone", 90.0), *WORDS, ("gone too", -9.0)]
     with_gone, without = (hybrid(words=words, weights=halved).invoke("q") for words in (gone, WORDS))
     assert with_gone == without
@@ -171,23 +171,23 @@ def test_callbacks_hear_of_it():
 
 def test_the_ledger_is_asked_of_the_words_hits_and_of_the_weights_while_meaning_still_searches():
     prepared = threading.Event()
-    labelled: list[list[str]] = []
+    asked_of: list[list[str]] = []
 
     def slow(question: str) -> Ranking:
         assert prepared.wait(10)
         return MEANING
 
-    def names(ids: Sequence[str]) -> dict[str, Document]:
-        labelled.append(list(ids))
-        return label(ids)
+    def told(ids: Sequence[str]) -> dict[str, str]:
+        asked_of.append(list(ids))
+        return names(ids)
 
     def weighed(question: str) -> dict[str, float]:
         prepared.set()
         return halved(question)
 
-    found = hybrid(meaning=slow, label=names, weights=weighed).invoke("q")
+    found = hybrid(meaning=slow, names=told, weights=weighed).invoke("q")
     assert ids(found) == ids(hybrid(weights=halved).invoke("q"))
-    assert labelled == [["a", "b", "c"], ["d"]]  # each is asked of once
+    assert asked_of == [["a", "b", "c"], ["b", "d", "c"]]
 
 
 def test_weights_are_found_where_the_half_asked_here_fails():

@@ -89,3 +89,27 @@ def test_searches_go_on_while_documents_come_and_go(tmp_path: Path):
     assert failures == []
     assert len(store._query([1.0] * 8, 20, filter={"document_id": {"$in": ["x", "y"]}})) == 8
     store.close()
+
+
+def test_it_is_at_hand_once_it_was_searched_while_nothing_changes_it(tmp_path: Path):
+    class ByLocalAngle(ByAngle):
+        local = True
+
+    store = ChromaVectorStore(ByLocalAngle(), directory=tmp_path, collection_name="chunks")
+    store.add_texts(["10", "80"])
+    assert not store.at_hand  # its graph may have to be read first
+    store.similarity_search("20")
+    assert store.at_hand
+    assert store._exact
+    with store._exact.changing(["new"]):
+        assert not store.at_hand
+    assert store.at_hand
+    store.close()
+
+
+def test_it_is_not_at_hand_where_a_server_embeds_or_keeps_the_collection(tmp_path: Path):
+    for store in (ChromaVectorStore(ByAngle(), directory=tmp_path), ChromaVectorStore(ByAngle())):
+        store.add_texts(["10"])
+        store.similarity_search("20")
+        assert not store.at_hand
+        store.close()
