@@ -23,9 +23,11 @@ def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float =
     relevance = lambda_mult * (candidates @ _unit(np.asarray(question, np.float64)[None])[0])
     scores, least = relevance, np.full(len(candidates), np.inf)
     chosen: list[int] = []
-    for _ in range(min(k, len(candidates))):
+    while len(chosen) < min(k, len(candidates)):
         best = int(scores.argmax())
         chosen.append(best)
+        if len(chosen) == k:  # nothing is chosen after it
+            break
         likeness = candidates @ candidates[best]  # of the few chosen: all pairs would take longer
         scores = np.minimum(least, relevance - (1 - lambda_mult) * likeness, out=least)
         scores[best] = -np.inf  # for good: nothing is less

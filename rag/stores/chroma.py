@@ -178,9 +178,8 @@ class ChromaVectorStore(VectorIndex):
     ) -> list[Document]:
         """As `max_marginal_relevance_search`, from a vector; the documents' vectors come from the index."""
         hits = [id_ for id_, _ in self._query(embedding, max(k, fetch_k), **kwargs)]
-        vectors = self.vectors_of(hits)
-        there = [id_ for id_ in hits if id_ in vectors]
-        chosen = mmr(embedding, [vectors[id_] for id_ in there], k=k, lambda_mult=lambda_mult)
+        there, vectors = self._vectors(hits)
+        chosen = mmr(embedding, vectors, k=k, lambda_mult=lambda_mult)
         return self.get_by_ids([there[position] for position in chosen])
 
     def close(self) -> None:
@@ -240,11 +239,17 @@ class ChromaVectorStore(VectorIndex):
 
     def vectors_of(self, ids: Sequence[str]) -> Mapping[str, Any]:
         """Return the vectors of these ids, those that are there."""
-        with self._speaking("read"):
-            if self._exact:
+        return dict(zip(*self._vectors(ids), strict=True))
+
+    def _vectors(self, ids: Sequence[str]) -> tuple[Sequence[str], Any]:
+        """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
+        if self._exact:
+            with self._speaking("read"):
                 return self._exact.vectors(ids)
         found = self.entries(ids)
-        return dict(zip(found.ids, cast("Sequence[Any]", found.vectors), strict=True))
+        vectors = dict(zip(found.ids, cast("Sequence[Any]", found.vectors), strict=True))
+        there = [id_ for id_ in ids if id_ in vectors]
+        return there, [vectors[id_] for id_ in there]
 
     def _upsert(
         self,

@@ -73,8 +73,8 @@ class ExactCopy:
         self._mend()
         return self._rows.nearest(vector, k, document_ids, space)
 
-    def vectors(self, ids: Sequence[str]) -> dict[str, Floats]:
-        """Return the vectors of ids; unknown ones are absent."""
+    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
+        """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
         self._mend()
         return self._rows.vectors(ids)
 

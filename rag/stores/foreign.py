@@ -206,8 +206,7 @@ class ForeignVectorStore(VectorIndex):
     def vectors_of(self, ids: Sequence[str]) -> dict[str, Floats]:
         """Return the kept vectors of these ids, in their order."""
         with self._speaking("read"):
-            found = self._kept.vectors(ids)
-        return {id_: found[id_] for id_ in ids if id_ in found}
+            return dict(zip(*self._kept.vectors(ids), strict=True))
 
     @contextmanager
     def _speaking(self, done: str) -> Iterator[None]:

@@ -26,6 +26,7 @@ CREATE INDEX IF NOT EXISTS entries_of ON entries (document_id);
 CREATE TABLE IF NOT EXISTS free (row INTEGER PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS announced (id TEXT PRIMARY KEY);
 """
+_NONE: Floats = np.empty((0, 0), np.float32)
 _THESE = "(SELECT value FROM json_each(?))"  # SQLite limits parameters, not the length of one
 _ANNOUNCE = f"INSERT OR IGNORE INTO announced {_THESE[1:-1]}"
 _ROWS_OF_IDS = f"SELECT id, row FROM entries WHERE id IN {_THESE}"  # noqa: S608 - constants only
@@ -109,14 +110,12 @@ class VectorRows:
             (count,) = self._db.execute("SELECT count(*) FROM entries").fetchone()
             return int(count)
 
-    def vectors(self, ids: Iterable[str]) -> dict[str, Floats]:
-        """Return the vectors of ids; unknown ones are absent."""
+    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
+        """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
         with self._lock:
-            found = self._db.execute(_ROWS_OF_IDS, _list(ids)).fetchall()
-            if not found:
-                return {}
-            rows = self._rows()[[row for _, row in found]]
-        return dict(zip([id_ for id_, _ in found], rows, strict=True))
+            rows = dict(self._db.execute(_ROWS_OF_IDS, _list(ids)).fetchall())
+            there = [id_ for id_ in ids if id_ in rows]
+            return there, self._rows()[[rows[id_] for id_ in there]] if there else _NONE
 
     def nearest(
         self, vector: ArrayLike, k: int, document_ids: Iterable[str], space: Space

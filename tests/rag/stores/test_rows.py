@@ -53,7 +53,7 @@ def test_an_entry_without_a_document_is_kept_and_found_by_none(rows):
     rows.put(["a"], [None], [[1.0, 0.0]])
     assert rows.nearest([1.0, 0.0], 1, ["None", ""], "cosine") == []
     assert rows.ids() == {"a"}
-    assert rows.vectors(["a", "b"])["a"].tolist() == [1.0, 0.0]
+    assert dict(zip(*rows.vectors(["b", "a"]), strict=True))["a"].tolist() == [1.0, 0.0]
 
 
 def test_rows_that_were_freed_are_used_again(rows, tmp_path):
@@ -127,7 +127,7 @@ def test_after_any_changes_the_nearest_are_those_of_brute_force(tmp_path_factory
         found = rows.nearest(asked, 4, ["0", "1"], "l2")
         assert dict(found) == pytest.approx(dict(sorted(true.items(), key=lambda one: one[1])[:4]), abs=1e-5)
     assert rows.ids() == set(kept)
-    assert {id_: v.tolist() for id_, v in rows.vectors(kept).items()} == {
+    assert {id_: v.tolist() for id_, v in zip(*rows.vectors(list(kept)), strict=True)} == {
         id_: v.tolist() for id_, (_, v) in kept.items()
     }
     rows.close()
