@@ -1,7 +1,8 @@
 """A question on its way: sent, seen at once, and followed while its answer is written.
 
 What a person waits for is the first word, so that nothing else is drawn before it: a question that is sent
-draws only its own turn, and the page around it, with a row for every chat and every answer, a second later.
+draws only its own turn, and the page around it, with a row for every chat and every answer, a second later,
+or when nobody else waits for a first word.
 """
 
 from typing import Any
@@ -15,6 +16,7 @@ from ui import conversations, paging, scope
 from ui.live import follow
 from ui.markdown import label
 from ui.messages import show_question
+from ui.services import services
 from ui.uploads import report, take
 from ui.workspace import Workspace
 
@@ -37,9 +39,10 @@ def show_box(here: Workspace, limit_mb: int) -> None:
 
 def show_refusal() -> None:
     """Say why a question was not taken, if it was not."""
-    refused = st.session_state.pop(_REFUSED, "")
+    refused = st.session_state.get(_REFUSED, "")
     if refused:
         st.error(label(refused, 500), icon=":material/error:")
+        st.session_state.pop(_REFUSED, None)  # not before it is drawn: a run may end in between
 
 
 def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
@@ -73,7 +76,7 @@ def _follow(here: Workspace, seconds: float | None = None) -> bool:
     """Show the turn that is on its way until its answer has ended, or for some seconds, if there is one."""
     chat = st.query_params.get(conversations.PARAMETER)
     pending = here.conversations.pending(chat) if chat else None
-    if pending is None:
+    if chat is None or pending is None:
         return False
     question, answer = here.conversations.turn(pending)
     show_question(question, here, settled=False)
@@ -81,7 +84,7 @@ def _follow(here: Workspace, seconds: float | None = None) -> bool:
     if job is None:
         here.settle(pending)
     else:
-        follow(answer, question, job, here, seconds)
+        follow(chat, answer, question, job, here, seconds)
     return True
 
 
@@ -100,8 +103,10 @@ def _send(here: Workspace) -> None:
     try:
         question = checked(asked.text)
         chat = _opened(chat, here) or _begun(chosen, here)
+        services().first_words.wait(chat)
         here.ask(chat, question, after=read_first)
     except FootnoteError as error:
+        services().first_words.come(chat or "")
         st.session_state[_REFUSED] = str(error)
         return
     if chat != st.query_params.get(conversations.PARAMETER):

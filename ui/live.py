@@ -21,16 +21,19 @@ from ui.workspace import Workspace
 
 WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
 PACE = 0.1  # seconds between drawings: each sends the whole answer, and eyes follow no faster
+GIVING_WAY = 0.5  # seconds between them while others wait for their first word
+LONGEST = 3.0  # seconds more than asked that an answer is followed alone while others wait for theirs
 
 
 def follow(
+    chat: str,
     message: Message,
     question: Message,
     job: Job[Any],
     workspace: Workspace,
     seconds: float | None = None,
 ) -> None:
-    """Show the answer grow until its job ends, or for some seconds.
+    """Show the answer in a chat grow until its job ends, or for some seconds.
 
     With `seconds` it shows no way to stop it yet.
     """
@@ -39,7 +42,7 @@ def follow(
         growing = _Growing(question, st.container(), st.empty(), st.container())
         if deadline is None:
             _show_stop(message, workspace)
-        _write(job, growing, deadline)
+        _write(job, growing, chat, deadline)
 
 
 def _show_stop(message: Message, workspace: Workspace) -> None:
@@ -61,6 +64,7 @@ class _Growing:
     text: Any
     missing: Any
     written: str = ""
+    found: bool = False
 
     def take(self, event: object) -> None:
         """Show what an event tells; pieces of the answer wait for `draw`."""
@@ -76,6 +80,7 @@ class _Growing:
             case Reranking(count):
                 self.text.caption(f"Putting {count} passages in order…")
             case Sources(passages):
+                self.found = True
                 self.text.caption(_reading(len(passages), starting=services().model_starts))
             case Token(piece):
                 self.written += piece
@@ -96,18 +101,26 @@ def _reading(count: int, *, starting: bool) -> str:
     return f"Starting the model, then r{read}" if starting else f"R{read}"
 
 
-def _write(job: Job[Any], growing: _Growing, deadline: float | None) -> None:
-    seen = 0
+def _write(job: Job[Any], growing: _Growing, chat: str, deadline: float | None) -> None:
+    seen, first_words = 0, services().first_words
     growing.text.caption("Looking through your documents…")
-    while deadline is None or time.monotonic() < deadline:
+    while not _passed(deadline, chat):
         fresh = job.since(seen, wait=WAIT)
         seen += len(fresh)
         for event in fresh:
             growing.take(event)
+        if growing.found or job.done:
+            first_words.come(chat)
         if fresh:
             growing.draw()
         elif job.done:
             return
         if growing.written and not job.done:
-            time.sleep(PACE)
+            time.sleep(GIVING_WAY if first_words.awaited_beside(chat) else PACE)
         st.session_state.get("look")  # lets a click through: the script is only interrupted when it looks up
+
+
+def _passed(deadline: float | None, chat: str) -> bool:
+    """Whether it is time to draw the page around; not while others wait, but for a while."""
+    late = 0.0 if deadline is None else time.monotonic() - deadline
+    return late > 0 and (late > LONGEST or not services().first_words.awaited_beside(chat))

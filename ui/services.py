@@ -30,6 +30,7 @@ from storage.people import People
 from storage.runs import stop_running
 from ui import visiting
 from ui.entrance import Alone, Visitor, read_entrance
+from ui.first_words import FirstWords
 from ui.installs import Installs
 from ui.removals import Removals
 from ui.resting import IDLE, MOST, to_rest
@@ -61,6 +62,7 @@ class Services:
         self.people = People(self.database)
         self.removals = Removals(self.people, self.jobs, self._library_of, self._forget)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
+        self.first_words = FirstWords()
         self.warm = False
         """Whether all that goes on by itself was begun, and every library that is open is in step."""
         self.looking = threading.Lock()
