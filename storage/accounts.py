@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.orm import Session
 
 from storage import tables
 from storage.account_records import Holdings, Used
 from storage.database import Database
 from storage.errors import AccountClosed
+from storage.lookups import Lookup, parsed
 from storage.tables import Departure, Document, User
 from storage.usage_tables import Usage
 
+_LIMITS = Lookup(select(User.id, User.limits).where(User.id == bindparam("owner")), User.id)
 SEEN_EVERY = timedelta(minutes=5)  # between two notes that someone is here: a page is drawn more often
 
 
@@ -57,9 +59,8 @@ class Account:
 
     def limits(self) -> Mapping[str, int]:
         """Return what was set for this person alone; empty where that is nothing."""
-        with self._database.reading() as session:
-            row = session.get(User, tables.storable(self._owner))
-            return {} if row is None else row.limits or {}
+        found = self._database.look_up(_LIMITS, [self._owner], self._owner)
+        return next((parsed(limits) for _, limits in found if limits is not None), {})
 
     def holds(self) -> Holdings:
         """Count the documents and add up the sizes of their originals."""

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.orm import Session
 
-from storage import choices, document_rows, tables
+from storage import choices, document_rows, index_states, tables
 from storage import chunks as chunk_rows
 from storage.database import Database
 from storage.errors import NotFound, StorageError
@@ -186,9 +186,7 @@ class Documents:
 
     def index_state(self, index: str) -> dict[str, Any] | None:
         """Tell what this owner's index was made with; None when nothing was recorded."""
-        with self._database.reading() as session:
-            row = session.get(IndexState, (self._owner, index))
-            return None if row is None else row.state
+        return index_states.made_with(self._database, self._owner, index)
 
     def set_index_state(self, index: str, state: dict[str, Any] | None) -> None:
         """Record what this owner's index was made with: ``"vectors", {"model": …}``; None forgets it."""

@@ -1,11 +1,23 @@
 """Which index of an owner answers: another one takes its place in one commit, or not at all."""
 
-from sqlalchemy import delete, select
+from typing import Any
+
+from sqlalchemy import bindparam, delete, select
 
 from storage.database import Database
 from storage.errors import NotFound
+from storage.lookups import Lookup, parsed
 from storage.tables import IndexState
 from storage.tree_tables import TreeBranch
+
+_STATES = Lookup(
+    select(IndexState.name, IndexState.state).where(IndexState.owner == bindparam("owner")), IndexState.name
+)
+
+
+def made_with(database: Database, owner: str, index: str) -> dict[str, Any] | None:
+    """Tell what an owner's index was made with, which every question asks; None when nothing was recorded."""
+    return next((parsed(state) for _, state in database.look_up(_STATES, [index], owner)), None)
 
 
 class IndexStates:

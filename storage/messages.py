@@ -33,6 +33,8 @@ MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on
 
 def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
     """Make records of rows, in their order, with a query for each kind of evidence and one for versions."""
+    if not rows:
+        return []
     ids = [row.id for row in rows]
     passages = session.scalars(
         select(MessagePassage)
