@@ -173,11 +173,13 @@ class Conversations:
         searched_in: str | None = None,
     ) -> None:
         """Keep what a pending answer has so far; None leaves what was kept before. A finished one stays."""
+        nothing_more = (standalone_question, passages, left_out, searched_in) == (None, None, None, None)
         with self._database.writing() as session:
+            if messages.write_on(session, self._owner, answer_id, content) and nothing_more:
+                return
             answer = self._answer(session, answer_id)
             if answer.state != "pending":
                 return
-            answer.content = content
             if standalone_question is not None:
                 answer.standalone_question = standalone_question
             if searched_in is not None:

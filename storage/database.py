@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, inspect, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -18,6 +18,9 @@ from storage.errors import DatabaseDamaged, DatabaseTooNew, StorageBusy, Storage
 from storage.lock import DataDirectoryLock
 from storage.lookups import Lookup
 from storage.tables import Ledger
+
+_LEDGER = inspect(Ledger).local_table.c  # its columns: in every commit, a row's object takes thrice as long
+_COUNTING = update(_LEDGER.commits.table).values(commits=_LEDGER.commits + 1).returning(_LEDGER.commits)
 
 
 class Database:
@@ -94,8 +97,7 @@ class Database:
         """Count this commit in the ledger itself; a server keeps its own log."""
         if not self._embedded:
             return 0
-        counting = update(Ledger).values(commits=Ledger.commits + 1).returning(Ledger.commits)
-        return session.execute(counting).scalar_one()
+        return int(session.connection().execute(_COUNTING).scalar_one())
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

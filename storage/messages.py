@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import cast
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, inspect, select, update
 from sqlalchemy.orm import Session
 
 from storage import branches
@@ -29,6 +29,14 @@ from storage.tables import Message as MessageRow
 from storage.tables import Trace as TraceRow
 
 MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on each
+
+_ROW = inspect(MessageRow).local_table.c
+_WRITING = (
+    update(_ROW.id.table)
+    .where(_ROW.id == bindparam("answer"), _ROW.role == "assistant", _ROW.state == "pending")
+    .where(_ROW.conversation_id.in_(select(Conversation.id).where(Conversation.owner == bindparam("of"))))
+    .values(content=bindparam("text"))
+)
 
 
 def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
@@ -68,6 +76,12 @@ def owned(session: Session, owner: str, message_id: str, role: Role | None = Non
     if row is None or role not in (None, row.role):
         raise NotFound(f"There is no message {message_id!r}.")
     return row
+
+
+def write_on(session: Session, owner: str, answer_id: str, content: str) -> bool:
+    """Keep the text of a pending answer of this owner, several times a second; False where there is none."""
+    given = {"answer": answer_id, "of": owner, "text": content}
+    return session.connection().execute(_WRITING, given).rowcount == 1
 
 
 def forget_outcome(session: Session, message_id: str) -> None:
