@@ -23,6 +23,7 @@ from tests.faults.auditing import audit
 from tests.faults.forks import FORKS
 from tests.rag.fake_llm import FakeLLM, Reply
 
+SHORT = pytest.mark.timeout(600)  # here: a mark on the function would count in place of the long one's own
 MANY = pytest.param(250, marks=[pytest.mark.faults, pytest.mark.timeout(7200)])
 WORDS = tuple(f"word{number} " for number in range(60))
 AUDITED = 20  # kills between two whole audits, which read every index
@@ -52,8 +53,7 @@ def heard(pipe: Any, seconds: float) -> list[tuple[Any, ...]]:
     return said
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("kills", [15, MANY])
+@pytest.mark.parametrize("kills", [pytest.param(15, marks=SHORT), MANY])
 def test_files_survive_kills_at_random_moments_of_their_ingest(
     tmp_path: Path, embedder: Embedder, kills: int
 ):
@@ -80,8 +80,7 @@ def test_files_survive_kills_at_random_moments_of_their_ingest(
     assert len(acknowledged) > kills / 4
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("kills", [20, MANY])
+@pytest.mark.parametrize("kills", [pytest.param(20, marks=SHORT), MANY])
 def test_answers_survive_kills_at_random_moments_of_their_writing(tmp_path: Path, kills: int):
     chance, data = random.Random(12), tmp_path / "data"
     database = Database.open(data)
