@@ -22,7 +22,7 @@ from ui.workspace import Workspace
 WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
 PACE = 0.1  # seconds between drawings: each sends the whole answer, and eyes follow no faster
 GIVING_WAY = 0.5  # seconds between them while others wait for their first word
-LONGEST = 3.0  # seconds more than asked that an answer is followed alone while others wait for theirs
+LONGER = 3.0  # seconds more than asked that an answer is followed alone while others wait for theirs
 
 
 def follow(
@@ -123,4 +123,4 @@ def _write(job: Job[Any], growing: _Growing, chat: str, deadline: float | None) 
 def _passed(deadline: float | None, chat: str) -> bool:
     """Whether it is time to draw the page around; not while others wait, but for a while."""
     late = 0.0 if deadline is None else time.monotonic() - deadline
-    return late > 0 and (late > LONGEST or not services().first_words.awaited_beside(chat))
+    return late > 0 and (late > LONGER or not services().first_words.awaited_beside(chat))

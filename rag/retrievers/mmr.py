@@ -23,7 +23,7 @@ def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float =
     relevance = lambda_mult * (candidates @ _unit(np.asarray(question, np.float64)[None])[0])
     scores, least = relevance, np.full(len(candidates), np.inf)
     chosen: list[int] = []
-    while len(chosen) < min(k, len(candidates)):
+    for _ in range(min(k, len(candidates))):
         best = int(scores.argmax())
         chosen.append(best)
         if len(chosen) == k:  # nothing is chosen after it

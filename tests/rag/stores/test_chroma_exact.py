@@ -91,10 +91,11 @@ def test_searches_go_on_while_documents_come_and_go(tmp_path: Path):
     store.close()
 
 
-def test_it_is_at_hand_once_it_was_searched_while_nothing_changes_it(tmp_path: Path):
-    class ByLocalAngle(ByAngle):
-        local = True
+class ByLocalAngle(ByAngle):
+    local = True
 
+
+def test_it_is_at_hand_once_it_was_searched_while_nothing_changes_it(tmp_path: Path):
     store = ChromaVectorStore(ByLocalAngle(), directory=tmp_path, collection_name="chunks")
     store.add_texts(["10", "80"])
     assert not store.at_hand  # its graph may have to be read first
@@ -107,8 +108,8 @@ def test_it_is_at_hand_once_it_was_searched_while_nothing_changes_it(tmp_path: P
     store.close()
 
 
-def test_it_is_not_at_hand_where_a_server_embeds_or_keeps_the_collection(tmp_path: Path):
-    for store in (ChromaVectorStore(ByAngle(), directory=tmp_path), ChromaVectorStore(ByAngle())):
+def test_it_is_not_at_hand_where_a_server_may_embed_or_others_keep_the_collection(tmp_path: Path):
+    for store in (ChromaVectorStore(ByAngle(), directory=tmp_path), ChromaVectorStore(ByLocalAngle())):
         store.add_texts(["10"])
         store.similarity_search("20")
         assert not store.at_hand
