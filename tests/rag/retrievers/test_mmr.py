@@ -25,11 +25,15 @@ def oracle(question: np.ndarray, vectors: np.ndarray, k: int, lambda_mult: float
 
 
 @given(
-    st.integers(0, 2**32 - 1), st.integers(0, 12), st.integers(1, 15), st.sampled_from([0.0, 0.3, 0.5, 1.0])
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 12),
+    st.integers(1, 15),
+    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+    st.sampled_from([np.float32, np.float64]),
 )
-def test_agrees_with_its_definition(seed: int, n: int, k: int, lambda_mult: float):
+def test_agrees_with_its_definition(seed: int, n: int, k: int, lambda_mult: float, kind: type):
     random = np.random.default_rng(seed)
-    question, vectors = random.normal(size=4), random.normal(size=(n, 4))
+    question, vectors = random.normal(size=4), random.normal(size=(n, 4)).astype(kind)
     assert mmr(question, vectors, k=k, lambda_mult=lambda_mult) == oracle(question, vectors, k, lambda_mult)
 
 
@@ -37,10 +41,18 @@ NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e300, 5e-324, float("nan"), flo
 VECTORS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6)
 
 
-@given(st.tuples(NUMBERS, NUMBERS), VECTORS, st.integers(-1, 9), st.sampled_from([0.0, 0.5, 1.0]))
-def test_any_vectors_give_k_positions_each_once(question, vectors, k: int, lambda_mult: float):
+@given(
+    st.tuples(NUMBERS, NUMBERS),
+    VECTORS,
+    st.integers(-1, 9),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_any_vectors_give_k_positions_each_once(question, vectors, k: int, lambda_mult: float, kind: type):
     """Zero, equal, opposite, huge, no numbers; more asked for than there are."""
-    chosen = mmr(question, vectors, k=k, lambda_mult=lambda_mult)
+    with np.errstate(over="ignore"):
+        given = np.array(vectors, np.float64).reshape(-1, 2).astype(kind)
+    chosen = mmr(question, given, k=k, lambda_mult=lambda_mult)
     assert len(chosen) == len(set(chosen)) == min(max(k, 0), len(vectors))
     assert set(chosen) <= set(range(len(vectors)))
 
