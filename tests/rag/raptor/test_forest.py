@@ -65,8 +65,8 @@ def test_a_build_that_was_stopped_goes_on_where_it_was(make_library, fake_llm):
         library.forest.roots()
     assert library.forest.due() == [ships]
     list(library.forest.grow(ships))
-    made = len([node for node in nodes(library, ships) if node.level > 0]) + 1  # one answer was cut off
-    assert len(asked) == made
+    made, wanted = len(asked), len([node for node in nodes(library, ships) if node.level > 0])
+    assert made - wanted in (0, 1), "the answer on its way was kept if it was whole, else cut off"
     assert library.forest.due() == []
     list(library.forest.grow(ships))
     assert len(asked) == made
