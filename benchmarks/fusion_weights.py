@@ -12,6 +12,7 @@ import json
 import statistics
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ NORMALISERS: dict[str, tuple[Normaliser, Normaliser]] = {  # of BM25's scores, o
 }
 
 Rankings = dict[str, dict[str, Ranking]]  # question -> half -> ranking
+HALVES = ("words", "meaning")
 
 
 def embed(embedder: Embedder, texts: list[str], cache: Path) -> np.ndarray:
@@ -64,19 +66,28 @@ def embed(embedder: Embedder, texts: list[str], cache: Path) -> np.ndarray:
 
 
 def rank(questions: QuestionSet, embedder: Embedder, cache: Path) -> Rankings:
-    """Return each half's ranking for every question; meaning by brute force, so that no index blurs it."""
+    """Return each half's ranking for every question, and "rated" how it scores the other's finds as well.
+
+    Meaning is searched by brute force, so that no index blurs it.
+    """
     ids = [document.id or "" for document in questions.corpus]
     texts = [document.page_content for document in questions.corpus]
     index = TantivyIndex()
     index.add(Entry(id_, id_, text) for id_, text in zip(ids, texts, strict=True))
-    passages = embed(embedder, texts, cache)
+    passages, at = embed(embedder, texts, cache), {id_: row for row, id_ in enumerate(ids)}
     rankings: Rankings = {}
     for name, question in questions.questions.items():
         relevance = np.maximum(passages @ np.asarray(embedder.embed_query(question), np.float32), 0.0)
         nearest = np.argsort(-relevance, kind="stable")[:POOL]
+        words = index.search(question, POOL)
+        meaning = [(ids[i], float(relevance[i])) for i in nearest]
+        shared = index.scores(question, sorted(dict(meaning).keys() - dict(words).keys())) if words else {}
+        others = [(id_, float(relevance[at[id_]])) for id_, _ in words if id_ not in dict(meaning)]
         rankings[name] = {
-            "words": index.search(question, POOL),
-            "meaning": [(ids[i], float(relevance[i])) for i in nearest],
+            "words": words,
+            "meaning": meaning,
+            "words rated": [*words, *shared.items()],
+            "meaning rated": [*meaning, *others],
         }
     return rankings
 
@@ -90,15 +101,17 @@ def mean_ndcg(questions: QuestionSet, fused: Mapping[str, Mapping[str, float]]) 
 
 def table(questions: QuestionSet, rankings: Rankings) -> Iterator[tuple[str, float, float]]:
     """Yield method, weight of the meaning half, nDCG@10."""
-    for half, weight in (("words", 0.0), ("meaning", 1.0)):
+    for half, weight in zip(HALVES, (0.0, 1.0), strict=True):
         yield half, weight, mean_ndcg(questions, {n: dict(lists[half]) for n, lists in rankings.items()})
-    yield "rrf", 0.5, mean_ndcg(questions, {n: rrf(lists) for n, lists in rankings.items()})
-    for name, (words, meaning) in NORMALISERS.items():
+    plain = {n: {half: lists[half] for half in HALVES} for n, lists in rankings.items()}
+    rated = {n: {half: lists[f"{half} rated"] for half in HALVES} for n, lists in rankings.items()}
+    yield "rrf", 0.5, mean_ndcg(questions, {n: rrf(lists) for n, lists in plain.items()})
+    for (name, pair), (suffix, given) in product(NORMALISERS.items(), (("", plain), (", rated", rated))):
+        normalisers = dict(zip(HALVES, pair, strict=True))
         for weight in WEIGHTS:
             weights = {"words": 1 - weight, "meaning": weight}
-            normalisers = {"words": words, "meaning": meaning}
-            fused = {n: convex_combination(lists, weights, normalisers) for n, lists in rankings.items()}
-            yield name, weight, mean_ndcg(questions, fused)
+            fused = {n: convex_combination(lists, weights, normalisers) for n, lists in given.items()}
+            yield name + suffix, weight, mean_ndcg(questions, fused)
 
 
 def main() -> None:

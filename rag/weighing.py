@@ -10,7 +10,7 @@ from rag.chunks import index_text
 from rag.indexes import Indexes
 from rag.jobs import Cancel, never
 from rag.retrievers.mixture import Mixture
-from rag.retrievers.tuning import FEWEST, Tuned, sample, tune
+from rag.retrievers.tuning import FEWEST, RULE, Tuned, sample, tune
 from storage.documents import Documents
 
 _NAME = "mixture"
@@ -19,12 +19,13 @@ GROWTH = 1.5  # times as many chunks as last time, or fewer by as much: the coll
 
 @dataclass(frozen=True)
 class Weighed:
-    """A mixture with when it was found, from how many chunks in all, and for which embedding model."""
+    """A mixture: when it was found, from how many chunks, for which embedding model, and by which rule."""
 
     mixture: Mixture
     found: datetime
     chunks: int
     fingerprint: str
+    rule: int
 
 
 class Weighing:
@@ -41,7 +42,8 @@ class Weighing:
         if state is None:
             return None
         found = datetime.fromisoformat(state["found"])
-        return Weighed(Mixture.from_dict(state["mixture"]), found, state["chunks"], state["fingerprint"])
+        mixture, rule = Mixture.from_dict(state["mixture"]), state.get("rule", 0)
+        return Weighed(mixture, found, state["chunks"], state["fingerprint"], rule)
 
     @property
     def mixture(self) -> Mixture:
@@ -52,13 +54,13 @@ class Weighing:
         return latest.mixture
 
     def due(self) -> bool:
-        """Whether the collection has enough chunks, and differs much from what was weighed last."""
+        """Whether there are enough chunks, and what was weighed last differs much, or was by another rule."""
         made_with = self._documents.index_state("vectors")
         chunks = sum(record.chunks for record in self._documents.list() if record.state == "ready")
         if made_with is None or chunks < FEWEST:
             return False
         latest = self.latest
-        if latest is None or latest.fingerprint != made_with["fingerprint"]:
+        if latest is None or (latest.fingerprint, latest.rule) != (made_with["fingerprint"], RULE):
             return True
         return not latest.chunks / GROWTH < chunks < latest.chunks * GROWTH
 
@@ -71,7 +73,7 @@ class Weighing:
         rows = np.array([vectors[chunk.id] for chunk in chunks], np.float32)
         for tuned in tune(texts, rows, embedder, analysers=self._indexes.analysers, cancelled=cancelled):
             if tuned.mixture is not None:
-                self._keep(Weighed(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint))
+                self._keep(Weighed(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint, RULE))
             yield tuned
 
     def _keep(self, weighed: Weighed) -> None:
@@ -80,5 +82,6 @@ class Weighing:
             "found": weighed.found.isoformat(),
             "chunks": weighed.chunks,
             "fingerprint": weighed.fingerprint,
+            "rule": weighed.rule,
         }
         self._documents.set_index_state(_NAME, state)

@@ -63,6 +63,10 @@ class WordIndex:
         """Return at most `k` (id, BM25 score), best first, equal scores by id."""
         return self._answering.search(query, k, document_ids)
 
+    def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
+        """Return the BM25 score of each of these entries; 0 for one that shares no word with the question."""
+        return self._answering.scores(query, ids)
+
     def ids(self) -> set[str]:
         """Return the id of every entry."""
         return self._answering.ids()

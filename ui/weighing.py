@@ -18,11 +18,13 @@ _COMPARED = {  # how scores were made comparable, by normaliser
     "theoretical": "each search's scores measured by its best one (theoretical min-max)",
 }
 _HOW = (
-    "Words and meaning both search, and their scores are added up by weight. Which weight is right depends "
-    "on your documents and on how well the embedding model knows their language. So it is tried out: "
+    "Words and meaning both search, each rates what only the other found, and their scores are added up by "
+    "weight. Which weight is right depends on your documents and on how well the embedding model knows their "
+    "language. So it is tried out: "
     "passages are looked for by questions made from themselves, by half of the words of a sentence or by a "
-    "sentence that was taken out. The weight that finds most is kept, for each language its own. It is "
-    "found again when your documents have changed by half, or with another embedding model."
+    "sentence that was taken out. The usual weight is left where that tells surely against it, for each "
+    "language by itself. It is found again when your documents have changed by half, or with another "
+    "embedding model."
 )
 
 
@@ -58,7 +60,7 @@ def lines(weighed: Weighed | None) -> list[str]:
     """Return what to say of a mixture, a line for each language.
 
     >>> lines(None)[0], lines(None)[-1]
-    ('English and other alphabets: meaning counts 50 %, words 50 %.',
+    ('English and other alphabets: meaning counts 55 %, words 45 %.',
      'These are the usual weights, until there are 30 passages to try them on.')
     """
     if weighed is None or not weighed.mixture.weights:

@@ -3,7 +3,7 @@
 import logging
 import time
 from _thread import start_new_thread
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import copy_context
 from queue import Empty, Queue
 from typing import TypeVar
@@ -16,29 +16,30 @@ log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 Search = Callable[[], Found]
 Answers = Queue[tuple[str, Found | Exception]]
+OnFailure = Callable[[str, Exception], None] | None
 
 
 def ask(
     searches: Mapping[str, Search[Found]],
     timeout: float,
     *,
-    here: str | None = None,
+    here: Collection[str] = (),
 ) -> dict[str, Found | Exception]:
     """Ask each in a thread of its own and return what it found or raised; late is a RetrievalError, too.
 
-    The one named `here` is asked in the calling thread meanwhile, and waited for: for one that cannot hang.
+    Those named `here` are asked in the calling thread meanwhile, and waited for: for what cannot hang.
     """
     answers: Answers[Found] = Queue()
     late = RetrievalError(f"no answer within {timeout:g} seconds")
     deadline = time.monotonic() + timeout
     outcomes: dict[str, Found | Exception] = dict.fromkeys(searches, late)
     for name, search in searches.items():
-        if name != here:
+        if name not in here:
             # A Thread would have the caller wait until it runs, which takes longer than many a search.
             start_new_thread(copy_context().run, (_ask_one, answers, name, search))
-    if here is not None:
-        outcomes[here] = _outcome(searches[here])
-    for _ in searches.keys() - {here}:
+    mine = [name for name in here if name in searches]
+    outcomes.update({name: _outcome(searches[name]) for name in mine})
+    for _ in searches.keys() - set(mine):
         try:
             name, answer = answers.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
@@ -47,22 +48,25 @@ def ask(
     return outcomes
 
 
-def answered(
-    outcomes: Mapping[str, Found | Exception], on_failure: Callable[[str, Exception], None] | None
-) -> dict[str, Found]:
-    """Return what was found; `on_failure`, or else the log, is told the name and error of each that failed.
-
-    Raises RetrievalError when all did.
-    """
-    failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Exception)}
-    for name, error in failures.items():
-        if on_failure is not None:
-            on_failure(name, error)
-        else:
-            log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
-    if len(failures) == len(outcomes):
+def answered(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -> dict[str, Found]:
+    """Return what was found, as `but_failed`; raises RetrievalError when all failed."""
+    found = but_failed(outcomes, on_failure)
+    if not found:
+        failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Exception)}
         sentences = " ".join(f"{name}: {error}" for name, error in sorted(failures.items()))
         raise RetrievalError(f"No search could answer. {sentences}") from next(iter(failures.values()))
+    return found
+
+
+def but_failed(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -> dict[str, Found]:
+    """Return what was found; `on_failure`, or else the log, is told the name and error of what failed."""
+    for name, outcome in outcomes.items():
+        if not isinstance(outcome, Exception):
+            continue
+        if on_failure is not None:
+            on_failure(name, outcome)
+        else:
+            log.warning("The %s search was left out: %s", name, outcome, extra=fields(search=name))
     return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Exception)}
 
 

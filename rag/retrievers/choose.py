@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -11,8 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import SettingsError
 from rag.retrievers.bm25 import BM25Retriever
-from rag.retrievers.fusion import Ranking
-from rag.retrievers.hybrid import HybridRetriever
+from rag.retrievers.hybrid import Hits, HybridRetriever
 from rag.retrievers.mixture import NORMALISERS, POOL, Mixture
 from rag.retrievers.vector import VectorStoreRetriever
 from rag.stores.index import Hydrate, NamesOf, VectorIndex
@@ -104,7 +103,7 @@ class _Halves:
         """Return both at once."""
         return HybridRetriever(
             halves={"similarity": self.near, "bm25": self.sharing},
-            here=self.here,
+            at_hand=self.at_hand,
             names=self.names,
             hydrate=self.hydrate,
             k=k,
@@ -112,17 +111,21 @@ class _Halves:
             **fusing,
         )
 
-    def here(self) -> str:
-        """Name the half for the calling thread: the longer one, unless it may keep one waiting."""
-        return "similarity" if self.near_at_hand() else "bm25"
+    def at_hand(self) -> Sequence[str]:
+        """Name the halves for the calling thread: the longer one first, unless it may keep one waiting."""
+        return ("similarity", "bm25") if self.near_at_hand() else ("bm25",)
 
-    def near(self, question: str) -> Ranking:
+    def near(self, question: str) -> Hits:
         """Return the candidates by meaning with their relevance."""
-        return self.vectors().ranked(question, POOL, self.label, self.chosen)
+        index = self.vectors()
+        vector = index.embeddings.embed_query(question)
+        found = index.ranked(vector, POOL, self.label, self.chosen)
+        return Hits(found, partial(index.relevances, vector))
 
-    def sharing(self, question: str) -> Ranking:
+    def sharing(self, question: str) -> Hits:
         """Return the candidates by words with their BM25 score."""
-        return self.words.search(question, POOL, self.document_ids)
+        found = self.words.search(question, POOL, self.document_ids)
+        return Hits(found, partial(self.words.scores, question))
 
     @property
     def chosen(self) -> dict[str, Any] | None:

@@ -43,11 +43,24 @@ def convex_combination(
     >>> convex_combination(lists, {"words": 0.5, "meaning": 0.5})
     {'b': 0.6666666666666666, 'a': 0.5, 'c': 0.0}
     """
+    given = normalisers or {}
+    comparable = {name: normalised(ranking, given.get(name, min_max)) for name, ranking in rankings.items()}
+    return weighted(comparable, weights)
+
+
+def weighted(
+    comparable: Mapping[str, Mapping[str, float]], weights: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Add each id's comparable scores, a mapping for each list, by weight; the result best first.
+
+    >>> weighted({"words": {"a": 1.0}, "meaning": {"a": 0.5, "b": 1.0}}, {"words": 0.5, "meaning": 0.5})
+    {'a': 0.75, 'b': 0.5}
+    """
     scores: dict[str, list[float]] = {}
-    for name, ranking in rankings.items():
-        normaliser = (normalisers or {}).get(name, min_max)
-        for id_, score in normalised(ranking, normaliser).items():
-            scores.setdefault(id_, []).append(_weight(weights, name) * score)
+    for name, of in comparable.items():
+        weight = _weight(weights, name)
+        for id_, score in of.items():
+            scores.setdefault(id_, []).append(weight * score)
     return _ordered(scores)
 
 

@@ -9,22 +9,32 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from rag.retrievers.asking import answered, ask
+from rag.retrievers.asking import answered, ask, but_failed
 from rag.retrievers.fusion import (
     Normaliser,
     Ranking,
-    convex_combination,
     distinct,
     normalised,
     rrf,
     theoretical_min_max,
+    weighted,
 )
 from rag.retrievers.named import raised
 from rag.retrievers.reading import read
 from rag.stores.index import Hydrate, NamesOf
 
-Half = Callable[[str], Ranking]
 Names = Mapping[str, str]
+Rate = Callable[[Sequence[str]], Mapping[str, float]]
+
+
+class Hits(NamedTuple):
+    """What a half finds, and how it scores what it did not: by id, those it cannot tell of left out."""
+
+    ranking: Ranking
+    rate: Rate
+
+
+Half = Callable[[str], Hits]
 
 
 class HybridRetriever(BaseRetriever):
@@ -32,9 +42,11 @@ class HybridRetriever(BaseRetriever):
 
     `names` tells by id what each candidate's document is called: those it does not know are none. With
     `weights`, a function of the question, scores are combined, and raised where the question names a
-    document; without, reciprocal ranks. The best `k` are read by `hydrate`. The half that `here` names is
-    asked in the calling thread: one made for the longest would begin on a cold core. What fails, takes
-    longer than `timeout` seconds, or is gone, is treated as there.
+    document; without, reciprocal ranks. Where scores count each half also rates what only the other found:
+    to miss the best fifty by a hair is not to be worth nothing. The best `k` are read by `hydrate`. Of the
+    halves that `at_hand` names, which cannot hang, the first is asked in the calling thread: a thread made
+    for the longest would begin on a cold core; and all of them rate there, which takes less than a thread.
+    What fails, takes longer than `timeout` seconds, or is gone, is treated as there.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -44,7 +56,7 @@ class HybridRetriever(BaseRetriever):
     hydrate: Hydrate
     weights: Callable[[str], Mapping[str, float]] | None = None
     normaliser: Normaliser = theoretical_min_max(0.0)
-    here: Callable[[], str | None] = lambda: None
+    at_hand: Callable[[], Sequence[str]] = tuple
     k: int = 4
     timeout: float = 10.0
     on_failure: Callable[[str, Exception], None] | None = None
@@ -58,11 +70,15 @@ class HybridRetriever(BaseRetriever):
     ) -> list[Document]:
         weigh = cache(partial(self.weights, query)) if self.weights else None
         searches = {name: partial(self._find, half, query, weigh) for name, half in self.halves.items()}
-        found = answered(ask(searches, self.timeout, here=self.here()), self.on_failure)
-        rankings = {name: half.hits for name, half in found.items()}
+        found = answered(ask(searches, self.timeout, here=self.at_hand()[:1]), self.on_failure)
         names = dict(pair for half in found.values() for pair in half.names.items())
-        scores, matches = self._fuse(query, rankings, names, weigh() if weigh else None)
-        told = _Findings(rankings, self.normaliser)
+        rankings: dict[str, Ranking] = {name: half.ranking for name, half in found.items()}
+        scored = self._rated(found) if weigh else rankings
+        comparable = {name: normalised(ranking, self.normaliser) for name, ranking in scored.items()}
+        scores, matches = (
+            raised(query, weighted(comparable, weigh()), names) if weigh else (self._by_rank(rankings), {})
+        )
+        told = _Findings(rankings, comparable)
         return [
             _result(document, scores[str(document.id)], told.of(str(document.id), names, matches))
             for document in read(list(scores), self.k if k is None else k, self.hydrate)
@@ -70,36 +86,39 @@ class HybridRetriever(BaseRetriever):
 
     def _find(self, half: Half, query: str, weigh: Callable[[], object] | None) -> "_Found":
         """Return what a half finds and what the ledger says of it; the first to find anything weighs, too."""
-        hits = half(query)
+        hits, rate = half(query)
         names = self.names([id_ for id_, _ in hits])
         if weigh:
             weigh()
-        return _Found([hit for hit in hits if hit[0] in names], names)
+        return _Found([hit for hit in hits if hit[0] in names], names, rate)
 
-    def _fuse(
-        self, query: str, rankings: Mapping[str, Ranking], names: Names, weights: Mapping[str, float] | None
-    ) -> tuple[dict[str, float], Mapping[str, float]]:
-        """Return scores, best first, and how much the name of each document matches the question."""
-        if weights is None:
-            return rrf(rankings, dict.fromkeys(self.halves, 1 / len(self.halves))), {}
-        normalisers = dict.fromkeys(rankings, self.normaliser)
-        return raised(query, convex_combination(rankings, weights, normalisers), names)
+    def _rated(self, found: Mapping[str, "_Found"]) -> dict[str, Ranking]:
+        """Return the ranking of each half, lengthened by how it rates what only the others found."""
+        ids = {id_ for half in found.values() for id_ in half.names}
+        others = {name: sorted(ids - half.names.keys()) for name, half in found.items() if half.ranking}
+        ratings = {name: partial(found[name].rate, unknown) for name, unknown in others.items() if unknown}
+        rated = but_failed(ask(ratings, self.timeout, here=self.at_hand()), self.on_failure)
+        return {name: [*half.ranking, *rated.get(name, {}).items()] for name, half in found.items()}
+
+    def _by_rank(self, rankings: Mapping[str, Ranking]) -> dict[str, float]:
+        return rrf(rankings, dict.fromkeys(self.halves, 1 / len(self.halves)))
 
 
 class _Found(NamedTuple):
-    """The hits of a half that are there, and the names of their documents by the hits' ids."""
+    """The hits of a half that are there, the names of their documents by id, and how it rates others."""
 
-    hits: Ranking
+    ranking: Ranking
     names: Names
+    rate: Rate
 
 
 class _Findings:
     """Who found what: of each half rank, score and normalised score."""
 
-    def __init__(self, rankings: Mapping[str, Ranking], normaliser: Normaliser):
+    def __init__(self, rankings: Mapping[str, Ranking], comparable: Mapping[str, Mapping[str, float]]):
         self._scores = {name: distinct(ranking) for name, ranking in rankings.items()}
         self._ranks: dict[str, Sequence[str]] = {name: list(scores) for name, scores in self._scores.items()}
-        self._normalised = {name: normalised(ranking, normaliser) for name, ranking in rankings.items()}
+        self._normalised = comparable
 
     def of(self, id_: str, names: Names, matches: Mapping[str, float]) -> dict[str, dict[str, float]]:
         found = {

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -19,7 +19,7 @@ from rag.errors import Cancelled
 from rag.jobs import Cancel, never
 from rag.morphemes import Analyser
 from rag.retrievers.fusion import Ranking, convex_combination
-from rag.retrievers.mixture import NORMALISERS, POOL, USUAL, Mixture, writing
+from rag.retrievers.mixture import NORMALISERS, POOL, STRONG, USUAL, WEAK, Mixture, writing
 from rag.retrievers.probes import Probe, make_probes
 from rag.stores.lexical import Entry, TantivyIndex
 
@@ -27,7 +27,7 @@ PROBES = 200  # passages asked for, in each writing
 FEWEST = 30  # of them below which chance decides more than the collection does
 POOLED = 2000  # passages among which each is looked for
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
-RULE = 4  # of choosing; a change of it makes what was found before worth finding again
+RULE = 5  # of choosing; a change of it makes what was found before worth finding again
 SURE = 2  # standard errors by which a weight must be better to be taken in place of the usual one
 
 Kind = Literal["echo", "gap"]
@@ -37,7 +37,7 @@ Gains = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """A question, the passage it is made from, and what each half found."""
+    """A question, the passage it is made from, and how each half scores what either found."""
 
     kind: Kind
     wanted: str
@@ -101,14 +101,27 @@ def best_mixture(cases: Mapping[str, Sequence[Case]], passages: int) -> Mixture:
         return Mixture(passages=passages)
     found = {name: {group: _by_kind(of, name) for group, of in cases.items()} for name in NORMALISERS}
     name = _best_normaliser({name: list(of.values()) for name, of in found.items()})
-    weights = {group: best_weight(kinds, USUAL[group]) for group, kinds in found[name].items()}
+    weights = {
+        group: best_weight([echo, gap], _usual(group, gap)) for group, (echo, gap) in found[name].items()
+    }
     return Mixture(name, weights, passages)
 
 
-def _by_kind(cases: Sequence[Case], normaliser: str) -> list[Gains]:
+def _usual(group: str, gap: Gains) -> float:
+    """Return the usual weight of a writing, or a higher or lower one for how many gaps each half fills alone.
+
+    Echoes say nothing of it: words alone find nearly every one.
+    """
+    words, meaning = gap[:, 0], gap[:, -1]
+    if surely_better(meaning, words):
+        return STRONG
+    return WEAK if surely_better(words, 2 * meaning) else USUAL[group]
+
+
+def _by_kind(cases: Sequence[Case], normaliser: str) -> tuple[Gains, Gains]:
     """Return the gains of echoes and of gaps."""
-    kinds = sorted({case.kind for case in cases})
-    return [gains([case for case in cases if case.kind == kind], normaliser) for kind in kinds]
+    echo, gap = ([case for case in cases if case.kind == kind] for kind in get_args(Kind))
+    return gains(echo, normaliser), gains(gap, normaliser)
 
 
 def _best_normaliser(found: Mapping[str, Sequence[Sequence[Gains]]]) -> str:
@@ -201,18 +214,20 @@ class _Pool:
 
     def ask(self, probe: Probe) -> list[Case]:
         """Return what both halves find for the probe's echo and for its gap."""
-        wanted, whole = str(probe.position), self._vectors
-        gapped = whole.copy()
+        gapped = self._vectors.copy()
         gapped[probe.position] = self._embedder.embed_documents([probe.rest])[0]
         return [
-            Case("echo", wanted, self._whole.search(probe.echo, POOL), self._nearest(probe.echo, whole)),
-            Case("gap", wanted, self._gapped.search(probe.gap, POOL), self._nearest(probe.gap, gapped)),
+            self._case("echo", probe.echo, probe.position, self._whole, self._vectors),
+            self._case("gap", probe.gap, probe.position, self._gapped, gapped),
         ]
 
-    def _nearest(self, question: str, vectors: Floats) -> Ranking:
+    def _case(self, kind: Kind, question: str, wanted: int, index: TantivyIndex, vectors: Floats) -> Case:
+        words = index.search(question, POOL)
         relevance = np.maximum(vectors @ np.asarray(self._embedder.embed_query(question), np.float32), 0.0)
-        nearest = np.argsort(-relevance, kind="stable")[:POOL]
-        return [(str(i), float(relevance[i])) for i in nearest]
+        nearest = {str(i) for i in np.argsort(-relevance, kind="stable")[:POOL]}
+        shared = index.scores(question, sorted(nearest - dict(words).keys())) if words else {}
+        meaning = {id_: float(relevance[int(id_)]) for id_ in sorted(nearest | dict(words).keys())}
+        return Case(kind, str(wanted), [*words, *shared.items()], list(meaning.items()))
 
 
 def _by_writing(texts: Sequence[str]) -> dict[str, list[int]]:

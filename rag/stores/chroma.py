@@ -1,11 +1,12 @@
 """Chunks by meaning: a LangChain vector store on Chroma, embedded or a server."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
+import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from numpy.typing import ArrayLike
@@ -20,7 +21,7 @@ from rag.stores.filters import chosen_documents, documents_of, excludes_all, to_
 from rag.stores.guard import Guard
 from rag.stores.index import Hydrate, Ranked, VectorIndex
 from rag.stores.relevance import RELEVANCE, Space
-from rag.stores.rows import VectorRows
+from rag.stores.rows import Floats, VectorRows
 from rag.stores.sound import sample, sound
 
 
@@ -168,9 +169,15 @@ class ChromaVectorStore(VectorIndex):
         documents = self._documents([id_ for id_, _ in hits])
         return [(documents[id_], distance) for id_, distance in hits if id_ in documents]
 
-    def ranked(self, question: str, k: int, label: Hydrate, chosen: Filter | None = None) -> Ranked:  # noqa: ARG002
+    def ranked(
+        self,
+        vector: Sequence[float],
+        k: int,
+        label: Hydrate,  # noqa: ARG002
+        chosen: Filter | None = None,
+    ) -> Ranked:
         """Return at most `k` ids with their relevance, best first, known to `label` or not."""
-        hits = self._query(self._embeddings.embed_query(question), k, chosen)
+        hits = self._query(vector, k, chosen)
         return [(id_, RELEVANCE[self.space](distance)) for id_, distance in hits]
 
     def max_marginal_relevance_search_by_vector(
@@ -178,7 +185,7 @@ class ChromaVectorStore(VectorIndex):
     ) -> list[Document]:
         """As `max_marginal_relevance_search`, from a vector; the documents' vectors come from the index."""
         hits = [id_ for id_, _ in self._query(embedding, max(k, fetch_k), **kwargs)]
-        there, vectors = self._vectors(hits)
+        there, vectors = self.rows_of(hits)
         chosen = mmr(embedding, vectors, k=k, lambda_mult=lambda_mult)
         return self.get_by_ids([there[position] for position in chosen])
 
@@ -189,9 +196,6 @@ class ChromaVectorStore(VectorIndex):
             self._exact.close()
         if self._guard:
             self._guard.closed()
-
-    def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return RELEVANCE[self.space]
 
     def _query(
         self,
@@ -237,19 +241,15 @@ class ChromaVectorStore(VectorIndex):
                 documents[id_] = Document(id=id_, page_content=text or "", metadata=metadata or {})
         return documents
 
-    def vectors_of(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Return the vectors of these ids, those that are there."""
-        return dict(zip(*self._vectors(ids), strict=True))
-
-    def _vectors(self, ids: Sequence[str]) -> tuple[Sequence[str], Any]:
+    def rows_of(self, ids: Sequence[str]) -> tuple[Sequence[str], Floats]:
         """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
         if self._exact:
             with self._speaking("read"):
                 return self._exact.vectors(ids)
         found = self.entries(ids)
-        vectors = dict(zip(found.ids, cast("Sequence[Any]", found.vectors), strict=True))
-        there = [id_ for id_ in ids if id_ in vectors]
-        return there, [vectors[id_] for id_ in there]
+        at = {id_: row for row, id_ in enumerate(found.ids)}
+        there = [id_ for id_ in ids if id_ in at]
+        return there, np.asarray(found.vectors, np.float32)[[at[id_] for id_ in there]]
 
     def _upsert(
         self,

@@ -2,7 +2,7 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from rag.stores.columns import batches
 from rag.stores.filters import Filter, chosen_documents, documents_of
 from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.outside import OutsideStore
-from rag.stores.relevance import cosine_relevance
 from rag.stores.rows import Floats, VectorRows, distances
 from rag.stores.spec import StoreSpec
 
@@ -70,8 +69,7 @@ class ForeignVectorStore(VectorIndex):
         if lost:
             log.warning("Putting %d vectors back into %s", len(lost), self._store.name)
         for batch in batches(lost):
-            vectors = self.vectors_of(batch)
-            self._put(list(vectors), np.array(list(vectors.values())))
+            self._put(*self.rows_of(batch))
 
     def add_vectors(
         self, ids: Sequence[str], vectors: ArrayLike, metadatas: Sequence[Mapping[str, Any]]
@@ -120,17 +118,14 @@ class ForeignVectorStore(VectorIndex):
     ) -> list[Document]:
         """As `max_marginal_relevance_search`, from a vector; the chunks' own are the kept ones."""
         found = {str(d.id): d for d, _ in self._closest(embedding, max(k, fetch_k), **kwargs)}
-        vectors = self.vectors_of(list(found))
-        chosen = mmr(embedding, list(vectors.values()), k=k, lambda_mult=lambda_mult)
-        return [found[list(vectors)[position]] for position in chosen]
+        there, vectors = self.rows_of(list(found))
+        chosen = mmr(embedding, vectors, k=k, lambda_mult=lambda_mult)
+        return [found[there[position]] for position in chosen]
 
     def close(self) -> None:
         """Let go of the kept vectors and, where it can be told to, of the store."""
         self._kept.close()
         self._store.close()
-
-    def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return cosine_relevance
 
     def _closest(self, vector: Sequence[float], k: int, filter: Filter | None = None) -> Scored:  # noqa: A002
         """Return the `k` closest chunks with their distance: of ever more candidates, then of all."""
@@ -149,14 +144,11 @@ class ForeignVectorStore(VectorIndex):
 
     def _ranked(self, vector: Sequence[float], ids: Sequence[str]) -> list[tuple[str, float]]:
         """Return those of the ids that are the owner's with their distance, closest first."""
-        mine = self.vectors_of(ids)
+        mine, numbers = self.rows_of(ids)
         if not mine:
             return []
-        numbers = np.array(list(mine.values()))
-        found = distances(numbers, range(len(mine)), np.asarray(vector, np.float32), "cosine")
-        order = np.argsort(found, kind="stable")
-        names = list(mine)
-        return [(names[row], float(found[row])) for row in order]
+        found = distances(numbers, np.asarray(vector, np.float32), "cosine")
+        return [(mine[row], float(found[row])) for row in np.argsort(found, kind="stable")]
 
     def _all_ranked(self, vector: Sequence[float], k: int, wanted: Filter | None) -> list[tuple[str, float]]:
         """Return the closest of all chunks, or of those of the documents that a filter chooses."""
@@ -203,10 +195,10 @@ class ForeignVectorStore(VectorIndex):
             log.info("%s", error)
             return False
 
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, Floats]:
-        """Return the kept vectors of these ids, in their order."""
+    def rows_of(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
+        """Return those of the ids that are there, in order, and their kept vectors [n, dimension]."""
         with self._speaking("read"):
-            return dict(zip(*self._kept.vectors(ids), strict=True))
+            return self._kept.vectors(ids)
 
     @contextmanager
     def _speaking(self, done: str) -> Iterator[None]:

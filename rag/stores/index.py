@@ -5,12 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
+import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
 from rag.retrievers.vector import VectorStoreRetriever
+from rag.stores.relevance import RELEVANCE, Space
+from rag.stores.rows import Floats, distances
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 NamesOf = Callable[[Sequence[str]], Mapping[str, str]]
@@ -26,6 +29,7 @@ class VectorIndex(VectorStore):
 
     _embeddings: Embeddings
     _hydrate: Hydrate | None
+    space: Space = "cosine"
 
     @property
     def embeddings(self) -> Embeddings:
@@ -61,8 +65,8 @@ class VectorIndex(VectorStore):
         """Return those of the ids that have a vector."""
 
     @abstractmethod
-    def vectors_of(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Return the vectors, float [dimension], of those of the ids that are there."""
+    def rows_of(self, ids: Sequence[str]) -> tuple[Sequence[str], Floats]:
+        """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
 
     @abstractmethod
     def close(self) -> None:
@@ -91,22 +95,37 @@ class VectorIndex(VectorStore):
         vector = self._embeddings.embed_query(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **kwargs)
 
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return RELEVANCE[self.space]
+
     def read_by(self, hydrate: Hydrate) -> Self:
         """Return a view of this index, to search only: its hits are what `hydrate` makes of their ids."""
         view = copy(self)
         view._hydrate = hydrate
         return view
 
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, Floats]:
+        """Return the vectors [dimension] of those of the ids that are there, in their order."""
+        return dict(zip(*self.rows_of(ids), strict=True))
+
     def ranked(
-        self, question: str, k: int, label: Hydrate, chosen: Mapping[str, Any] | None = None
+        self, vector: Sequence[float], k: int, label: Hydrate, chosen: Mapping[str, Any] | None = None
     ) -> Ranked:
-        """Return at most `k` ids that a filter chooses with their relevance, best first.
+        """Return at most `k` ids that a filter chooses with their relevance to a vector, best first.
 
         `label` knows those that count, and gives a filter what it looks at.
         """
         limits = {} if chosen is None else {"filter": chosen}
-        found = self.read_by(label)._similarity_search_with_relevance_scores(question, k=k, **limits)
-        return [(str(document.id), score) for document, score in found]
+        found = self.read_by(label).similarity_search_by_vector_with_score(vector, k, **limits)
+        return [(str(document.id), RELEVANCE[self.space](distance)) for document, distance in found]
+
+    def relevances(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
+        """Return the relevance to a vector of those of the ids that are there."""
+        there, rows = self.rows_of(ids)
+        if not there:
+            return {}
+        far = distances(rows, np.asarray(vector, np.float32), self.space)
+        return {id_: RELEVANCE[self.space](float(distance)) for id_, distance in zip(there, far, strict=True)}
 
     def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
         """Return our retriever over this index, whose results tell their relevance; `kwargs` are its own."""

@@ -3,7 +3,7 @@
 import json
 import math
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +15,7 @@ import tantivy
 
 from rag.errors import IndexUnusable
 from rag.morphemes import Analyser
+from rag.stores.word_queries import of_documents, of_ids, schema, sharing
 from rag.text import TOKENIZER, index_tokens, language, question_tokens, word_language
 
 _MARKER = "footnote.json"  # written last: an index without it was never finished
@@ -44,6 +45,9 @@ class LexicalIndex(Protocol):
         self, query: str, k: int, document_ids: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
         """Return at most `k` (id, BM25 score), best first, of the given documents or of all."""
+
+    def scores(self, query: str, ids: Collection[str]) -> Mapping[str, float]:
+        """Return the BM25 score of each of these entries; 0 for one that shares no word with the question."""
 
     def ids(self) -> set[str]:
         """Return the id of every entry."""
@@ -116,10 +120,15 @@ class TantivyIndex:
         terms = self._terms(query)
         if k < 1 or not terms or (document_ids is not None and not document_ids):
             return []
-        with self._reading("searched") as searcher:
-            hits = searcher.search(self._query(terms, document_ids), limit=k, count=False).hits
-            found = [(searcher.doc(address)["id"][0], float(score)) for score, address in hits]
-        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+        words = sharing(terms)
+        asked = words if document_ids is None else of_documents(words, document_ids)
+        return sorted(self._hits(asked, k), key=lambda hit: (-hit[1], hit[0]))
+
+    def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
+        """Return the BM25 score of each of these entries; 0 for one that shares no word with the question."""
+        terms = self._terms(query)
+        found = self._hits(of_ids(sharing(terms), ids), len(ids)) if terms and ids else []
+        return dict.fromkeys(ids, 0.0) | dict(found)
 
     def ids(self) -> set[str]:
         """Return the id of every entry."""
@@ -179,11 +188,11 @@ class TantivyIndex:
     def _create(self) -> Any:
         self.outdated = False
         if self._directory is None:
-            return tantivy.Index(_schema())
+            return tantivy.Index(schema())
         try:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory.mkdir(parents=True)
-            index = tantivy.Index(_schema(), path=str(self._directory))
+            index = tantivy.Index(schema(), path=str(self._directory))
             (self._directory / _MARKER).write_text(json.dumps(self._marker), encoding="utf-8")
         except (OSError, ValueError) as error:
             raise self._unusable("made", error) from error
@@ -240,6 +249,12 @@ class TantivyIndex:
     def _unusable(self, done: str, error: Exception) -> IndexUnusable:
         return IndexUnusable(f"The word index in {self._directory} could not be {done}: {error}")
 
+    def _hits(self, query: Any, k: int) -> list[tuple[str, float]]:
+        """Return at most `k` (id, score) that match, best first."""
+        with self._reading("searched") as searcher:
+            hits = searcher.search(query, limit=k, count=False).hits
+            return [(searcher.doc(address)["id"][0], float(score)) for score, address in hits]
+
     def _document(self, entry: Entry) -> Any:
         stems, spoken = word_language(entry.text), language(entry.text)
         analysed = [spoken] if spoken in self._codes else []
@@ -254,11 +269,11 @@ class TantivyIndex:
             ),
         )
 
-    def _terms(self, query: str) -> list[str]:
+    def _terms(self, query: str) -> Sequence[str]:
         """Return a question's distinct tokens, stemmed in each language that the index holds."""
         if self._preprocess:
             return list(dict.fromkeys(self._own_tokens(query)))[:_MOST_TERMS]
-        return question_tokens(query, sorted(self._languages() - self._codes), self._analysers)[:_MOST_TERMS]
+        return _question_terms(query, tuple(sorted(self._languages() - self._codes)), self._analysers)
 
     def _own_tokens(self, text: str) -> list[str]:
         tokens = self._preprocess(text) if self._preprocess else []
@@ -273,24 +288,7 @@ class TantivyIndex:
     def _codes(self) -> set[str]:
         return {each.code for each in self._analysers}
 
-    def _query(self, terms: Sequence[str], document_ids: Collection[str] | None) -> Any:
-        schema, occur = _schema(), tantivy.Occur
-        words = tantivy.Query.boolean_query(
-            [(occur.Should, tantivy.Query.term_query(schema, "text", term, "freq")) for term in terms]
-        )
-        if document_ids is None:
-            return words
-        chosen = tantivy.Query.term_set_query(schema, "document_id", list(document_ids))
-        unscored = tantivy.Query.const_score_query(chosen, 0.0)
-        return tantivy.Query.boolean_query([(occur.Must, words), (occur.Must, unscored)])
 
-
-@lru_cache(maxsize=1)  # every question names its fields
-def _schema() -> Any:
-    """Return the fields: ids as they are, the text already in tokens, which only white space divides."""
-    builder = tantivy.SchemaBuilder()
-    builder.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("document_id", stored=False, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("language", stored=False, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("text", stored=False, tokenizer_name="whitespace", index_option="freq")
-    return builder.build()
+@lru_cache(maxsize=16)  # a question is searched, and then scored: stemming takes as long as searching does
+def _question_terms(query: str, languages: Sequence[str], analysers: Sequence[Analyser]) -> Sequence[str]:
+    return question_tokens(query, languages, analysers)[:_MOST_TERMS]

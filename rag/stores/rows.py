@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS announced (id TEXT PRIMARY KEY);
 _NONE: Floats = np.empty((0, 0), np.float32)
 _THESE = "(SELECT value FROM json_each(?))"  # SQLite limits parameters, not the length of one
 _ANNOUNCE = f"INSERT OR IGNORE INTO announced {_THESE[1:-1]}"
-_ROWS_OF_IDS = f"SELECT id, row FROM entries WHERE id IN {_THESE}"  # noqa: S608 - constants only
+_ROWS_OF_IDS = "SELECT value, row FROM json_each(?) CROSS JOIN entries ON entries.id = value"
 _RANGES_OF_DOCUMENTS = (
     f"SELECT document_id, min(row), max(row), count(*) FROM entries WHERE document_id IN {_THESE} "  # noqa: S608
     "GROUP BY document_id"
@@ -132,7 +132,7 @@ class VectorRows:
             vectors = self._rows()
             if asked.shape != vectors.shape[1:] or len(rows) * len(asked) > self._most:
                 return None
-            found = distances(vectors, rows, asked, space)
+            found = distances(vectors, asked, space, rows)
             best = _smallest(found, k)
             ids = dict(self._db.execute(_IDS_OF_ROWS, _list(map(int, rows[best]))).fetchall())
         return [(ids[int(rows[at])], float(found[at])) for at in best]
@@ -183,13 +183,14 @@ class VectorRows:
             self._db.execute(statement, given)
 
 
-def distances(vectors: Floats, rows: ArrayLike, asked: Floats, space: Space) -> Floats:
-    """Return the distance of `asked` [dimension] to each of some rows, as Chroma defines it.
+def distances(vectors: Floats, asked: Floats, space: Space, rows: ArrayLike | None = None) -> Floats:
+    """Return the distance of `asked` [dimension] to each of some rows, or all, as Chroma defines it.
 
     cosine: 1 - cosine; l2: the squared length between; ip: 1 - inner product. To [1, 0] from
     [0.6, 0.8] these are 0.4, 0.8 and 0.4.
     """
-    return _DISTANCES[space](_slabs(vectors, np.asarray(rows)), asked)
+    slabs = [vectors] if rows is None else _slabs(vectors, np.asarray(rows))
+    return _DISTANCES[space](slabs, asked)
 
 
 def _slabs(vectors: Floats, rows: Rows) -> Iterator[Floats]:

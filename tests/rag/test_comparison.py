@@ -56,6 +56,6 @@ def test_whatever_makes_figures_hard_to_compare_is_told():
 
 def test_a_mixture_is_said_in_words():
     assert mixture_text(Mixture()) == (
-        "z-score scores, meaning 0.5 in alphabet, 0.4 in ja, 0.4 in ko, 0.4 in zh"
+        "z-score scores, meaning 0.55 in alphabet, 0.5 in ja, 0.5 in ko, 0.5 in zh"
     )
     assert mixture_text(Mixture("z-score", {"ko": 0.25}, 9)) == "z-score scores, meaning 0.25 in ko"

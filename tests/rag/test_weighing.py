@@ -71,6 +71,17 @@ def test_another_embedding_model_starts_with_the_usual_mixture(library, embedder
     assert library.weighing.due()
 
 
+def test_what_an_earlier_version_found_is_used_until_it_is_found_anew(library):
+    add(library, "rivers.md", chapters(FEWEST + 10))
+    before = weighed(library)
+    state = library.documents.index_state("mixture")
+    library.documents.set_index_state("mixture", {name: state[name] for name in state if name != "rule"})
+    assert library.weighing.due()
+    assert library.weighing.mixture == before
+    weighed(library)
+    assert not library.weighing.due()
+
+
 def test_one_that_is_stopped_keeps_what_was_found_before(library):
     add(library, "rivers.md", chapters(FEWEST + 10))
     before = weighed(library)

@@ -1,7 +1,7 @@
 """Search by both halves at once: the same passages, scores and findings as an ensemble of retrievers."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from rag.errors import RetrievalError
 from rag.retrievers.bm25 import Shelf
 from rag.retrievers.fusion import Ranking, min_max
-from rag.retrievers.hybrid import HybridRetriever
+from rag.retrievers.hybrid import Hits, HybridRetriever
 
 NAMES = {"a": "2022.pdf", "b": "2023.pdf", "c": "notes.md", "d": ""}
 WORDS: Ranking = [("a", 9.0), ("b", 3.0), ("c", 0.0)]
@@ -27,19 +27,30 @@ def texts(*ids: str) -> Shelf:
     return Shelf({str(document.id): document for document in documents})
 
 
-def hybrid(words: Any = WORDS, meaning: Any = MEANING, **options: Any) -> HybridRetriever:
-    halves = {"similarity": answer(meaning), "bm25": answer(words)}
+def hybrid(
+    words: Any = WORDS, meaning: Any = MEANING, rated: Mapping[str, Any] | None = None, **options: Any
+) -> HybridRetriever:
+    rated = rated or {}
+    halves = {
+        "similarity": answer(meaning, rated.get("similarity", {})),
+        "bm25": answer(words, rated.get("bm25", {})),
+    }
     given = {"names": names, "hydrate": texts("a", "b", "c", "d"), "normaliser": min_max}
-    return HybridRetriever(halves=halves, **({"here": lambda: "bm25"} | given | options))
+    return HybridRetriever(halves=halves, **({"at_hand": lambda: ("bm25",)} | given | options))
 
 
-def answer(outcome: Any) -> Any:
-    def half(question: str) -> Ranking:
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome(question) if callable(outcome) else outcome
+def answer(outcome: Any, rated: Any) -> Any:
+    """Return a half that finds, or raises, `outcome`, and rates, or raises, what `rated` has by id."""
 
-    return half
+    def told(what: Any, asked: Any) -> Any:
+        if isinstance(what, Exception):
+            raise what
+        return what(asked) if callable(what) else what
+
+    def rate(ids: Sequence[str]) -> dict[str, float]:
+        return {id_: score for id_, score in told(rated, ids).items() if id_ in ids}
+
+    return lambda question: Hits(told(outcome, question), rate)
 
 
 def halved(question: str) -> dict[str, float]:
@@ -65,6 +76,58 @@ def test_scores_are_combined_and_each_result_says_who_found_it():
         "bm25": {"rank": 2, "score": 3.0, "normalised": pytest.approx(1 / 3)},
     }
     assert found[1].metadata["found_by"].keys() == {"bm25"}
+
+
+def test_what_only_one_half_found_is_rated_by_the_other_too():
+    rated = {"similarity": {"a": 0.8}, "bm25": {"d": 2.0}}
+    found = hybrid(rated=rated, weights=halved).invoke("q")
+    assert [(d.id, round(d.metadata["score"], 3)) for d in found] == [
+        ("a", 0.938),  # 9 of 0 to 9, and .8 of .1 to .9
+        ("b", 0.667),
+        ("d", 0.361),
+        ("c", 0.0),
+    ]
+    assert found[0].metadata["found_by"].keys() == {"bm25"}, "rated, not found"
+
+
+def test_a_rating_below_all_that_was_found_counts_in_what_scores_are_compared_with():
+    found = hybrid(rated={"similarity": {"a": -0.7}}, weights=halved).invoke("q")
+    assert found[0].metadata["found_by"]["similarity"]["normalised"] == 1.0
+    assert {d.id: round(d.metadata["score"], 3) for d in found} == {
+        "b": 0.667,
+        "a": 0.5,
+        "d": 0.375,
+        "c": 0.25,
+    }
+
+
+def test_each_half_is_asked_for_what_it_lacks_and_nothing_else():
+    asked: dict[str, Sequence[str]] = {}
+
+    def rating(name: str) -> Any:
+        return lambda ids: asked.update({name: ids}) or {}
+
+    rated = {name: rating(name) for name in ("similarity", "bm25")}
+    hybrid(rated=rated, weights=halved).invoke("q")
+    assert asked == {"similarity": ["a"], "bm25": ["d"]}
+    asked.clear()
+    hybrid(rated=rated).invoke("q")
+    hybrid(words=MEANING, rated=rated, weights=halved).invoke("q")
+    hybrid(words=[], meaning=[], rated=rated, weights=halved).invoke("q")
+    assert not asked
+    hybrid(words=[], rated=rated, weights=halved).invoke("q")
+    assert not asked, "where nothing shares a word, words have no say"
+
+
+@pytest.mark.parametrize("failing", [{"bm25"}, {"similarity"}, {"bm25", "similarity"}])
+def test_a_half_that_cannot_rate_counts_with_what_it_found_and_says_so(failing: set[str]):
+    told: dict[str, str] = {}
+    rated = {name: OSError("gone") for name in failing}
+    retriever = hybrid(
+        rated=rated, weights=halved, on_failure=lambda name, error: told.update({name: str(error)})
+    )
+    assert ids(retriever.invoke("q")) == ["b", "a", "d", "c"]
+    assert told == dict.fromkeys(failing, "gone")
 
 
 def test_without_weights_ranks_count():

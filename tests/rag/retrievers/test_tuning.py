@@ -7,7 +7,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.embeddings import Embedder
 from rag.errors import Cancelled
-from rag.retrievers.mixture import NORMALISERS, USUAL, Mixture
+from rag.retrievers.mixture import NORMALISERS, STRONG, USUAL, WEAK, Mixture
 from rag.retrievers.tuning import FEWEST, POOLED, WEIGHTS, Case, Kind, best_mixture, gains, sample, tune
 
 PEOPLE = ["Ada", "Bela", "Chiara", "Dmitri", "Emeka", "Farah", "Goran", "Hana", "Imre", "Jaya"]
@@ -135,9 +135,19 @@ def test_another_weight_is_taken_where_both_kinds_of_probe_tell_against_the_usua
     assert weight(WORDS_KNOW, WORDS_KNOW) < USUAL["alphabet"] < weight(MEANING_KNOWS, MEANING_KNOWS)
 
 
-@pytest.mark.parametrize("gap", [BOTH_KNOW, MEANING_KNOWS])
-def test_the_usual_weight_stands_where_the_kinds_do_not_agree(gap: tuple[str, str]):
-    assert weight(WORDS_KNOW, gap) == weight(gap, WORDS_KNOW) == USUAL["alphabet"]
+def test_the_usual_weight_stands_where_the_kinds_do_not_agree():
+    assert weight(WORDS_KNOW, BOTH_KNOW) == weight(BOTH_KNOW, WORDS_KNOW) == USUAL["alphabet"]
+    assert weight(MEANING_KNOWS, WORDS_KNOW) == USUAL["alphabet"]
+
+
+def test_the_usual_weight_is_higher_where_meaning_alone_fills_more_gaps_than_words_alone():
+    assert weight(WORDS_KNOW, MEANING_KNOWS) == weight(BOTH_KNOW, MEANING_KNOWS) == STRONG > USUAL["alphabet"]
+
+
+def test_the_usual_weight_is_low_where_meaning_alone_fills_less_than_half_of_the_gaps():
+    meaning_lost = ("abc", "bcdefghijk")
+    assert weight(BOTH_KNOW, meaning_lost) == WEAK < USUAL["alphabet"]
+    assert weight(BOTH_KNOW, WORDS_KNOW) == USUAL["alphabet"], "second in place of first is more than half"
 
 
 def test_a_few_cases_are_chance():

@@ -9,6 +9,7 @@ from langchain_tests.integration_tests import VectorStoreIntegrationTests
 from rag.errors import IndexUnusable
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.collections import EF_SEARCH, open_client
+from rag.stores.relevance import Space
 from tests.rag.stores.by_angle import ByAngle, texts
 
 
@@ -44,8 +45,20 @@ def test_ids_with_their_relevance_are_those_of_the_search(circle: ChromaVectorSt
     upper = {"half": {"$in": [0]}}
     for question, chosen in (("10.5", None), ("95", None), ("95", upper), ("95", {"half": {"$in": []}})):
         found = circle._similarity_search_with_relevance_scores(question, k=4, filter=chosen)
-        ranked = circle.ranked(question, 4, circle._documents, chosen)
+        ranked = circle.ranked(ByAngle().embed_query(question), 4, circle._documents, chosen)
         assert ranked == [(document.id, score) for document, score in found]
+
+
+@pytest.mark.parametrize("space", ["cosine", "l2", "ip"])
+def test_ids_are_rated_as_a_search_would_rate_them(space: Space, tmp_path: Path):
+    angles = ["0", "10", "12", "80", "170"]
+    for place in ({}, {"directory": tmp_path}):
+        store = ChromaVectorStore.from_texts(angles, ByAngle(), ids=angles, space=space, **place)
+        asked = ByAngle().embed_query("60")
+        rated = store.relevances(asked, [*angles[::-1], "never there"])
+        assert rated == pytest.approx(dict(store.ranked(asked, 5, store._documents)), abs=1e-5)
+        assert store.relevances(asked, []) == store.relevances(asked, ["never there"]) == {}
+        store.close()
 
 
 def test_scores_are_distances_and_relevance_is_in_0_to_1(circle: ChromaVectorStore):

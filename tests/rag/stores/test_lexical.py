@@ -118,6 +118,17 @@ def oracle(texts: list[str], question: str, k1: float = 1.2, b: float = 0.75) ->
     return scores
 
 
+def test_entries_are_scored_as_a_search_scores_them(index: TantivyIndex):
+    index.add(entries("the red cat", "a cat and a dog", "two dogs", "고양이가 있다"))
+    for question in ("cat dog", "red dogs", "고양이"):
+        everything = dict.fromkeys(index.ids(), 0.0) | dict(index.search(question, 10))
+        assert index.scores(question, sorted(index.ids())) == everything
+        assert index.scores(question, ["d-1"]) == {"d-1": everything["d-1"]}
+    assert index.scores("cat", ["never there"]) == {"never there": 0.0}
+    assert index.scores("cat", []) == {}
+    assert index.scores("?", ["d-1"]) == {"d-1": 0.0}
+
+
 def test_equal_scores_come_in_the_order_of_ids(index: TantivyIndex):
     index.add([Entry(id_, "d", "cat") for id_ in "cab"])
     assert found(index, "cat") == ["a", "b", "c"]
