@@ -1,6 +1,7 @@
 """The language of a text, from its script and its most frequent words: no model, microseconds."""
 
 import re
+from collections import Counter
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -101,6 +102,10 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 2000  # characters: enough to be sure of the language, few enough to cost nothing
 _LATIN = tuple(language for language in STOP_WORDS if language != "ru")
+_LANGUAGES_OF = {
+    word: [code for code in _LATIN if word in STOP_WORDS[code]]
+    for word in frozenset().union(*(STOP_WORDS[code] for code in _LATIN))
+}
 
 
 def language(text: str) -> str:
@@ -111,10 +116,11 @@ def language(text: str) -> str:
     Korean or Japanese weighs about as much as a word: ``"Streamlit에서 PDF 열기" -> "ko"``.
     """
     sample = text[:_SAMPLE]
-    letters = sum(map(len, _WORD.findall(sample)))
-    for code, script in _SCRIPTS:
-        if len(script.findall(sample)) * 5 > letters:
-            return code
+    if not sample.isascii():
+        letters = sum(map(len, _WORD.findall(sample)))
+        for code, script in _SCRIPTS:
+            if len(script.findall(sample)) * 5 > letters:
+                return code
     return latin_language(sample)
 
 
@@ -124,6 +130,6 @@ def latin_language(text: str) -> str:
     >>> latin_language("¿Cuándo murió el rey de España?")
     'es'
     """
-    words = [word.lower() for word in _WORD.findall(text[:_SAMPLE])]
-    counts = {code: sum(word in STOP_WORDS[code] for word in words) for code in _LATIN}
+    words = (word.lower() for word in _WORD.findall(text[:_SAMPLE]))
+    counts = Counter(code for word in words for code in _LANGUAGES_OF.get(word, ()))
     return max(_LATIN, key=lambda code: (counts[code], code == "en"))

@@ -99,9 +99,17 @@ def _folded(text: str) -> str:
 
 
 def word_language(text: str) -> str:
-    """Return the language whose stemmer the words of a text need; among Hangul or Han that is English's."""
-    code = language(text)
-    return code if code in _STEMMERS else "en"
+    """Return the language whose stemmer the words of a text need."""
+    return stemmed_as(language(text))
+
+
+def stemmed_as(language: str) -> str:
+    """Return the language whose stemmer the words of such a text need; among Hangul or Han that is English's.
+
+    >>> stemmed_as("fr"), stemmed_as("ko")
+    ('fr', 'en')
+    """
+    return language if language in _STEMMERS else "en"
 
 
 def _tokens_of(

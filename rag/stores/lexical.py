@@ -16,7 +16,7 @@ import tantivy
 from rag.errors import IndexUnusable
 from rag.morphemes import Analyser
 from rag.stores.word_queries import of_documents, of_ids, schema, sharing
-from rag.text import TOKENIZER, index_tokens, language, question_tokens, word_language
+from rag.text import TOKENIZER, index_tokens, language, question_tokens, stemmed_as
 
 _MARKER = "footnote.json"  # written last: an index without it was never finished
 _HEAP = 32_000_000  # bytes the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
@@ -256,7 +256,8 @@ class TantivyIndex:
             return [(searcher.doc(address)["id"][0], float(score)) for score, address in hits]
 
     def _document(self, entry: Entry) -> Any:
-        stems, spoken = word_language(entry.text), language(entry.text)
+        spoken = language(entry.text)
+        stems = stemmed_as(spoken)
         analysed = [spoken] if spoken in self._codes else []
         return tantivy.Document(
             id=entry.id,
