@@ -28,6 +28,7 @@ from rag.retrievers.fusion import (
     Ranking,
     convex_combination,
     distribution_based,
+    lacking,
     min_max,
     rrf,
     theoretical_min_max,
@@ -48,7 +49,7 @@ NORMALISERS: dict[str, tuple[Normaliser, Normaliser]] = {  # of BM25's scores, o
     "distribution": (distribution_based, distribution_based),
 }
 
-Rankings = dict[str, dict[str, Ranking]]  # question -> half -> ranking
+Rankings = dict[str, dict[str, Ranking]]  # question -> half, or "half rated" -> ranking
 HALVES = ("words", "meaning")
 
 
@@ -81,8 +82,9 @@ def rank(questions: QuestionSet, embedder: Embedder, cache: Path) -> Rankings:
         nearest = np.argsort(-relevance, kind="stable")[:POOL]
         words = index.search(question, POOL)
         meaning = [(ids[i], float(relevance[i])) for i in nearest]
-        shared = index.scores(question, sorted(dict(meaning).keys() - dict(words).keys())) if words else {}
-        others = [(id_, float(relevance[at[id_]])) for id_, _ in words if id_ not in dict(meaning)]
+        missing = lacking({"words": words, "meaning": meaning})
+        shared = index.scores(question, missing.get("words", []))
+        others = [(id_, float(relevance[at[id_]])) for id_ in missing.get("meaning", [])]
         rankings[name] = {
             "words": words,
             "meaning": meaning,

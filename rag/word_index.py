@@ -64,7 +64,7 @@ class WordIndex:
         return self._answering.search(query, k, document_ids)
 
     def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
-        """Return the BM25 score of each of these entries; 0 for one that shares no word with the question."""
+        """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
         return self._answering.scores(query, ids)
 
     def ids(self) -> set[str]:

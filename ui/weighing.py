@@ -22,9 +22,9 @@ _HOW = (
     "weight. Which weight is right depends on your documents and on how well the embedding model knows their "
     "language. So it is tried out: "
     "passages are looked for by questions made from themselves, by half of the words of a sentence or by a "
-    "sentence that was taken out. The usual weight is left where that tells surely against it, for each "
-    "language by itself. It is found again when your documents have changed by half, or with another "
-    "embedding model."
+    "sentence that was taken out. The usual weight is kept unless both surely speak against it; each "
+    "language has its own. The weight is found again when your documents have changed by half, with another "
+    "embedding model, or after an update that finds it differently."
 )
 
 

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 Search = Callable[[], Found]
 Answers = Queue[tuple[str, Found | Exception]]
-OnFailure = Callable[[str, Exception], None] | None
+OnFailure = Callable[[str, Exception], None]
 
 
 def ask(
@@ -48,9 +48,12 @@ def ask(
     return outcomes
 
 
-def answered(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -> dict[str, Found]:
-    """Return what was found, as `but_failed`; raises RetrievalError when all failed."""
-    found = but_failed(outcomes, on_failure)
+def answered(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure | None) -> dict[str, Found]:
+    """Return what was found; `on_failure`, or else the log, is told the name and error of what failed.
+
+    Raises RetrievalError when all did.
+    """
+    found = but_failed(outcomes, on_failure or _left_out)
     if not found:
         failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Exception)}
         sentences = " ".join(f"{name}: {error}" for name, error in sorted(failures.items()))
@@ -59,15 +62,15 @@ def answered(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -
 
 
 def but_failed(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -> dict[str, Found]:
-    """Return what was found; `on_failure`, or else the log, is told the name and error of what failed."""
+    """Return what was found; `on_failure` is told the name and error of what failed."""
     for name, outcome in outcomes.items():
-        if not isinstance(outcome, Exception):
-            continue
-        if on_failure is not None:
+        if isinstance(outcome, Exception):
             on_failure(name, outcome)
-        else:
-            log.warning("The %s search was left out: %s", name, outcome, extra=fields(search=name))
     return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Exception)}
+
+
+def _left_out(name: str, error: Exception) -> None:
+    log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
 
 
 def _ask_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:

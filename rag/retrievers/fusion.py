@@ -64,6 +64,18 @@ def weighted(
     return _ordered(scores)
 
 
+def lacking(rankings: Mapping[str, Ranking]) -> dict[str, list[str]]:
+    """Return for each list that found anything the ids that only others found, in order; none without any.
+
+    >>> lacking({"words": [("a", 9.0)], "meaning": [("b", 0.9), ("a", 0.5)], "names": []})
+    {'words': ['b']}
+    """
+    found = {name: distinct(ranking).keys() for name, ranking in rankings.items()}
+    everything = {id_ for ids in found.values() for id_ in ids}
+    missing = {name: sorted(everything - ids) for name, ids in found.items() if ids}
+    return {name: ids for name, ids in missing.items() if ids}
+
+
 def normalised(ranking: Ranking, normaliser: Normaliser) -> dict[str, float]:
     """Return each id's normalised score.
 

@@ -1,5 +1,6 @@
 """Search by words and by meaning at once, fused by id; only what is given in the end becomes documents."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -9,11 +10,13 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
+from rag.observing.lines import fields
 from rag.retrievers.asking import answered, ask, but_failed
 from rag.retrievers.fusion import (
     Normaliser,
     Ranking,
     distinct,
+    lacking,
     normalised,
     rrf,
     theoretical_min_max,
@@ -22,6 +25,10 @@ from rag.retrievers.fusion import (
 from rag.retrievers.named import raised
 from rag.retrievers.reading import read
 from rag.stores.index import Hydrate, NamesOf
+
+log = logging.getLogger(__name__)
+
+RATING = 1.0  # seconds: what was found without it is in nearly as good an order
 
 Names = Mapping[str, str]
 Rate = Callable[[Sequence[str]], Mapping[str, float]]
@@ -38,15 +45,17 @@ Half = Callable[[str], Hits]
 
 
 class HybridRetriever(BaseRetriever):
-    """An EnsembleRetriever over searches that are functions, from a question to ids with scores.
+    """Like an EnsembleRetriever, over searches that are functions, from a question to ids with scores.
 
     `names` tells by id what each candidate's document is called: those it does not know are none. With
     `weights`, a function of the question, scores are combined, and raised where the question names a
     document; without, reciprocal ranks. Where scores count each half also rates what only the other found:
-    to miss the best fifty by a hair is not to be worth nothing. The best `k` are read by `hydrate`. Of the
-    halves that `at_hand` names, which cannot hang, the first is asked in the calling thread: a thread made
-    for the longest would begin on a cold core; and all of them rate there, which takes less than a thread.
-    What fails, takes longer than `timeout` seconds, or is gone, is treated as there.
+    to miss the best fifty by a hair is not to be worth nothing. The best `k` are read by `hydrate`.
+
+    Of the halves that `at_hand` names, which cannot hang, the first is asked in the calling thread: a thread
+    made for the longest would begin on a cold core; and all of them rate there, which takes less than a
+    thread. A half that fails or takes longer than `timeout` seconds is left out, and one that cannot rate,
+    or not within RATING seconds, counts with what it found; what is gone is no candidate.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -69,11 +78,12 @@ class HybridRetriever(BaseRetriever):
         k: int | None = None,
     ) -> list[Document]:
         weigh = cache(partial(self.weights, query)) if self.weights else None
+        here = self.at_hand()
         searches = {name: partial(self._find, half, query, weigh) for name, half in self.halves.items()}
-        found = answered(ask(searches, self.timeout, here=self.at_hand()[:1]), self.on_failure)
+        found = answered(ask(searches, self.timeout, here=here[:1]), self.on_failure)
         names = dict(pair for half in found.values() for pair in half.names.items())
         rankings: dict[str, Ranking] = {name: half.ranking for name, half in found.items()}
-        scored = self._rated(found) if weigh else rankings
+        scored = self._rated(found, here) if weigh else rankings
         comparable = {name: normalised(ranking, self.normaliser) for name, ranking in scored.items()}
         scores, matches = (
             raised(query, weighted(comparable, weigh()), names) if weigh else (self._by_rank(rankings), {})
@@ -92,16 +102,19 @@ class HybridRetriever(BaseRetriever):
             weigh()
         return _Found([hit for hit in hits if hit[0] in names], names, rate)
 
-    def _rated(self, found: Mapping[str, "_Found"]) -> dict[str, Ranking]:
+    def _rated(self, found: Mapping[str, "_Found"], here: Sequence[str]) -> dict[str, Ranking]:
         """Return the ranking of each half, lengthened by how it rates what only the others found."""
-        ids = {id_ for half in found.values() for id_ in half.names}
-        others = {name: sorted(ids - half.names.keys()) for name, half in found.items() if half.ranking}
-        ratings = {name: partial(found[name].rate, unknown) for name, unknown in others.items() if unknown}
-        rated = but_failed(ask(ratings, self.timeout, here=self.at_hand()), self.on_failure)
+        missing = lacking({name: half.ranking for name, half in found.items()})
+        ratings = {name: partial(found[name].rate, ids) for name, ids in missing.items()}
+        rated = but_failed(ask(ratings, min(RATING, self.timeout), here=here), _unrated)
         return {name: [*half.ranking, *rated.get(name, {}).items()] for name, half in found.items()}
 
     def _by_rank(self, rankings: Mapping[str, Ranking]) -> dict[str, float]:
         return rrf(rankings, dict.fromkeys(self.halves, 1 / len(self.halves)))
+
+
+def _unrated(name: str, error: Exception) -> None:
+    log.warning("The %s search did not rate what others found: %s", name, error, extra=fields(search=name))
 
 
 class _Found(NamedTuple):

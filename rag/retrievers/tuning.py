@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rag.errors import Cancelled
 from rag.jobs import Cancel, never
 from rag.morphemes import Analyser
-from rag.retrievers.fusion import Ranking, convex_combination
+from rag.retrievers.fusion import Ranking, convex_combination, lacking
 from rag.retrievers.mixture import NORMALISERS, POOL, STRONG, USUAL, WEAK, Mixture, writing
 from rag.retrievers.probes import Probe, make_probes
 from rag.stores.lexical import Entry, TantivyIndex
@@ -108,14 +108,14 @@ def best_mixture(cases: Mapping[str, Sequence[Case]], passages: int) -> Mixture:
 
 
 def _usual(group: str, gap: Gains) -> float:
-    """Return the usual weight of a writing, or a higher or lower one for how many gaps each half fills alone.
+    """Return the usual weight of a writing, or one for how well each half fills gaps with nearly all of it.
 
-    Echoes say nothing of it: words alone find nearly every one.
+    Echoes say nothing of that: words find nearly every one.
     """
-    words, meaning = gap[:, 0], gap[:, -1]
-    if surely_better(meaning, words):
+    mostly_words, mostly_meaning = gap[:, 0], gap[:, -1]
+    if surely_better(mostly_meaning, mostly_words):
         return STRONG
-    return WEAK if surely_better(words, 2 * meaning) else USUAL[group]
+    return WEAK if surely_better(mostly_words, 2 * mostly_meaning) else USUAL[group]
 
 
 def _by_kind(cases: Sequence[Case], normaliser: str) -> tuple[Gains, Gains]:
@@ -224,10 +224,11 @@ class _Pool:
     def _case(self, kind: Kind, question: str, wanted: int, index: TantivyIndex, vectors: Floats) -> Case:
         words = index.search(question, POOL)
         relevance = np.maximum(vectors @ np.asarray(self._embedder.embed_query(question), np.float32), 0.0)
-        nearest = {str(i) for i in np.argsort(-relevance, kind="stable")[:POOL]}
-        shared = index.scores(question, sorted(nearest - dict(words).keys())) if words else {}
-        meaning = {id_: float(relevance[int(id_)]) for id_ in sorted(nearest | dict(words).keys())}
-        return Case(kind, str(wanted), [*words, *shared.items()], list(meaning.items()))
+        meaning = [(str(i), float(relevance[i])) for i in np.argsort(-relevance, kind="stable")[:POOL]]
+        missing = lacking({"words": words, "meaning": meaning})
+        shared = index.scores(question, missing.get("words", []))
+        near = [(id_, float(relevance[int(id_)])) for id_ in missing.get("meaning", [])]
+        return Case(kind, str(wanted), [*words, *shared.items()], [*meaning, *near])
 
 
 def _by_writing(texts: Sequence[str]) -> dict[str, list[int]]:

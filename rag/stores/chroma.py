@@ -88,7 +88,7 @@ class ChromaVectorStore(VectorIndex):
 
     @property
     def at_hand(self) -> bool:
-        """Whether its graph is in memory, nothing changes it, and questions are embedded here, too."""
+        """Whether its graph is in memory, its copy in step, and questions are embedded here, too."""
         at_rest = self._exact is not None and self._exact.at_rest
         return at_rest and self._searched and getattr(self._embeddings, "local", False)
 

@@ -49,8 +49,8 @@ class ExactCopy:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing changes the index now."""
-        return not self._being_changed
+        """Whether nothing changes the index now, and nothing is to be mended."""
+        return self._in_step and not self._being_changed
 
     @contextmanager
     def changing(self, ids: Sequence[str]) -> Iterator[VectorRows]:

@@ -47,7 +47,7 @@ class LexicalIndex(Protocol):
         """Return at most `k` (id, BM25 score), best first, of the given documents or of all."""
 
     def scores(self, query: str, ids: Collection[str]) -> Mapping[str, float]:
-        """Return the BM25 score of each of these entries; 0 for one that shares no word with the question."""
+        """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
 
     def ids(self) -> set[str]:
         """Return the id of every entry."""
@@ -125,7 +125,7 @@ class TantivyIndex:
         return sorted(self._hits(asked, k), key=lambda hit: (-hit[1], hit[0]))
 
     def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
-        """Return the BM25 score of each of these entries; 0 for one that shares no word with the question."""
+        """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
         terms = self._terms(query)
         found = self._hits(of_ids(sharing(terms), ids), len(ids)) if terms and ids else []
         return dict.fromkeys(ids, 0.0) | dict(found)
@@ -292,4 +292,4 @@ class TantivyIndex:
 
 @lru_cache(maxsize=16)  # a question is searched, and then scored: stemming takes as long as searching does
 def _question_terms(query: str, languages: Sequence[str], analysers: Sequence[Analyser]) -> Sequence[str]:
-    return question_tokens(query, languages, analysers)[:_MOST_TERMS]
+    return tuple(question_tokens(query, languages, analysers)[:_MOST_TERMS])

@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS announced (id TEXT PRIMARY KEY);
 _NONE: Floats = np.empty((0, 0), np.float32)
 _THESE = "(SELECT value FROM json_each(?))"  # SQLite limits parameters, not the length of one
 _ANNOUNCE = f"INSERT OR IGNORE INTO announced {_THESE[1:-1]}"
-_ROWS_OF_IDS = "SELECT value, row FROM json_each(?) CROSS JOIN entries ON entries.id = value"
+_ROWS_OF_IDS = "SELECT value, row FROM json_each(?) CROSS JOIN entries ON entries.id = value"  # given order
 _RANGES_OF_DOCUMENTS = (
     f"SELECT document_id, min(row), max(row), count(*) FROM entries WHERE document_id IN {_THESE} "  # noqa: S608
     "GROUP BY document_id"

@@ -1,4 +1,4 @@
-"""Search by both halves at once: the same passages, scores and findings as an ensemble of retrievers."""
+"""Search by both halves at once, which rate what the other found."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -120,14 +120,40 @@ def test_each_half_is_asked_for_what_it_lacks_and_nothing_else():
 
 
 @pytest.mark.parametrize("failing", [{"bm25"}, {"similarity"}, {"bm25", "similarity"}])
-def test_a_half_that_cannot_rate_counts_with_what_it_found_and_says_so(failing: set[str]):
-    told: dict[str, str] = {}
-    rated = {name: OSError("gone") for name in failing}
-    retriever = hybrid(
-        rated=rated, weights=halved, on_failure=lambda name, error: told.update({name: str(error)})
+def test_a_half_that_cannot_rate_counts_with_what_it_found(
+    failing: set[str], caplog: pytest.LogCaptureFixture
+):
+    told: list[str] = []
+    rated: dict[str, Any] = {"similarity": {"a": 0.9}, "bm25": {"d": 9.0}} | dict.fromkeys(
+        failing, OSError("gone")
     )
-    assert ids(retriever.invoke("q")) == ["b", "a", "d", "c"]
-    assert told == dict.fromkeys(failing, "gone")
+    retriever = hybrid(rated=rated, weights=halved, on_failure=lambda name, _: told.append(name))
+    first = {frozenset({"bm25"}): "a", frozenset({"similarity"}): "d"}.get(frozenset(failing), "b")
+    assert ids(retriever.invoke("q"))[0] == first, "the other's rating counts"
+    assert not told, "it was searched"
+    logged = {r.message.split(" search")[0].removeprefix("The ") for r in caplog.records}
+    assert logged == failing
+
+
+def test_a_rating_that_is_late_is_done_without(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("rag.retrievers.hybrid.RATING", 0.05)
+    ends = threading.Event()
+    rated = {"similarity": lambda _: ends.wait(30) and {"a": 0.9}}
+    assert ids(hybrid(rated=rated, weights=halved).invoke("q")) == ["b", "a", "d", "c"]
+    ends.set()
+
+
+def test_halves_at_hand_rate_in_the_calling_thread_and_others_in_their_own():
+    rating: dict[str, threading.Thread] = {}
+
+    def by(name: str) -> Any:
+        return lambda _: rating.update({name: threading.current_thread()}) or {}
+
+    rated = {name: by(name) for name in ("similarity", "bm25")}
+    hybrid(rated=rated, weights=halved, at_hand=lambda: ("similarity", "bm25")).invoke("q")
+    assert set(rating.values()) == {threading.current_thread()}
+    hybrid(rated=rated, weights=halved).invoke("q")
+    assert rating["similarity"] is not rating["bm25"] is threading.current_thread()
 
 
 def test_without_weights_ranks_count():

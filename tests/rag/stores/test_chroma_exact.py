@@ -100,6 +100,8 @@ def test_it_is_at_hand_once_it_was_searched_while_nothing_changes_it(tmp_path: P
     store.add_texts(["10", "80"])
     assert not store.at_hand  # its graph may have to be read first
     store.similarity_search("20")
+    assert not store.at_hand  # its copy may have to be mended
+    store.vectors_of(["10"])
     assert store.at_hand
     assert store._exact
     with store._exact.changing(["new"]):
