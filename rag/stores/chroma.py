@@ -218,8 +218,15 @@ class ChromaVectorStore(VectorIndex):
                 where_document=where_document,
                 include=["distances"],
             )
-        self._searched = True
+            self._first_searched()
         return list(zip(found["ids"][0], map(float, found["distances"][0]), strict=True))
+
+    def _first_searched(self) -> None:
+        """Bring the copy in step after the first search, which need not be quick; later ones rest on it."""
+        if not self._searched:
+            self._searched = True
+            if self._exact:
+                self._exact.mend()
 
     def _nearest(
         self, vector: Sequence[float], k: int, chosen: Filter | None

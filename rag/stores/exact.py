@@ -70,19 +70,16 @@ class ExactCopy:
         self, vector: ArrayLike, k: int, document_ids: Sequence[str], space: Space
     ) -> list[tuple[str, float]] | None:
         """Return the `k` closest (id, distance) of some documents, or None where the index must tell."""
-        self._mend()
+        self.mend()
         return self._rows.nearest(vector, k, document_ids, space)
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
         """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
-        self._mend()
+        self.mend()
         return self._rows.vectors(ids)
 
-    def close(self) -> None:
-        """Let go of the files."""
-        self._rows.close()
-
-    def _mend(self) -> None:
+    def mend(self) -> None:
+        """Copy again what is in doubt; where nothing is, it takes no time."""
         if self._in_step:
             return
         with self._changing:
@@ -95,3 +92,7 @@ class ExactCopy:
                 if there.ids:
                     self._rows.put(*there)
             self._in_step = True
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._rows.close()

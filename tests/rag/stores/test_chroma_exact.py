@@ -100,12 +100,15 @@ def test_it_is_at_hand_once_it_was_searched_while_nothing_changes_it(tmp_path: P
     store.add_texts(["10", "80"])
     assert not store.at_hand  # its graph may have to be read first
     store.similarity_search("20")
-    assert not store.at_hand  # its copy may have to be mended
-    store.vectors_of(["10"])
     assert store.at_hand
     assert store._exact
     with store._exact.changing(["new"]):
         assert not store.at_hand
+    assert store.at_hand
+    with pytest.raises(OSError), store._exact.changing(["new"]):
+        raise OSError("The disk is full.")
+    assert not store.at_hand, "the copy may have to be mended"
+    store.vectors_of(["10"])
     assert store.at_hand
     store.close()
 
