@@ -291,5 +291,5 @@ class TantivyIndex:
 
 
 @lru_cache(maxsize=16)  # a question is searched, and then scored: stemming takes as long as searching does
-def _question_terms(query: str, languages: Sequence[str], analysers: Sequence[Analyser]) -> Sequence[str]:
+def _question_terms(query: str, languages: tuple[str, ...], analysers: tuple[Analyser, ...]) -> Sequence[str]:
     return tuple(question_tokens(query, languages, analysers)[:_MOST_TERMS])

@@ -140,11 +140,11 @@ def test_the_usual_weight_stands_where_the_kinds_do_not_agree():
     assert weight(MEANING_KNOWS, WORDS_KNOW) == USUAL["alphabet"]
 
 
-def test_the_usual_weight_is_higher_where_meaning_alone_fills_more_gaps_than_words_alone():
+def test_the_usual_weight_is_higher_where_meaning_fills_gaps_surely_better_than_words():
     assert weight(WORDS_KNOW, MEANING_KNOWS) == weight(BOTH_KNOW, MEANING_KNOWS) == STRONG > USUAL["alphabet"]
 
 
-def test_the_usual_weight_is_low_where_meaning_alone_fills_less_than_half_of_the_gaps():
+def test_the_usual_weight_is_low_where_meaning_fills_gaps_less_than_half_as_well():
     meaning_lost = ("abc", "bcdefghijk")
     assert weight(BOTH_KNOW, meaning_lost) == WEAK < USUAL["alphabet"]
     assert weight(BOTH_KNOW, WORDS_KNOW) == USUAL["alphabet"], "second in place of first is more than half"
