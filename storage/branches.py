@@ -5,25 +5,43 @@ One path through the tree is shown, which ends at the conversation's tip. The ca
 
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, literal, or_, select
+from sqlalchemy import Boolean, Integer, Select, and_, bindparam, literal, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from storage.tables import Message
 
 
-def path_to(session: Session, message_id: str | None, limit: int) -> list[Message]:
-    """Read the last ``limit`` messages of the path that ends at a message, oldest first."""
+def _climbing() -> Select[Message]:
+    """Return what reads a message and those above it, as many as are asked for, the highest first."""
     above = (
         select(Message.id, Message.parent_id, literal(1).label("steps"))
-        .where(Message.id == message_id)
+        .where(Message.id == bindparam("from"))
         .cte("above", recursive=True)
     )
     further = select(Message.id, Message.parent_id, above.c.steps + 1).where(
-        Message.id == above.c.parent_id, above.c.steps < limit
+        Message.id == above.c.parent_id, above.c.steps < bindparam("limit", type_=Integer)
     )
     above = above.union_all(further)
-    rows = select(Message).join(above, above.c.id == Message.id).order_by(above.c.steps.desc())
-    return list(session.scalars(rows))
+    return select(Message).join(above, above.c.id == Message.id).order_by(above.c.steps.desc())
+
+
+_PATH = _climbing()
+_BESIDE = (
+    select(Message.id, Message.parent_id)
+    .where(Message.conversation_id == bindparam("conversation"), Message.role == "user")
+    .where(
+        or_(
+            Message.parent_id.in_(bindparam("parents", expanding=True)),
+            and_(Message.parent_id.is_(None), bindparam("openings", type_=Boolean)),
+        )
+    )
+    .order_by(Message.position)
+)
+
+
+def path_to(session: Session, message_id: str | None, limit: int) -> list[Message]:
+    """Read the last ``limit`` messages of the path that ends at a message, oldest first."""
+    return list(session.scalars(_PATH, {"from": message_id, "limit": limit}))
 
 
 def opening_of(session: Session, message: Message) -> Message:
@@ -59,17 +77,12 @@ def versions(session: Session, rows: Iterable[Message]) -> dict[str, tuple[str, 
     if not questions:
         return {}
     beside: dict[str | None, list[str]] = {}
-    asked = (
-        select(Message.id, Message.parent_id)
-        .where(Message.conversation_id == questions[0].conversation_id, Message.role == "user")
-        .where(_follows({row.parent_id for row in questions}))
-        .order_by(Message.position)
-    )
-    for id_, parent in session.execute(asked):
+    followed = {row.parent_id for row in questions}
+    given = {
+        "conversation": questions[0].conversation_id,
+        "parents": [parent for parent in followed if parent is not None],
+        "openings": None in followed,
+    }
+    for id_, parent in session.execute(_BESIDE, given):
         beside.setdefault(parent, []).append(id_)
     return {row.id: tuple(beside[row.parent_id]) for row in questions if len(beside[row.parent_id]) > 1}
-
-
-def _follows(parents: set[str | None]) -> ColumnElement[bool]:
-    ids = Message.parent_id.in_([parent for parent in parents if parent is not None])
-    return or_(ids, Message.parent_id.is_(None)) if None in parents else ids

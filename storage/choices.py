@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.orm import Session
 
 from storage import messages, tables
@@ -15,6 +15,10 @@ from storage.tables import Collection, Document
 
 Kind = Literal["collection", "document"]
 _BATCH = 500  # ids in one statement
+_CONVERSATION = select(tables.Conversation).where(
+    tables.Conversation.owner == bindparam("owner"), tables.Conversation.id == bindparam("id")
+)
+_CHOSEN = select(Choice).where(Choice.conversation_id == bindparam("id"))
 
 
 @dataclass(frozen=True)
@@ -134,8 +138,7 @@ class Choices:
         return found
 
     def _conversation(self, session: Session, conversation_id: str) -> tables.Conversation:
-        mine = select(tables.Conversation).where(tables.Conversation.owner == self._owner)
-        row = session.scalar(mine.where(tables.Conversation.id == conversation_id))
+        row = session.scalar(_CONVERSATION, {"owner": self._owner, "id": conversation_id})
         if row is None:
             raise NotFound(f"There is no conversation {conversation_id!r}.")
         return row
@@ -149,7 +152,7 @@ def follow(session: Session, gone: str, successor: str) -> None:
 
 
 def _rows(session: Session, conversation_id: str) -> list[Choice]:
-    return list(session.scalars(select(Choice).where(Choice.conversation_id == conversation_id)))
+    return list(session.scalars(_CHOSEN, {"id": conversation_id}))
 
 
 def _sorted(chosen: Iterable[Chosen]) -> tuple[Chosen, ...]:

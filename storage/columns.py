@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, ForeignKey, MetaData, Text, TypeDecorator
+from sqlalchemy import JSON, DateTime, ForeignKey, MetaData, Table, Text, TypeDecorator
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
 
@@ -62,3 +62,8 @@ class Base(DeclarativeBase):
 def part_of(column: str) -> ForeignKey:
     """Refer to what this goes with: deleted with it."""
     return ForeignKey(column, ondelete="CASCADE")
+
+
+def table_of(kind: type[Base]) -> Table:
+    """Return the table behind a class: its rows cost a third of what objects of the class do."""
+    return Base.metadata.tables[kind.__tablename__]

@@ -1,11 +1,13 @@
 """The conversations of one owner: questions kept before they are answered, answers with their evidence."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
-from sqlalchemy import ColumnElement, Select, exists, or_, select
+from sqlalchemy import ColumnElement, bindparam, exists, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from storage import branches, messages, tables, traces, turns
+from storage import branches, evidence, messages, tables, traces, turns
+from storage.columns import table_of
 from storage.database import Database
 from storage.errors import NotFound
 from storage.records import (
@@ -37,6 +39,16 @@ __all__ = [
     "interrupt_pending",
 ]
 
+_MINE = select(tables.Conversation).where(tables.Conversation.owner == bindparam("owner"))
+_ONE = _MINE.where(tables.Conversation.id == bindparam("id"))
+_TABLE = table_of(tables.Conversation)
+_ADDING = insert(_TABLE)
+_NAMING = (
+    update(_TABLE)
+    .where(_TABLE.c.id == bindparam("conversation"))
+    .values(title=bindparam("called"), folded=bindparam("compared"))
+)
+
 
 class Conversations:
     """What one owner may see and change; anyone else's id is an id that does not exist."""
@@ -48,19 +60,12 @@ class Conversations:
     def create(self, title: str = "") -> Conversation:
         """Begin a conversation."""
         now = messages.now()
+        begun = Conversation(turns.new_id(), tables.storable(title), created=now, updated=now)
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
-            row = tables.Conversation(
-                id=turns.new_id(),
-                owner=self._owner,
-                title=title,
-                folded=messages.fold(title),
-                created=now,
-                updated=now,
-            )
-            session.add(row)
-            session.flush()
-            return _conversation(row)
+            row = {"owner": self._owner, "folded": messages.fold(title), "tip_id": None, **asdict(begun)}
+            session.connection().execute(_ADDING, row)
+        return begun
 
     def open(self, conversation_id: str) -> Conversation:
         """Read one conversation; NotFound when this owner has no such one."""
@@ -70,8 +75,7 @@ class Conversations:
     def rename(self, conversation_id: str, title: str) -> None:
         """Give a conversation another title."""
         with self._database.writing() as session:
-            row = self._row(session, conversation_id)
-            row.title, row.folded = title, messages.fold(title)
+            _name(session, self._row(session, conversation_id), title)
 
     def delete(self, conversation_id: str) -> None:
         """Remove a conversation with all that was said in it."""
@@ -119,7 +123,7 @@ class Conversations:
         with self._database.writing() as session:
             row = self._row(session, conversation_id)
             if not row.title:
-                row.title, row.folded = title, messages.fold(title)
+                _name(session, row, title)
             return turns.begin(session, row, question, follows=row.tip_id)
 
     def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
@@ -173,21 +177,15 @@ class Conversations:
         searched_in: str | None = None,
     ) -> None:
         """Keep what a pending answer has so far; None leaves what was kept before. A finished one stays."""
-        nothing_more = (standalone_question, passages, left_out, searched_in) == (None, None, None, None)
         with self._database.writing() as session:
-            if messages.write_on(session, self._owner, answer_id, content) and nothing_more:
+            more = {"standalone_question": standalone_question, "searched_in": searched_in}
+            if not messages.write_on(session, self._owner, answer_id, content, **more):
+                self._answer(session, answer_id)
                 return
-            answer = self._answer(session, answer_id)
-            if answer.state != "pending":
-                return
-            if standalone_question is not None:
-                answer.standalone_question = standalone_question
-            if searched_in is not None:
-                answer.searched_in = searched_in
             if passages is not None:
-                messages.keep_passages(session, answer.id, passages)
+                evidence.keep_passages(session, answer_id, passages)
             if left_out is not None:
-                messages.keep_left_out(answer, left_out)
+                messages.keep_left_out(session, answer_id, left_out)
 
     def finish(
         self,
@@ -210,11 +208,11 @@ class Conversations:
             answer = self._answer(session, answer_id)
             if answer.state != "pending":
                 return
-            messages.keep_citations(session, answer.id, citations)
+            evidence.keep_citations(session, answer.id, citations)
             answer.state, answer.content, answer.folded = state, content, messages.fold(content)
             answer.model, answer.error, answer.timings_ms = model, error, dict(timings_ms or {})
             if left_out is not None:
-                messages.keep_left_out(answer, left_out)
+                messages.keep_left_out(session, answer.id, left_out)
             if trace is not None:
                 session.merge(traces.to_row(answer.id, trace))
             self._row(session, answer.conversation_id).updated = messages.now()
@@ -244,15 +242,12 @@ class Conversations:
         """
         words = [_has_word(word) for word in messages.fold(search).split()]
         with self._database.reading() as session:
-            mine = self._mine().where(*words)
+            mine = _MINE.where(*words)
             newest = mine.order_by(tables.Conversation.updated.desc(), tables.Conversation.id)
-            return [_conversation(row) for row in session.scalars(newest)]
-
-    def _mine(self) -> Select[tables.Conversation]:
-        return select(tables.Conversation).where(tables.Conversation.owner == self._owner)
+            return [_conversation(row) for row in session.scalars(newest, {"owner": self._owner})]
 
     def _row(self, session: Session, conversation_id: str) -> tables.Conversation:
-        row = session.scalar(self._mine().where(tables.Conversation.id == conversation_id))
+        row = session.scalar(_ONE, {"owner": self._owner, "id": conversation_id})
         if row is None:
             raise NotFound(f"There is no conversation {conversation_id!r}.")
         return row
@@ -281,6 +276,11 @@ def _has_word(word: str) -> ColumnElement[bool]:
         tables.Message.folded.contains(word, autoescape=True),
     )
     return or_(tables.Conversation.folded.contains(word, autoescape=True), said)
+
+
+def _name(session: Session, row: tables.Conversation, title: str) -> None:
+    given = {"conversation": row.id, "called": title, "compared": messages.fold(title)}
+    session.connection().execute(_NAMING, given)
 
 
 def _conversation(row: tables.Conversation) -> Conversation:

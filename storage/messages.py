@@ -4,19 +4,17 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import groupby
 from typing import cast
 
-from sqlalchemy import bindparam, delete, insert, inspect, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from storage import branches
+from storage import branches, evidence
+from storage.columns import SafeText, storable, table_of
 from storage.errors import NotFound
 from storage.records import (
     AnswerState,
-    CitationFeedback,
     CitationRecord,
-    CitationStatus,
     LeftOut,
     Message,
     PassageRecord,
@@ -24,19 +22,31 @@ from storage.records import (
     Role,
     Turn,
 )
-from storage.tables import Citation, Conversation, MessagePassage, storable
+from storage.tables import Conversation
 from storage.tables import Message as MessageRow
-from storage.tables import Trace as TraceRow
 
 MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on each
 
-_ROW = inspect(MessageRow).local_table.c
-_WRITING = (
-    update(_ROW.id.table)
-    .where(_ROW.id == bindparam("answer"), _ROW.role == "assistant", _ROW.state == "pending")
-    .where(_ROW.conversation_id.in_(select(Conversation.id).where(Conversation.owner == bindparam("of"))))
-    .values(content=bindparam("text"))
+_TABLE = table_of(MessageRow)
+_OWNED = (
+    select(MessageRow)
+    .join(Conversation, Conversation.id == MessageRow.conversation_id)
+    .where(Conversation.owner == bindparam("owner"), MessageRow.id == bindparam("id"))
 )
+_WRITING = (
+    update(_TABLE)
+    .where(_TABLE.c.id == bindparam("answer"), _TABLE.c.role == "assistant", _TABLE.c.state == "pending")
+    .where(_TABLE.c.conversation_id.in_(select(Conversation.id).where(Conversation.owner == bindparam("of"))))
+    .values(
+        content=bindparam("text"),
+        standalone_question=func.coalesce(
+            bindparam("understood", type_=SafeText), _TABLE.c.standalone_question
+        ),
+        searched_in=func.coalesce(bindparam("in", type_=SafeText), _TABLE.c.searched_in),
+    )
+)
+_LEAVING_OUT = update(_TABLE).where(_TABLE.c.id == bindparam("answer")).values(left_out=bindparam("parts"))
+_ADDING = insert(_TABLE)
 
 
 def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
@@ -44,82 +54,49 @@ def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
     if not rows:
         return []
     ids = [row.id for row in rows]
-    passages = session.scalars(
-        select(MessagePassage)
-        .where(MessagePassage.message_id.in_(ids))
-        .order_by(MessagePassage.message_id, MessagePassage.number)
-    )
-    citations = session.scalars(
-        select(Citation).where(Citation.message_id.in_(ids)).order_by(Citation.message_id, Citation.position)
-    )
-    evidence = {
-        id_: tuple(map(_passage, part)) for id_, part in groupby(passages, lambda row: row.message_id)
-    }
-    quotes = {
-        id_: tuple(map(_citation, part)) for id_, part in groupby(citations, lambda row: row.message_id)
-    }
+    passages, citations = evidence.passages(session, ids), evidence.citations(session, ids)
     beside = branches.versions(session, rows)
     return [
-        _message(row, evidence.get(row.id, ()), quotes.get(row.id, ()), beside.get(row.id, ()))
+        _message(row, passages.get(row.id, ()), citations.get(row.id, ()), beside.get(row.id, ()))
         for row in rows
     ]
 
 
 def owned(session: Session, owner: str, message_id: str, role: Role | None = None) -> MessageRow:
     """Find a message of this owner, of this role if one is given; raises NotFound."""
-    mine = (
-        select(MessageRow)
-        .join(Conversation, Conversation.id == MessageRow.conversation_id)
-        .where(Conversation.owner == owner, MessageRow.id == message_id)
-    )
-    row = session.scalar(mine)
+    row = session.scalar(_OWNED, {"owner": owner, "id": message_id})
     if row is None or role not in (None, row.role):
         raise NotFound(f"There is no message {message_id!r}.")
     return row
 
 
-def write_on(session: Session, owner: str, answer_id: str, content: str) -> bool:
-    """Keep the text of a pending answer of this owner, several times a second; False where there is none."""
-    given = {"answer": answer_id, "of": owner, "text": content}
+def write_on(
+    session: Session,
+    owner: str,
+    answer_id: str,
+    content: str,
+    *,
+    standalone_question: str | None = None,
+    searched_in: str | None = None,
+) -> bool:
+    """Keep what a pending answer of this owner has so far; False where there is none. None keeps what is."""
+    given = {
+        "answer": answer_id,
+        "of": owner,
+        "text": content,
+        "understood": standalone_question,
+        "in": searched_in,
+    }
     return session.connection().execute(_WRITING, given).rowcount == 1
 
 
-def forget_outcome(session: Session, message_id: str) -> None:
-    """Drop what an answer's sentences rest on and how it was made, before it is written on or anew."""
-    for table in (Citation, TraceRow):
-        session.execute(delete(table).where(table.message_id == message_id))
-
-
-def forget_passages(session: Session, message_id: str) -> None:
-    """Drop the passages an answer was given."""
-    session.execute(delete(MessagePassage).where(MessagePassage.message_id == message_id))
-
-
-def keep_passages(session: Session, message_id: str, passages: Sequence[PassageRecord]) -> None:
-    """Freeze the passages an answer was given, in place of any it had."""
-    forget_passages(session, message_id)
-    if passages:
-        values = [{"message_id": message_id, **asdict(passage)} for passage in passages]
-        session.execute(insert(MessagePassage), values)
-
-
-def keep_citations(session: Session, message_id: str, citations: Sequence[CitationRecord]) -> None:
-    """Keep the citations of an answer, in place of any it had."""
-    session.execute(delete(Citation).where(Citation.message_id == message_id))
-    if citations:
-        values = [
-            {"message_id": message_id, "position": position, **asdict(citation)}
-            for position, citation in enumerate(citations)
-        ]
-        session.execute(insert(Citation), values)
-
-
-def keep_left_out(answer: MessageRow, left_out: Sequence[LeftOut]) -> None:
+def keep_left_out(session: Session, answer_id: str, left_out: Sequence[LeftOut]) -> None:
     """Keep which parts of the search an answer was made without: the first few, in few words."""
-    answer.left_out = [
+    parts = [
         {name: storable(words)[:LONGEST_REASON] for name, words in asdict(part).items()}
         for part in left_out[:MOST_LEFT_OUT]
     ]
+    session.connection().execute(_LEAVING_OUT, {"answer": answer_id, "parts": parts})
 
 
 def _message(
@@ -148,70 +125,35 @@ def _message(
     )
 
 
-def _passage(row: MessagePassage) -> PassageRecord:
-    return PassageRecord(
-        number=row.number,
-        chunk_id=row.chunk_id,
-        document_id=row.document_id,
-        document=row.document,
-        sha256=row.sha256,
-        page=row.page,
-        heading=row.heading,
-        start=row.start,
-        end=row.end,
-        text=row.text,
-        score=row.score,
-        found_by=row.found_by,
-    )
-
-
-def _citation(row: Citation) -> CitationRecord:
-    return CitationRecord(
-        marker=row.marker,
-        answer_start=row.answer_start,
-        answer_end=row.answer_end,
-        status=cast(CitationStatus, row.status),
-        quote_start=row.quote_start,
-        quote_end=row.quote_end,
-        quote=row.quote,
-        feedback=cast(CitationFeedback | None, row.feedback),
-    )
-
-
-def asked(
-    turn: Turn, position: int, question: str, *, follows: str | None, searched: str | None
-) -> MessageRow:
-    """Make the row of a question that was just asked."""
-    return MessageRow(
-        id=turn.question_id,
-        conversation_id=turn.conversation_id,
-        position=position,
-        role="user",
-        content=question,
-        folded=fold(question),
-        state="complete",
-        standalone_question=searched,
-        parent_id=follows,
-        timings_ms={},
-        created=now(),
-    )
-
-
-def unanswered(turn: Turn, position: int) -> MessageRow:
-    """Make the row of its answer, empty and pending."""
-    return MessageRow(
-        id=turn.answer_id,
-        conversation_id=turn.conversation_id,
-        position=position,
-        role="assistant",
-        content="",
-        folded="",
-        state="pending",
-        question_id=turn.question_id,
-        parent_id=turn.question_id,
-        timings_ms={},
-        created=now(),
-    )
+def add_turn(
+    session: Session, turn: Turn, position: int, question: str, *, follows: str | None, searched: str | None
+) -> None:
+    """Add a question that was just asked, and its answer, empty and pending."""
+    shared = {"conversation_id": turn.conversation_id, "timings_ms": {}, "created": now()}
+    asked = {
+        "id": turn.question_id,
+        "position": position,
+        "role": "user",
+        "content": question,
+        "folded": fold(question),
+        "state": "complete",
+        "question_id": None,
+        "standalone_question": searched,
+        "parent_id": follows,
+    }
+    unanswered = {
+        "id": turn.answer_id,
+        "position": position + 1,
+        "role": "assistant",
+        "content": "",
+        "folded": "",
+        "state": "pending",
+        "question_id": turn.question_id,
+        "standalone_question": None,
+        "parent_id": turn.question_id,
+    }
+    for row in (asked, unanswered):
+        session.connection().execute(_ADDING, shared | row)
 
 
 def now() -> datetime:

@@ -4,7 +4,7 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, text, true
+from sqlalchemy import JSON, ForeignKey, Index, bindparam, select, text, true
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from storage.columns import Base as Base
@@ -50,19 +50,30 @@ def departed(owner: str) -> str:
     return hashlib.sha256(storable(owner).encode()).hexdigest()
 
 
-def confirm_open(session: Session, owner: str, since: datetime | None = None) -> None:
-    """Raise AccountClosed for one who is being removed, or was and has not signed in ``since``."""
-    row, departure = session.get(User, storable(owner)), session.get(Departure, departed(owner))
-    if row is not None and row.removing is not None:
+_STANDING = select(
+    select(User.id).where(User.id == bindparam("owner")).scalar_subquery(),
+    select(User.removing).where(User.id == bindparam("owner")).scalar_subquery(),
+    select(Departure.at).where(Departure.id == bindparam("departed")).scalar_subquery(),
+)
+
+
+def confirm_open(session: Session, owner: str, since: datetime | None = None) -> bool:
+    """Raise AccountClosed for one who is being removed, or was and has not signed in ``since``.
+
+    Returns whether they have a row: one who never kept anything has none, and is let in.
+    """
+    given = {"owner": owner, "departed": departed(owner)}
+    known, removing, left = session.execute(_STANDING, given).one()
+    if removing is not None:
         raise AccountClosed("This account is being removed with all that is in it.")
-    if departure is not None and (since is None or since <= departure.at):
+    if left is not None and (since is None or since <= left):
         raise AccountClosed("This account was removed with all that was in it. Sign in again to begin anew.")
+    return known is not None
 
 
 def ensure_user(session: Session, owner: str) -> None:
     """Give an owner their row, the first time they keep anything; AccountClosed for one who was removed."""
-    confirm_open(session, owner)
-    if session.get(User, storable(owner)) is None:
+    if not confirm_open(session, owner):
         session.add(User(id=owner, created=datetime.now(UTC)))
         session.flush()
 

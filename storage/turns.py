@@ -3,15 +3,26 @@
 import secrets
 from typing import cast
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.orm import Session
 
-from storage import messages
+from storage import evidence, messages
+from storage.columns import table_of
 from storage.errors import AnswerPending, NotUnfinished
 from storage.records import Turn
 from storage.tables import Conversation, Message
 
 UNFINISHED = ("stopped", "interrupted", "failed")
+
+_IN_CONVERSATION = Message.conversation_id == bindparam("conversation")
+_PENDING = select(Message.id).where(_IN_CONVERSATION, Message.state == "pending")
+_LAST = select(func.max(Message.position)).where(_IN_CONVERSATION)
+_CONVERSATIONS = table_of(Conversation)
+_SHOWING = (
+    update(_CONVERSATIONS)
+    .where(_CONVERSATIONS.c.id == bindparam("conversation"))
+    .values(tip_id=bindparam("tip"), updated=bindparam("now"))
+)
 
 
 def begin(
@@ -25,14 +36,10 @@ def begin(
     """Add a question that follows a message, and its pending answer; the conversation shows them."""
     refuse_pending(session, conversation.id)
     turn = Turn(conversation.id, question_id=new_id(), answer_id=new_id())
-    last = session.scalar(
-        select(func.max(Message.position)).where(Message.conversation_id == conversation.id)
-    )
-    position = (last or 0) + 1
-    session.add(messages.asked(turn, position, question, follows=follows, searched=searched))
-    session.flush()
-    session.add(messages.unanswered(turn, position + 1))
-    conversation.tip_id, conversation.updated = turn.answer_id, messages.now()
+    last = session.scalar(_LAST, {"conversation": conversation.id}) or 0
+    messages.add_turn(session, turn, last + 1, question, follows=follows, searched=searched)
+    shown = {"conversation": conversation.id, "tip": turn.answer_id, "now": messages.now()}
+    session.connection().execute(_SHOWING, shown)
     return turn
 
 
@@ -42,7 +49,7 @@ def begin_again(session: Session, conversation: Conversation, answer: Message) -
     answer.content = answer.folded = ""
     answer.standalone_question = answer.searched_in = None
     answer.left_out = []
-    messages.forget_passages(session, answer.id)
+    evidence.forget_passages(session, answer.id)
     return turn
 
 
@@ -55,7 +62,7 @@ def go_on(session: Session, conversation: Conversation, answer: Message) -> Turn
 
 def _reopened(session: Session, conversation: Conversation, answer: Message) -> Turn:
     refuse_pending(session, conversation.id)
-    messages.forget_outcome(session, answer.id)
+    evidence.forget_outcome(session, answer.id)
     answer.state, answer.timings_ms = "pending", {}
     answer.model = answer.error = answer.rating = None
     conversation.updated = messages.now()
@@ -64,8 +71,7 @@ def _reopened(session: Session, conversation: Conversation, answer: Message) -> 
 
 def pending(session: Session, conversation_id: str) -> str | None:
     """Return the answer of a conversation that is on its way, by its id."""
-    waiting = (Message.conversation_id == conversation_id, Message.state == "pending")
-    return session.scalar(select(Message.id).where(*waiting))
+    return session.scalar(_PENDING, {"conversation": conversation_id})
 
 
 def refuse_pending(session: Session, conversation_id: str) -> None:
