@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Sequence
 
 from rag.retrievers.mixture import USUAL, Mixture
-from storage.records import DocumentRecord, RunRecord, SearchedRecord
+from storage.lab_records import RunRecord, SearchedRecord
+from storage.records import DocumentRecord
 
 
 def searched(records: Sequence[DocumentRecord], *, every: bool) -> SearchedRecord:

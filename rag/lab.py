@@ -21,15 +21,9 @@ from rag.trial import RunProgress, Trial, asked_records
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import SEARCHABLE
+from storage.lab_records import MarkedPassage, QuestionRecord, QuestionSetRecord, RunRecord
 from storage.question_sets import QuestionSets
-from storage.records import (
-    DocumentRecord,
-    MarkedPassage,
-    Message,
-    QuestionRecord,
-    QuestionSetRecord,
-    RunRecord,
-)
+from storage.records import DocumentRecord, Message
 from storage.runs import MOST_FOUND, Runs
 
 LAB = "lab"

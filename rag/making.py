@@ -13,8 +13,9 @@ from rag.language_model import LanguageModel
 from rag.library import Library
 from rag.passages import Passage
 from rag.questions import draw, from_model, from_passage
+from storage.lab_records import MarkedPassage
 from storage.question_sets import QuestionSets
-from storage.records import ChunkRecord, DocumentRecord, MarkedPassage
+from storage.records import ChunkRecord, DocumentRecord
 
 SHORTEST_CHUNK = 120  # width in Latin letters: a shorter chunk says too little to ask about
 TRIES = 10  # passages looked at for one question from a sentence

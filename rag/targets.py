@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 from storage.documents import SEARCHABLE, Documents
-from storage.records import AskedStatus, ChunkRecord, MarkedPassage, QuestionRecord
+from storage.lab_records import AskedStatus, MarkedPassage, QuestionRecord
+from storage.records import ChunkRecord
 
 HALF = 0.5
 

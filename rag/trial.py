@@ -13,15 +13,8 @@ from rag.jobs import Cancel
 from rag.targets import Prepared
 from storage.documents import Documents
 from storage.errors import NotFound
-from storage.records import (
-    AskedRecord,
-    ChunkRecord,
-    FindingRecord,
-    FoundRecord,
-    ResultRecord,
-    RunRecord,
-    RunState,
-)
+from storage.lab_records import AskedRecord, FindingRecord, FoundRecord, ResultRecord, RunRecord, RunState
+from storage.records import ChunkRecord
 from storage.runs import Runs
 
 KEEP_SECONDS = 0.5  # a killed server loses at most this much of a run

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from storage.database import Database
 from storage.errors import NotFound
+from storage.lab_records import MarkedPassage, Origin, QuestionRecord, QuestionSetRecord
 from storage.lab_tables import LabPassage, LabQuestion, LabSet
-from storage.records import MarkedPassage, Origin, QuestionRecord, QuestionSetRecord
 from storage.tables import ensure_user, storable
 
 LONGEST_NAME = 120

@@ -9,7 +9,8 @@ from rag.lab import Lab
 from rag.trial import RunProgress
 from storage.documents import SEARCHABLE
 from storage.errors import FootnoteError
-from storage.records import DocumentRecord, QuestionSetRecord
+from storage.lab_records import QuestionSetRecord
+from storage.records import DocumentRecord
 from ui import lab_results, lab_sets, lab_ways, pages
 from ui.following import follow_job
 from ui.markdown import label

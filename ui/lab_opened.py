@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from storage.errors import NotFound
-from storage.records import AskedRecord, FindingRecord, FoundRecord, QuestionRecord, RunRecord
+from storage.lab_records import AskedRecord, FindingRecord, FoundRecord, QuestionRecord, RunRecord
 from ui.lab_sets import count, right_place
 from ui.markdown import label, verbatim
 from ui.search_names import name_of

@@ -7,7 +7,7 @@ import streamlit as st
 from rag.comparison import differences
 from rag.config import fixed_fields
 from rag.errors import FootnoteError
-from storage.records import QuestionSetRecord, ResultRecord, RunRecord
+from storage.lab_records import QuestionSetRecord, ResultRecord, RunRecord
 from ui import lab_opened, notices
 from ui.lab_sets import count
 from ui.markdown import label

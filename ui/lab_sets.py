@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from storage.records import DocumentRecord, MarkedPassage, QuestionRecord, QuestionSetRecord
+from storage.lab_records import MarkedPassage, QuestionRecord, QuestionSetRecord
+from storage.records import DocumentRecord
 from ui import notices
 from ui.confirming import ask_first
 from ui.markdown import label, plain, verbatim

@@ -10,7 +10,8 @@ from rag.jobs import Job
 from rag.lab import MOST_MADE
 from rag.making import MakingProgress
 from rag.passages import Passage
-from storage.records import DocumentRecord, QuestionSetRecord
+from storage.lab_records import QuestionSetRecord
+from storage.records import DocumentRecord
 from ui import notices, pages
 from ui.following import follow_job
 from ui.lab_sets import choose_documents, choose_next, count

@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 
 from rag.comparison import differences, mixture_text, searched
 from rag.retrievers.mixture import Mixture
-from storage.records import DocumentRecord, RunRecord
+from storage.lab_records import RunRecord
+from storage.records import DocumentRecord
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,7 +5,8 @@ import pytest
 from rag.targets import holding, locate, place, prepare
 from storage.database import Database
 from storage.documents import Documents
-from storage.records import ChunkRecord, ChunkSpan, MarkedPassage, QuestionRecord
+from storage.lab_records import MarkedPassage, QuestionRecord
+from storage.records import ChunkRecord, ChunkSpan
 
 TEXT = "The castle was built in 1432. Its moat is nine metres deep. The garden has many roses."
 MOAT = "Its moat is nine metres deep."

@@ -17,8 +17,9 @@ from storage.documents import Documents
 from storage.errors import NotFound
 from storage.feedback import Feedback
 from storage.files import Files
+from storage.lab_records import AskedRecord, MarkedPassage, SearchedRecord
 from storage.question_sets import QuestionSets
-from storage.records import AskedRecord, ChunkSpan, CitationRecord, MarkedPassage, PageSpan, SearchedRecord
+from storage.records import ChunkSpan, CitationRecord, PageSpan
 from storage.runs import Runs
 from storage.source_items import SourceItems
 from storage.source_records import Listing

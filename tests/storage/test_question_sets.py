@@ -3,9 +3,10 @@ from sqlalchemy import func, select, text
 
 from storage.documents import Documents
 from storage.errors import NotFound
+from storage.lab_records import MarkedPassage
 from storage.lab_tables import LabPassage, LabQuestion, LabRun, LabSet
 from storage.question_sets import QuestionSets
-from storage.records import ChunkSpan, MarkedPassage
+from storage.records import ChunkSpan
 from storage.runs import Runs
 from tests.storage.test_runs import begin
 

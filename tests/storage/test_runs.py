@@ -3,9 +3,9 @@ from sqlalchemy import func, select
 
 from storage.database import Database
 from storage.errors import NotFound
+from storage.lab_records import AskedRecord, FindingRecord, FoundRecord, ResultRecord, SearchedRecord
 from storage.lab_tables import LabAsked, LabFinding, LabResult
 from storage.question_sets import QuestionSets
-from storage.records import AskedRecord, FindingRecord, FoundRecord, ResultRecord, SearchedRecord
 from storage.runs import Runs, stop_running
 
 ASKED = [

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from storage.records import (
+from storage.lab_records import (
     AskedRecord,
     FindingRecord,
     FoundRecord,
