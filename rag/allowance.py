@@ -36,11 +36,7 @@ class Allowance:
         limits.document(held.documents, held.bytes, size)
 
     def answer(self, running: int) -> None:
-        """Raise LimitReached where another answer, beside those `running`, is one too many.
-
-        Raises AccountClosed for one who is being removed: what they ask is not kept any more.
-        """
-        self._account.confirm()
+        """Raise LimitReached where another answer, beside those `running`, is one too many."""
         limits = self.limits
         if limits != Limits():
             limits.answer(running, self._account.used().tokens)

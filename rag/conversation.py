@@ -106,7 +106,7 @@ class Conversation:
         self, turn: Turn, draft: "_Draft", asker: Asker, cancelled: Cancel
     ) -> Iterator[Event | Aside | Sent | Timings]:
         """Return what answers a turn, or goes on with the answer that it has."""
-        question, answer = self._conversations.turn(turn.answer_id)
+        question, answer = turn.question, turn.answer
         draft.kept = answer.content
         if answer.content and answer.passages:
             draft.notes = {"continued": CONTINUED}
@@ -115,7 +115,7 @@ class Conversation:
             passages = [_passage(record) for record in answer.passages]
             understood = answer.standalone_question or question.content
             return asker.go_on(understood, question.content, passages, answer.content, cancelled)
-        before, older = self._before(question, turn.conversation_id)
+        before, older = self._before(turn)
         draft.notes = {"history": OLDER} if older else {}
         if question.standalone_question:
             draft.notes["understood"] = CORRECTED
@@ -128,13 +128,17 @@ class Conversation:
             searched=question.standalone_question,
         )
 
-    def _before(self, question: Message, conversation_id: str) -> tuple[list[Message], bool]:
+    def _before(self, turn: Turn) -> tuple[list[Message], bool]:
         """Return the first question and the newest messages that say something, and if there are others."""
-        before = self._conversations.messages(conversation_id, before=question.id, limit=HISTORY_MESSAGES + 1)
+        if turn.follows is None:
+            return [], False
+        before = self._conversations.messages(
+            turn.conversation_id, before=turn.question_id, limit=HISTORY_MESSAGES + 1
+        )
         newest = [message for message in before[-HISTORY_MESSAGES:] if message.content]
         if len(before) <= HISTORY_MESSAGES:
             return newest, False
-        return [self._conversations.opening(question.id), *newest], True
+        return [self._conversations.opening(turn.question_id), *newest], True
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """The conversations of one owner: questions kept before they are answered, answers with their evidence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 
 from sqlalchemy import ColumnElement, bindparam, exists, insert, or_, select, update
@@ -87,13 +88,10 @@ class Conversations:
         with self._database.reading() as session:
             return messages.read(session, [self._message(session, message_id)])[0]
 
-    def turn(self, answer_id: str) -> tuple[Message, Message]:
-        """Read an answer's question, and the answer; NotFound when this owner has no such one."""
+    def turn(self, answer_id: str) -> Turn:
+        """Read an answer with its question; NotFound when this owner has no such one."""
         with self._database.reading() as session:
-            answer = self._answer(session, answer_id)
-            question = self._message(session, answer.question_id or "")
-            asked, answered = messages.read(session, [question, answer])
-            return asked, answered
+            return turns.read(session, self._answer(session, answer_id))
 
     def messages(self, conversation_id: str, *, before: str | None = None, limit: int = 50) -> list[Message]:
         """Read the last ``limit`` messages shown, oldest first; with ``before``, those this one follows."""
@@ -118,9 +116,9 @@ class Conversations:
         """Keep a question and its empty pending answer in one commit, after what is shown.
 
         ``title`` names a conversation that has none yet. Raises AnswerPending while another answer of the
-        conversation is on its way.
+        conversation is on its way, AccountClosed for one who is being removed.
         """
-        with self._database.writing() as session:
+        with self._beginning() as session:
             row = self._row(session, conversation_id)
             if not row.title:
                 _name(session, row, title)
@@ -130,12 +128,13 @@ class Conversations:
         """Keep a question that stands beside an earlier one, and is shown in its place from now on.
 
         What followed the earlier one stays with it. ``searched`` is what shall be searched, word for word.
-        Raises AnswerPending as ``begin_turn`` does.
+        Raises as ``begin_turn`` does.
         """
-        with self._database.writing() as session:
+        with self._beginning() as session:
             beside = messages.owned(session, self._owner, question_id, "user")
             row = self._row(session, beside.conversation_id)
-            return turns.begin(session, row, question, follows=beside.parent_id, searched=searched)
+            turn = turns.begin(session, row, question, follows=beside.parent_id, searched=searched)
+            return turns.read(session, self._answer(session, turn.answer_id))
 
     def show_version(self, question_id: str) -> None:
         """Show a question in place of its other versions, with the newest of what followed it.
@@ -151,18 +150,18 @@ class Conversations:
     def begin_retry(self, answer_id: str) -> Turn:
         """Empty an answer and make it pending again, in one commit.
 
-        Raises AnswerPending while it, or another answer of the conversation, is on its way.
+        Raises as ``begin_turn`` does.
         """
-        with self._database.writing() as session:
+        with self._beginning() as session:
             answer = self._answer(session, answer_id)
             return turns.begin_again(session, self._row(session, answer.conversation_id), answer)
 
     def begin_continuation(self, answer_id: str) -> Turn:
         """Make an answer that ended early pending again, with its text and passages, in one commit.
 
-        Raises NotUnfinished for one that is whole or empty, AnswerPending as ``begin_turn`` does.
+        Raises NotUnfinished for one that is whole or empty, or as ``begin_turn`` does.
         """
-        with self._database.writing() as session:
+        with self._beginning() as session:
             answer = self._answer(session, answer_id)
             return turns.go_on(session, self._row(session, answer.conversation_id), answer)
 
@@ -245,6 +244,13 @@ class Conversations:
             mine = _MINE.where(*words)
             newest = mine.order_by(tables.Conversation.updated.desc(), tables.Conversation.id)
             return [_conversation(row) for row in session.scalars(newest, {"owner": self._owner})]
+
+    @contextmanager
+    def _beginning(self) -> Iterator[Session]:
+        """One write transaction of someone who is let in: of others nothing more is kept."""
+        with self._database.writing() as session:
+            tables.confirm_open(session, self._owner)
+            yield session
 
     def _row(self, session: Session, conversation_id: str) -> tables.Conversation:
         row = session.scalar(_ONE, {"owner": self._owner, "id": conversation_id})

@@ -12,16 +12,7 @@ from sqlalchemy.orm import Session
 from storage import branches, evidence
 from storage.columns import SafeText, storable, table_of
 from storage.errors import NotFound
-from storage.records import (
-    AnswerState,
-    CitationRecord,
-    LeftOut,
-    Message,
-    PassageRecord,
-    Rating,
-    Role,
-    Turn,
-)
+from storage.records import AnswerState, CitationRecord, LeftOut, Message, PassageRecord, Rating, Role
 from storage.tables import Conversation
 from storage.tables import Message as MessageRow
 
@@ -125,35 +116,25 @@ def _message(
     )
 
 
-def add_turn(
-    session: Session, turn: Turn, position: int, question: str, *, follows: str | None, searched: str | None
+def add(
+    session: Session, conversation_id: str, message: Message, position: int, *, follows: str | None
 ) -> None:
-    """Add a question that was just asked, and its answer, empty and pending."""
-    shared = {"conversation_id": turn.conversation_id, "timings_ms": {}, "created": now()}
-    asked = {
-        "id": turn.question_id,
+    """Add a message that has no evidence yet."""
+    row = {
+        "id": message.id,
+        "conversation_id": conversation_id,
         "position": position,
-        "role": "user",
-        "content": question,
-        "folded": fold(question),
-        "state": "complete",
-        "question_id": None,
-        "standalone_question": searched,
+        "role": message.role,
+        "content": message.content,
+        "folded": fold(message.content),
+        "state": message.state,
+        "question_id": message.question_id,
         "parent_id": follows,
+        "standalone_question": message.standalone_question,
+        "timings_ms": message.timings_ms,
+        "created": message.created,
     }
-    unanswered = {
-        "id": turn.answer_id,
-        "position": position + 1,
-        "role": "assistant",
-        "content": "",
-        "folded": "",
-        "state": "pending",
-        "question_id": turn.question_id,
-        "standalone_question": None,
-        "parent_id": turn.question_id,
-    }
-    for row in (asked, unanswered):
-        session.connection().execute(_ADDING, shared | row)
+    session.connection().execute(_ADDING, row)
 
 
 def now() -> datetime:

@@ -157,8 +157,22 @@ class Message:
 
 @dataclass(frozen=True)
 class Turn:
-    """A question just asked and the pending answer that belongs to it."""
+    """A question and the pending answer that belongs to it, as they are when it begins.
+
+    ``follows`` is the answer that it goes on from, by its id; None where the conversation opens with it.
+    """
 
     conversation_id: str
-    question_id: str
-    answer_id: str
+    question: Message
+    answer: Message
+    follows: str | None = None
+
+    @property
+    def question_id(self) -> str:
+        """The id of the question."""
+        return self.question.id
+
+    @property
+    def answer_id(self) -> str:
+        """The id of the answer."""
+        return self.answer.id

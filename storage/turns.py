@@ -1,22 +1,22 @@
 """Turns as they begin: asked, asked otherwise, tried again, gone on with. The caller asked whose they are."""
 
 import secrets
-from typing import cast
 
 from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.orm import Session
 
 from storage import evidence, messages
-from storage.columns import table_of
+from storage.columns import storable, table_of
 from storage.errors import AnswerPending, NotUnfinished
-from storage.records import Turn
-from storage.tables import Conversation, Message
+from storage.records import Message, Turn
+from storage.tables import Conversation
+from storage.tables import Message as Row
 
 UNFINISHED = ("stopped", "interrupted", "failed")
 
-_IN_CONVERSATION = Message.conversation_id == bindparam("conversation")
-_PENDING = select(Message.id).where(_IN_CONVERSATION, Message.state == "pending")
-_LAST = select(func.max(Message.position)).where(_IN_CONVERSATION)
+_IN_CONVERSATION = Row.conversation_id == bindparam("conversation")
+_PENDING = select(Row.id).where(_IN_CONVERSATION, Row.state == "pending")
+_LAST = select(func.max(Row.position)).where(_IN_CONVERSATION)
 _CONVERSATIONS = table_of(Conversation)
 _SHOWING = (
     update(_CONVERSATIONS)
@@ -35,38 +35,47 @@ def begin(
 ) -> Turn:
     """Add a question that follows a message, and its pending answer; the conversation shows them."""
     refuse_pending(session, conversation.id)
-    turn = Turn(conversation.id, question_id=new_id(), answer_id=new_id())
+    now = messages.now()
+    asked = Message(new_id(), "user", storable(question), "complete", None, searched, None, None, {}, now)
+    answer = Message(new_id(), "assistant", "", "pending", asked.id, None, None, None, {}, now)
     last = session.scalar(_LAST, {"conversation": conversation.id}) or 0
-    messages.add_turn(session, turn, last + 1, question, follows=follows, searched=searched)
-    shown = {"conversation": conversation.id, "tip": turn.answer_id, "now": messages.now()}
-    session.connection().execute(_SHOWING, shown)
-    return turn
+    messages.add(session, conversation.id, asked, last + 1, follows=follows)
+    messages.add(session, conversation.id, answer, last + 2, follows=asked.id)
+    session.connection().execute(_SHOWING, {"conversation": conversation.id, "tip": answer.id, "now": now})
+    return Turn(conversation.id, asked, answer, follows)
 
 
-def begin_again(session: Session, conversation: Conversation, answer: Message) -> Turn:
+def begin_again(session: Session, conversation: Conversation, answer: Row) -> Turn:
     """Empty an answer and make it pending."""
-    turn = _reopened(session, conversation, answer)
+    _reopen(session, conversation, answer)
     answer.content = answer.folded = ""
     answer.standalone_question = answer.searched_in = None
     answer.left_out = []
     evidence.forget_passages(session, answer.id)
-    return turn
+    return read(session, answer)
 
 
-def go_on(session: Session, conversation: Conversation, answer: Message) -> Turn:
+def go_on(session: Session, conversation: Conversation, answer: Row) -> Turn:
     """Make an answer pending that ended early, and keep its text and its passages."""
     if answer.state not in UNFINISHED or not answer.content:
         raise NotUnfinished("That answer is not one that ended early. Ask it anew instead.")
-    return _reopened(session, conversation, answer)
+    _reopen(session, conversation, answer)
+    return read(session, answer)
 
 
-def _reopened(session: Session, conversation: Conversation, answer: Message) -> Turn:
+def _reopen(session: Session, conversation: Conversation, answer: Row) -> None:
     refuse_pending(session, conversation.id)
     evidence.forget_outcome(session, answer.id)
     answer.state, answer.timings_ms = "pending", {}
     answer.model = answer.error = answer.rating = None
     conversation.updated = messages.now()
-    return Turn(conversation.id, cast(str, answer.question_id), answer.id)
+
+
+def read(session: Session, answer: Row) -> Turn:
+    """Read an answer with its question."""
+    question = session.get_one(Row, answer.question_id)
+    asked, answered = messages.read(session, [question, answer])
+    return Turn(answer.conversation_id, asked, answered, question.parent_id)
 
 
 def pending(session: Session, conversation_id: str) -> str | None:

@@ -12,6 +12,7 @@ from streamlit.errors import StreamlitAPIException
 
 from rag.ask import checked
 from storage.errors import FootnoteError, NotFound
+from storage.records import Turn
 from ui import conversations, paging, scope
 from ui.live import follow
 from ui.markdown import label
@@ -66,26 +67,31 @@ def _alone(here: Workspace) -> None:
     Streamlit lets no press of a fragment's own through to it before it has ended.
     """
     place = st.empty()  # so that what is drawn here goes as soon as the page is drawn around it
-    if st.session_state.pop(_SENT, False):
+    sent = st.session_state.pop(_SENT, None)
+    if sent is not None:
         with place.container():
-            _follow(here, ALONE)
+            _show(sent, here, ALONE)
         st.rerun()
 
 
-def _follow(here: Workspace, seconds: float | None = None) -> bool:
-    """Show the turn that is on its way until its answer has ended, or for some seconds, if there is one."""
+def _follow(here: Workspace) -> bool:
+    """Show the turn that is on its way in the open chat until its answer has ended, if there is one."""
     chat = st.query_params.get(conversations.PARAMETER)
     pending = here.conversations.pending(chat) if chat else None
-    if chat is None or pending is None:
+    if pending is None:
         return False
-    question, answer = here.conversations.turn(pending)
-    show_question(question, here, settled=False)
-    job = here.answering(pending)
-    if job is None:
-        here.settle(pending)
-    else:
-        follow(chat, answer, question, job, here, seconds)
+    _show(here.conversations.turn(pending), here)
     return True
+
+
+def _show(turn: Turn, here: Workspace, seconds: float | None = None) -> None:
+    """Show a turn until its answer has ended, or for some seconds."""
+    show_question(turn.question, here, settled=False)
+    job = here.answering(turn.answer_id)
+    if job is None:
+        here.settle(turn.answer_id)
+    else:
+        follow(turn, job, here, seconds)
 
 
 def _send(here: Workspace) -> None:
@@ -104,7 +110,7 @@ def _send(here: Workspace) -> None:
         question = checked(asked.text)
         chat = _opened(chat, here) or _begun(chosen, here)
         services().first_words.wait(chat)
-        here.ask(chat, question, after=read_first)
+        turn = here.ask(chat, question, after=read_first)
     except FootnoteError as error:
         services().first_words.come(chat or "")
         st.session_state[_REFUSED] = str(error)
@@ -113,7 +119,7 @@ def _send(here: Workspace) -> None:
         scope.forget_next()
     st.query_params[conversations.PARAMETER] = chat
     if not asked.files and paging.shows_newest(chat):
-        _show_alone()
+        _show_alone(turn)
     paging.show_newest()
 
 
@@ -132,9 +138,9 @@ def _begun(chosen: scope.Choice, here: Workspace) -> str:
     return conversation.id
 
 
-def _show_alone() -> None:
-    """Draw the turn and nothing else, where the page has come so far as to have a place for it."""
-    st.session_state[_SENT] = True
+def _show_alone(turn: Turn) -> None:
+    """Draw a turn and nothing else, where the page has come so far as to have a place for it."""
+    st.session_state[_SENT] = turn
     try:
         st.rerun(TURN)
     except StreamlitAPIException:

@@ -11,7 +11,7 @@ from rag.jobs import Job
 from rag.omissions import LeftOut
 from rag.rerankers.stage import Reranking
 from rag.scope import SearchedIn
-from storage.records import Message
+from storage.records import Message, Turn
 from ui.answer_text import safe_answer
 from ui.messages import ANSWER_AVATAR, show_left_out
 from ui.scope import searched_in
@@ -25,33 +25,26 @@ GIVING_WAY = 0.5  # seconds between them while others wait for their first word
 LONGER = 3.0  # seconds more than asked that an answer is followed alone while others wait for theirs
 
 
-def follow(
-    chat: str,
-    message: Message,
-    question: Message,
-    job: Job[Any],
-    workspace: Workspace,
-    seconds: float | None = None,
-) -> None:
-    """Show the answer in a chat grow until its job ends, or for some seconds.
+def follow(turn: Turn, job: Job[Any], workspace: Workspace, seconds: float | None = None) -> None:
+    """Show the answer of a turn grow until its job ends, or for some seconds.
 
     With `seconds` it shows no way to stop it yet.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        growing = _Growing(question, st.container(), st.empty(), st.container())
+        growing = _Growing(turn.question, st.container(), st.empty(), st.container())
         if deadline is None:
-            _show_stop(message, workspace)
-        _write(job, growing, chat, deadline)
+            _show_stop(turn.answer_id, workspace)
+        _write(job, growing, turn.conversation_id, deadline)
 
 
-def _show_stop(message: Message, workspace: Workspace) -> None:
+def _show_stop(answer_id: str, workspace: Workspace) -> None:
     st.button(
         "Stop",
-        key=f"stop-{message.id}",
+        key=f"stop-{answer_id}",
         icon=":material/stop_circle:",
         on_click=workspace.stop,
-        args=(message.id,),
+        args=(answer_id,),
     )
 
 

@@ -10,7 +10,6 @@ from storage.account_records import Used
 from storage.accounts import Account
 from storage.database import Database
 from storage.documents import Documents
-from storage.errors import AccountClosed
 from storage.people import People
 from tests.rag.fake_llm import FakeLLM
 
@@ -77,10 +76,3 @@ def test_what_was_set_for_one_person_counts_and_counts_at_once(database, account
         here.answer(1)
     People(database).set_limits("ann", {"answers_at_once": 2})
     here.answer(1)
-
-
-def test_one_who_is_being_removed_asks_nothing_more(database, account):
-    account.count()
-    People(database).mark("ann")
-    with pytest.raises(AccountClosed):
-        allowance(account).answer(0)

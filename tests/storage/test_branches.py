@@ -102,8 +102,9 @@ def test_an_answer_that_ended_early_goes_on_with_what_it_has(chats, chat):
     turn = chats.begin_turn(chat, "why?")
     chats.checkpoint(turn.answer_id, "Because", standalone_question="Why so?", passages=PASSAGES)
     chats.finish(turn.answer_id, "stopped", "Because", citations=CITATIONS, model="m")
-    assert chats.begin_continuation(turn.answer_id) == turn
+    again = chats.begin_continuation(turn.answer_id)
     answer = chats.message(turn.answer_id)
+    assert (again.question, again.answer) == (turn.question, answer)
     assert (answer.state, answer.content, answer.passages) == ("pending", "Because", PASSAGES)
     assert (answer.standalone_question, answer.citations, answer.model) == ("Why so?", (), None)
     chats.finish(turn.answer_id, "complete", "Because it rained.")

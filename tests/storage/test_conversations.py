@@ -6,7 +6,8 @@ import pytest
 
 from storage.conversations import Conversations, LeftOut, interrupt_pending
 from storage.documents import Documents
-from storage.errors import AnswerPending, NotFound
+from storage.errors import AccountClosed, AnswerPending, NotFound
+from storage.people import People
 from storage.records import ChunkSpan, CitationRecord, PassageRecord
 
 FOUND = {"bm25": {"rank": 1, "score": 7.5, "normalised": 1.0}}
@@ -82,17 +83,30 @@ def test_a_first_question_names_its_conversation_and_no_later_one_does(chats):
     assert [found.id for found in chats.list("walls")] == [chat] and not chats.list("gates")
 
 
-def test_a_turn_is_read_by_its_answer(chats, chat):
-    turn = chats.begin_turn(chat, "無いか?")
-    question, answer = chats.turn(turn.answer_id)
-    assert (question.id, question.content, answer.id, answer.state) == (
-        turn.question_id,
-        "無いか?",
-        turn.answer_id,
-        "pending",
-    )
+def test_a_turn_is_read_by_its_answer_as_it_was_when_it_began(chats, chat):
+    opening = chats.begin_turn(chat, "無いか?\0")
+    assert (opening.question.content, opening.answer.state) == ("無いか?\ufffd", "pending")
+    assert chats.turn(opening.answer_id) == opening and opening.follows is None
+    chats.finish(opening.answer_id, "complete", "無い。")
+    following = chats.begin_turn(chat, "why?")
+    assert chats.turn(following.answer_id) == following and following.follows == opening.answer_id
     with pytest.raises(NotFound):
-        chats.turn(turn.question_id)
+        chats.turn(following.question_id)
+
+
+def test_who_is_being_removed_begins_no_more_turns(database, chats, chat):
+    answered = chats.begin_turn(chat, "first?")
+    chats.finish(answered.answer_id, "stopped", "It")
+    People(database).mark("ann")
+    for begin in (
+        lambda: chats.begin_turn(chat, "second?"),
+        lambda: chats.begin_version(answered.question_id, "otherwise?"),
+        lambda: chats.begin_retry(answered.answer_id),
+        lambda: chats.begin_continuation(answered.answer_id),
+    ):
+        with pytest.raises(AccountClosed):
+            begin()
+    assert len(chats.messages(chat)) == 2 and chats.pending(chat) is None
 
 
 def test_one_answer_at_a_time(chats, chat):

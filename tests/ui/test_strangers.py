@@ -6,6 +6,7 @@ The methods are found by reflection: a new one without a case here fails the fir
 import inspect
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
@@ -21,10 +22,16 @@ from rag.library import Library
 from rag.reindexing import Reindexing
 from rag.sources.syncing import Syncing
 from storage.database import Database
-from storage.records import Turn
+from storage.records import Message, Role, Turn
 from storage.tables import Base
 from tests.storage.test_owners import belongings
 from ui.workspace import Workspace
+
+
+def said(id_: str, role: Role) -> Message:
+    """Return a message of an id, as one would make it up."""
+    return Message(id_, role, "mine?", "pending", None, None, None, None, {}, datetime.now(UTC))
+
 
 # For each method that takes an id, how it is called; for the others, None: they know only one's own.
 LIBRARY = {
@@ -47,11 +54,7 @@ CONVERSATION = {
     "begin": lambda my, ids: my.begin(ids["conversation"], "mine?"),
     "begin_version": lambda my, ids: my.begin_version(ids["question"], "mine?"),
     "run": lambda my, ids: my.run(
-        Turn(
-            conversation_id=ids["conversation"],
-            question_id=ids["question"],
-            answer_id=ids["pending"],
-        ),
+        Turn(ids["conversation"], said(ids["question"], "user"), said(ids["pending"], "assistant")),
         lambda: False,
     ),
 }
