@@ -108,17 +108,15 @@ def _send(here: Workspace) -> None:
         return
     try:
         question = checked(asked.text)
-        chat = _opened(chat, here) or _begun(chosen, here)
-        services().first_words.wait(chat)
-        turn = here.ask(chat, question, after=read_first)
+        turn = here.ask(_opened(chat, here), question, searching=chosen, after=read_first)
     except FootnoteError as error:
-        services().first_words.come(chat or "")
         st.session_state[_REFUSED] = str(error)
         return
-    if chat != st.query_params.get(conversations.PARAMETER):
+    services().first_words.wait(turn.conversation_id)
+    if chat != turn.conversation_id:
         scope.forget_next()
-    st.query_params[conversations.PARAMETER] = chat
-    if not asked.files and paging.shows_newest(chat):
+    st.query_params[conversations.PARAMETER] = turn.conversation_id
+    if not asked.files and paging.shows_newest(turn.conversation_id):
         _show_alone(turn)
     paging.show_newest()
 
@@ -129,13 +127,6 @@ def _opened(chat: str | None, here: Workspace) -> str | None:
         return here.conversations.open(chat).id if chat else None
     except NotFound:
         return None
-
-
-def _begun(chosen: scope.Choice, here: Workspace) -> str:
-    conversation, (collections, documents) = here.conversations.create(), chosen
-    if collections or documents:
-        here.choices.choose(conversation.id, collections, documents)
-    return conversation.id
 
 
 def _show_alone(turn: Turn) -> None:

@@ -31,7 +31,7 @@ from storage.accounts import Account
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.errors import AnswerPending, NotFound
+from storage.errors import AnswerPending, FootnoteError, NotFound
 from storage.feedback import Feedback
 from storage.records import DocumentRecord, Outcome, Turn
 from storage.standing import Standings
@@ -126,11 +126,22 @@ class Workspace:
         """Embed every document again, after a change of model; the one before answers meanwhile."""
         self.reindexing.start()
 
-    def ask(self, conversation_id: str, question: str, *, after: Collection[str] = ()) -> Turn:
+    def ask(
+        self,
+        conversation_id: str | None,
+        question: str,
+        *,
+        searching: tuple[Collection[str], Collection[str]] = ((), ()),
+        after: Collection[str] = (),
+    ) -> Turn:
         """Commit a question and answer it in a job, once the documents `after` have been read.
 
-        Where the conversation does not search all documents, it searches these, too, from now on.
+        Without a conversation one is begun that searches these collections and documents, all where there
+        are none; it is not kept where the question is refused. Where a conversation does not search all
+        documents, it searches `after`, too, from now on.
         """
+        if conversation_id is None:
+            return self._answered(lambda: self._opened_with(question, searching, after), after)
         if after:
             self.choices.add(conversation_id, after)
         try:
@@ -190,6 +201,20 @@ class Workspace:
         conversation = self.conversations.open(conversation_id)
         messages = self.conversations.messages(conversation_id, limit=EVERY)
         return FORMS[form](export(conversation, messages, datetime.now(UTC)))
+
+    def _opened_with(
+        self, question: str, searching: tuple[Collection[str], Collection[str]], after: Collection[str]
+    ) -> Turn:
+        """Begin a conversation with a question, or none at all."""
+        conversation_id = self.conversations.create().id
+        try:
+            if any(searching):
+                self.choices.choose(conversation_id, *searching)
+                self.choices.add(conversation_id, after)
+            return self._conversation().begin(conversation_id, question)
+        except FootnoteError:
+            self.conversations.delete(conversation_id)
+            raise
 
     def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> Turn:
         return self._answered(lambda: self._conversation().begin(conversation_id, question), after)

@@ -2,7 +2,9 @@ import threading
 
 import pytest
 
+from rag.errors import LimitReached
 from storage.errors import AnswerPending, NotFound
+from storage.people import People
 from ui import services
 from ui.workspace import Workspace
 
@@ -65,6 +67,27 @@ def test_a_question_without_a_model_is_answered_and_stored_once(here: Workspace)
     question, answer = here.conversations.messages(chat)
     assert (question.id, answer.id) == (turn.question_id, turn.answer_id)
     assert answer.state == "complete" and "thirty days" in answer.content and answer.citations
+
+
+def test_a_question_that_opens_a_chat_is_asked_in_what_was_chosen_for_it(here: Workspace):
+    record, _ = here.add("notes.md", b"Receipts are due within thirty days of the journey.")
+    shelf = here.library.collections.create("Travel")
+    turn = here.ask(None, "When are receipts due?", searching=([shelf.id], []), after=[record.id])
+    job = here.answering(turn.answer_id)
+    assert job is None or job.wait(60)
+    assert [chosen.name for chosen in here.choices.of(turn.conversation_id)] == ["Travel", "notes.md"]
+    assert here.conversations.message(turn.answer_id).passages
+    assert [chat.title for chat in here.conversations.list()] == ["When are receipts due?"]
+
+
+def test_a_question_that_is_refused_opens_no_chat(here: Workspace):
+    with pytest.raises(NotFound):
+        here.ask(None, "When?", searching=(["deleted meanwhile"], []))
+    People(services.services().database).set_limits(here.owner, {"tokens_a_day": 1})
+    here.allowance.used(tokens=2)
+    with pytest.raises(LimitReached):
+        here.ask(None, "When?")
+    assert here.conversations.list() == []
 
 
 def test_a_deleted_chat_is_gone_and_its_answer_with_it(here: Workspace):
