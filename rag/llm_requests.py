@@ -6,7 +6,7 @@ short cleaned detail, and the key never does.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,8 @@ Body = dict[str, Any]
 
 ANSWER_CHARS = 200_000
 """About 50,000 tokens: more than any model answers at once, little enough to keep."""
+ENDING = 0.1
+"""Seconds in which a stream may end after its last words; else its connection is closed."""
 ATTEMPTS = 3
 FIRST_WAIT = 0.4
 BODY_CHARS = 10_000
@@ -86,11 +88,12 @@ class Requests:
 
         async def once(request: Body) -> None:
             nonlocal spoken
-            async for piece in self._pieces(client, request, unhurried):
-                put(piece[: ANSWER_CHARS - spoken])
-                spoken += len(piece)
-                if spoken > ANSWER_CHARS:
-                    raise LLMGarbled("The model's answer did not come to an end, so it was cut.")
+            async with contextlib.aclosing(self._pieces(client, request, unhurried)) as pieces:
+                async for piece in pieces:
+                    put(piece[: ANSWER_CHARS - spoken])
+                    spoken += len(piece)
+                    if spoken > ANSWER_CHARS:
+                        raise LLMGarbled("The model's answer did not come to an end, so it was cut.")
 
         await self._tried(request, once, lambda: spoken > 0)
 
@@ -135,18 +138,24 @@ class Requests:
 
     async def _pieces(
         self, client: "openai.AsyncOpenAI", request: Body, unhurried: bool
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
+        """Yield the pieces of an answer, and close at the end what it was read with, here and in turn.
+
+        Left to the collector of garbage, whichever thread that runs in, the parts of it close each other.
+        """
         idle = self.settings.idle_timeout
         async with contextlib.AsyncExitStack() as stack:
             create = client.chat.completions.with_streaming_response.create
             async with asyncio.timeout(idle):
                 response = await stack.enter_async_context(create(**request, stream=True))
-            chunks = Unhurried(response.iter_bytes())
-            pieces = content(chunks)
+            came = response.http_response.aiter_bytes()
+            chunks = Unhurried(await stack.enter_async_context(contextlib.aclosing(came)))
+            pieces = await stack.enter_async_context(contextlib.aclosing(content(chunks)))
             while True:
                 async with asyncio.timeout(idle):
                     piece = await anext(pieces, None)
                 if piece is None:
+                    await _read_out(came)
                     return
                 yield piece
                 chunks.rests = unhurried
@@ -182,6 +191,14 @@ class Requests:
         if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
             return Failure(silent(settings.host, settings.idle_timeout))
         return unreachable(error, host=settings.host)
+
+
+async def _read_out(chunks: AsyncIterator[bytes]) -> None:
+    """Read what follows the last words of an answer: only then is the connection used for the next one."""
+    with contextlib.suppress(*_failures()):
+        async with asyncio.timeout(ENDING):
+            async for _ in chunks:
+                pass
 
 
 def _cause(error: Exception) -> Exception | None:

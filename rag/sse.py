@@ -6,7 +6,8 @@ Pure but for waiting: no client, no socket. Servers differ and break, so nothing
 import codecs
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 from rag.errors import LLMError, LLMGarbled, LLMRejected, LLMUnreachable
@@ -30,7 +31,7 @@ def clean(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", _INVISIBLE.sub("", text))
 
 
-async def lines(chunks: AsyncIterator[bytes], limit: int = LINE_CHARS) -> AsyncIterator[str]:
+async def lines(chunks: AsyncIterator[bytes], limit: int = LINE_CHARS) -> AsyncGenerator[str, None]:
     r"""Yield the lines of a UTF-8 stream without their ends; one that was cut off has "\0" after it."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     parts: list[str] = []
@@ -49,7 +50,7 @@ async def lines(chunks: AsyncIterator[bytes], limit: int = LINE_CHARS) -> AsyncI
         yield last + "\0"
 
 
-async def content(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+async def content(chunks: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
     """Yield the answer's text from a stream of server-sent events, or from one JSON completion.
 
     Raises LLMUnreachable when the stream ends before the answer, LLMRejected when the server reports an
@@ -57,19 +58,20 @@ async def content(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
     """
     finished = spoke = False
     plain: list[str] = []
-    async for line in lines(chunks):
-        if not line.startswith("data:"):
-            plain.append(line if not spoke and not line.startswith((":", "event:")) else "")
-            continue
-        payload = line[5:].strip()
-        if payload == "[DONE]":
-            finished = True
-            break
-        text, ended = _read(_event(payload))
-        finished = finished or ended
-        if text:
-            spoke = True
-            yield text
+    async with aclosing(lines(chunks)) as told:
+        async for line in told:
+            if not line.startswith("data:"):
+                plain.append(line if not spoke and not line.startswith((":", "event:")) else "")
+                continue
+            payload = line[5:].strip()
+            if payload == "[DONE]":
+                finished = True
+                break
+            text, ended = _read(_event(payload))
+            finished = finished or ended
+            if text:
+                spoke = True
+                yield text
     if not spoke and not finished:
         text = _whole("\n".join(plain).strip(" \n\0"))
         spoke = finished = bool(text)

@@ -27,11 +27,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it arrived: the path, its headers in lower case, and the JSON body."""
+    """One request as it arrived: its path, headers in lower case, JSON body, and the port it came from."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    port: int = 0
 
     @property
     def messages(self) -> list[dict[str, str]]:
@@ -176,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-        request = Request(self.path, self._headers(), json.loads(raw or b"{}"))
+        request = Request(self.path, self._headers(), json.loads(raw or b"{}"), self.client_address[1])
         reply = self.server.fake.take(request)
         try:
             self._answer(request, reply)
