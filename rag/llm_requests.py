@@ -6,7 +6,7 @@ short cleaned detail, and the key never does.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,8 +24,6 @@ Body = dict[str, Any]
 
 ANSWER_CHARS = 200_000
 """About 50,000 tokens: more than any model answers at once, little enough to keep."""
-ENDING = 0.1
-"""Seconds in which a stream may end after its last words; else its connection is closed."""
 ATTEMPTS = 3
 FIRST_WAIT = 0.4
 BODY_CHARS = 10_000
@@ -155,7 +153,6 @@ class Requests:
                 async with asyncio.timeout(idle):
                     piece = await anext(pieces, None)
                 if piece is None:
-                    await _read_out(came)
                     return
                 yield piece
                 chunks.rests = unhurried
@@ -191,14 +188,6 @@ class Requests:
         if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
             return Failure(silent(settings.host, settings.idle_timeout))
         return unreachable(error, host=settings.host)
-
-
-async def _read_out(chunks: AsyncIterator[bytes]) -> None:
-    """Read what follows the last words of an answer: only then is the connection used for the next one."""
-    with contextlib.suppress(*_failures()):
-        async with asyncio.timeout(ENDING):
-            async for _ in chunks:
-                pass
 
 
 def _cause(error: Exception) -> Exception | None:

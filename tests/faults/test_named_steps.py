@@ -46,7 +46,7 @@ INGEST = (
 )
 ANSWER = (
     "Conversations.begin_turn",
-    "Conversations.turn",
+    "Conversation.run",
     "Conversations.checkpoint",
     "Conversations.finish",
 )

@@ -27,12 +27,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it arrived: its path, headers in lower case, JSON body, and the port it came from."""
+    """One request as it arrived: the path, its headers in lower case, and the JSON body."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
-    port: int = 0
 
     @property
     def messages(self) -> list[dict[str, str]]:
@@ -177,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-        request = Request(self.path, self._headers(), json.loads(raw or b"{}"), self.client_address[1])
+        request = Request(self.path, self._headers(), json.loads(raw or b"{}"))
         reply = self.server.fake.take(request)
         try:
             self._answer(request, reply)

