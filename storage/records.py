@@ -157,7 +157,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Turn:
-    """A question and the pending answer that belongs to it, as they are when it begins.
+    """A question and its answer as they were when they were read; pending, and new, where it begins.
 
     ``follows`` is the answer that it goes on from, by its id; None where the conversation opens with it.
     """

@@ -68,10 +68,12 @@ def _alone(here: Workspace) -> None:
     """
     place = st.empty()  # so that what is drawn here goes as soon as the page is drawn around it
     sent = st.session_state.pop(_SENT, None)
-    if sent is not None:
+    if sent is None:
+        return
+    if sent.conversation_id == st.query_params.get(conversations.PARAMETER):  # else they went elsewhere
         with place.container():
             _show(sent, here, ALONE)
-        st.rerun()
+    st.rerun()
 
 
 def _follow(here: Workspace) -> bool:

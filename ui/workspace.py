@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -31,7 +32,7 @@ from storage.accounts import Account
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.errors import AnswerPending, FootnoteError, NotFound
+from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
 from storage.feedback import Feedback
 from storage.records import DocumentRecord, Outcome, Turn
 from storage.standing import Standings
@@ -137,7 +138,7 @@ class Workspace:
         """Commit a question and answer it in a job, once the documents `after` have been read.
 
         Without a conversation one is begun that searches these collections and documents, all where there
-        are none; it is not kept where the question is refused. Where a conversation does not search all
+        are none; it is not kept where the question is not. Where a conversation does not search all
         documents, it searches `after`, too, from now on.
         """
         if conversation_id is None:
@@ -213,7 +214,8 @@ class Workspace:
                 self.choices.add(conversation_id, after)
             return self._conversation().begin(conversation_id, question)
         except FootnoteError:
-            self.conversations.delete(conversation_id)
+            with suppress(StorageError):  # why it was refused is what is to be said
+                self.conversations.delete(conversation_id)
             raise
 
     def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> Turn:
