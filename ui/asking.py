@@ -5,6 +5,7 @@ draws only its own turn, and the page around it, with a row for every chat and e
 or when nobody else waits for a first word.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,7 @@ from streamlit.errors import StreamlitAPIException
 from rag.ask import checked
 from storage.errors import FootnoteError, NotFound
 from storage.records import Turn
-from ui import conversations, paging, scope
+from ui import conversations, faults, paging, scope
 from ui.live import follow
 from ui.markdown import label
 from ui.messages import show_question
@@ -61,6 +62,7 @@ def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> No
 
 
 @st.fragment(key=TURN)
+@faults.told()
 def _alone(here: Workspace) -> None:
     """Show a turn that was just sent for a while; after that what is pressed in it is to be heard.
 
@@ -71,7 +73,7 @@ def _alone(here: Workspace) -> None:
     if sent is None:
         return
     if sent.conversation_id == st.query_params.get(conversations.PARAMETER):  # else they went elsewhere
-        with place.container():
+        with place.container(), suppress(NotFound):  # deleted in another tab: the page says so
             _show(sent, here, ALONE)
     st.rerun()
 
@@ -103,32 +105,25 @@ def _send(here: Workspace) -> None:
     meanwhile, Streamlit ends this only before any of it is kept, or after all of it is.
     """
     asked: Any = st.session_state[BOX]
-    told, chosen, chat = report(), scope.next_choice(), st.query_params.get(conversations.PARAMETER)
+    told, chosen = report(), scope.next_choice()
     told.put_away()
     read_first = [line.document_id for line in take(asked.files, told, here) if line.document_id]
     if not asked.text.strip():
         return
     try:
         question = checked(asked.text)
-        turn = here.ask(_opened(chat, here), question, searching=chosen, after=read_first)
+        chat = conversations.named(here)
+        turn = here.ask(None if chat is None else chat.id, question, searching=chosen, after=read_first)
     except FootnoteError as error:
         st.session_state[_REFUSED] = str(error)
         return
     services().first_words.wait(turn.conversation_id)
-    if chat != turn.conversation_id:
+    if chat is None:
         scope.forget_next()
     st.query_params[conversations.PARAMETER] = turn.conversation_id
     if not asked.files and paging.shows_newest(turn.conversation_id):
         _show_alone(turn)
     paging.show_newest()
-
-
-def _opened(chat: str | None, here: Workspace) -> str | None:
-    """Return the chat if it is still there."""
-    try:
-        return here.conversations.open(chat).id if chat else None
-    except NotFound:
-        return None
 
 
 def _show_alone(turn: Turn) -> None:

@@ -7,6 +7,7 @@ import streamlit as st
 from storage.errors import NotFound
 from storage.records import Conversation, Message
 from ui import asking, conversations, evidence, markers, pages, paging, scope, tracing
+from ui.faults import told
 from ui.ingesting import show_ingest
 from ui.messages import show_answer, show_question
 from ui.services import services, workspace
@@ -20,6 +21,15 @@ LOOK = 3.0  # seconds between looks for what another tab has done in this conver
 def show() -> None:
     """Show the chat page."""
     here = workspace()
+    try:
+        _show(here)
+    except NotFound:
+        if st.query_params.get(conversations.PARAMETER) and conversations.named(here) is None:
+            st.rerun()  # deleted in another tab while it was drawn: now the page says so
+        raise
+
+
+def _show(here: Workspace) -> None:
     limit = services().settings.max_upload_mb
     markers.listen(evidence.choose)
     conversation = _opened(here)
@@ -62,15 +72,11 @@ def _show_panel(here: Workspace) -> None:
 
 
 def _opened(here: Workspace) -> Conversation | None:
-    chat = st.query_params.get(conversations.PARAMETER)
-    if not chat:
-        return None
-    try:
-        return here.conversations.open(chat)
-    except NotFound:
+    conversation = conversations.named(here)
+    if conversation is None and st.query_params.get(conversations.PARAMETER):
         conversations.go_to(None)
         st.toast("That chat is not here. It may have been deleted.")
-        return None
+    return conversation
 
 
 def _welcome(here: Workspace, limit_mb: int) -> None:
@@ -145,6 +151,7 @@ def _note_own_sentences() -> None:
 
 
 @st.fragment(run_every=LOOK)
+@told()
 def _watch(conversation: Conversation, here: Workspace) -> None:
     """Run the page again when another tab has asked, stopped, renamed or deleted here."""
     try:

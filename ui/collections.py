@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from storage.collections import LONGEST_NAME, CollectionRecord
-from storage.errors import FootnoteError
 from storage.records import DocumentRecord
 from ui import notices, pages, scope, splitting
 from ui.confirming import ask_first
+from ui.faults import tried
 from ui.markdown import label, plain
 from ui.workspace import Workspace
 
@@ -126,12 +126,9 @@ def documents_in_words(number: int) -> str:
     return "document stays" if number == 1 else f"{number:,} documents stay"
 
 
+@tried
 def _create(here: Workspace) -> None:
-    try:
-        created = here.library.collections.create(str(st.session_state[NEW]))
-    except FootnoteError as error:
-        notices.leave(label(str(error), 300), ":material/error:")
-        return
+    created = here.library.collections.create(str(st.session_state[NEW]))
     st.session_state[NEW] = ""
     st.session_state[SHOWN] = created.id
     notices.leave(
@@ -139,21 +136,13 @@ def _create(here: Workspace) -> None:
     )
 
 
+@tried
 def _rename(here: Workspace, collection_id: str) -> None:
-    try:
-        here.library.collections.rename(
-            collection_id, str(st.session_state[f"collection-name-{collection_id}"])
-        )
-    except FootnoteError as error:
-        st.session_state.pop(f"collection-name-{collection_id}", None)
-        notices.leave(label(str(error), 300), ":material/error:")
+    name = str(st.session_state.pop(f"collection-name-{collection_id}"))  # what it is called is shown again
+    here.library.collections.rename(collection_id, name)
 
 
 def _delete(here: Workspace, chosen: CollectionRecord) -> None:
-    try:
-        here.library.collections.delete(chosen.id)
-        here.ingest.split_if_due()
-    except FootnoteError as error:
-        notices.leave(label(str(error), 300), ":material/error:")
-    else:
-        notices.leave(f"{label(chosen.name, 60)} was deleted. Its documents stay.", ":material/delete:")
+    here.library.collections.delete(chosen.id)
+    here.ingest.split_if_due()
+    notices.leave(f"{label(chosen.name, 60)} was deleted. Its documents stay.", ":material/delete:")

@@ -1,12 +1,15 @@
 """The list of conversations in the sidebar, and what can be done to the open one."""
 
+from contextlib import suppress
 from typing import NoReturn
 
 import streamlit as st
 
 from rag.exports.forms import MEDIA_TYPES, FormName, file_name
+from storage.errors import NotFound
 from storage.records import Conversation
 from ui import pages
+from ui.faults import tried
 from ui.markdown import label
 from ui.workspace import Workspace
 
@@ -86,6 +89,14 @@ def _show_download(workspace: Workspace, conversation: Conversation, form: FormN
     )
 
 
+def named(workspace: Workspace) -> Conversation | None:
+    """Return the conversation of the address; None where it names none, or one that is not there any more."""
+    chat = st.query_params.get(PARAMETER)
+    with suppress(NotFound):
+        return workspace.conversations.open(chat) if chat else None
+    return None
+
+
 def go_to(conversation_id: str | None) -> None:
     """Open a conversation, or an empty page for a new one."""
     st.query_params.clear()
@@ -116,12 +127,16 @@ def _clear_search() -> None:
     st.session_state[SEARCH] = ""
 
 
+@tried
 def _rename(workspace: Workspace, conversation_id: str) -> None:
     title = " ".join(str(st.session_state[f"title-{conversation_id}"]).split())
-    if title:
-        workspace.conversations.rename(conversation_id, title)
+    with suppress(NotFound):  # deleted in another tab: the page says so
+        if title:
+            workspace.conversations.rename(conversation_id, title)
 
 
+@tried
 def _delete(workspace: Workspace, conversation_id: str) -> None:
-    workspace.delete_conversation(conversation_id)
+    with suppress(NotFound):  # deleted in another tab
+        workspace.delete_conversation(conversation_id)
     go_to(None)

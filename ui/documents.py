@@ -6,10 +6,10 @@ from typing import Literal
 
 import streamlit as st
 
-from storage.errors import FootnoteError
 from storage.records import DocumentRecord
 from ui import collections, moving, notices, pages, splitting
 from ui.confirming import ask_first
+from ui.faults import told
 from ui.ingesting import TICK, share, state_name, step_name
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
@@ -55,6 +55,7 @@ def _totals(records: list[DocumentRecord]) -> None:
     st.caption(" · ".join(count for count in counts if count))
 
 
+@told()
 def _rows(here: Workspace, busy: bool) -> None:
     """Show one page of rows; once nothing runs any more, have the page drawn without looking again."""
     records = here.library.documents.list()
@@ -132,12 +133,8 @@ def _actions(record: DocumentRecord, here: Workspace) -> None:
 
 
 def _remove(record: DocumentRecord, here: Workspace) -> None:
-    try:
-        here.ingest.remove(record.id)
-    except FootnoteError as error:
-        notices.leave(label(str(error), 300), ":material/error:")
-    else:
-        notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
+    here.ingest.remove(record.id)
+    notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
 
 
 def _facts(record: DocumentRecord) -> str:

@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from rag.quoting import statement_text
-from storage.errors import FootnoteError, NotFound
+from storage.errors import NotFound
 from storage.records import CitationFeedback, PageSpan, PassageRecord
 from storage.standing import Standing
 from ui.citing import Evidence, resolve, split_target
+from ui.faults import tried
 from ui.markdown import label, marked, unwrap, verbatim
 from ui.page_view import is_pdf, show_page
 from ui.tree_path import show_tree_path
@@ -158,11 +159,9 @@ def _show_feedback(evidence: Evidence, workspace: Workspace) -> None:
     )
 
 
+@tried
 def _mark(workspace: Workspace, answer_id: str, position: int, feedback: CitationFeedback | None) -> None:
-    try:
-        workspace.feedback.mark(answer_id, position, feedback)
-    except FootnoteError as error:
-        st.toast(label(str(error), 300), icon=":material/error:")
+    workspace.feedback.mark(answer_id, position, feedback)
 
 
 def _neighbours(

@@ -4,6 +4,7 @@ import streamlit as st
 
 from rag.library import Progress
 from storage.records import DocumentRecord
+from ui.faults import told
 from ui.markdown import label
 from ui.workspace import Workspace
 
@@ -55,6 +56,7 @@ def show_ingest(workspace: Workspace) -> None:
 
 
 @st.fragment(run_every=TICK)
+@told()
 def _strip(workspace: Workspace) -> None:
     running = unfinished(workspace)
     if not running:

@@ -8,6 +8,7 @@ from storage.lab_records import MarkedPassage, QuestionRecord, QuestionSetRecord
 from storage.records import DocumentRecord
 from ui import notices
 from ui.confirming import ask_first
+from ui.faults import tried
 from ui.markdown import label, plain, verbatim
 from ui.workspace import Workspace
 
@@ -117,6 +118,7 @@ def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
             )
 
 
+@tried
 def _rename(here: Workspace, set_id: str) -> None:
     name = " ".join(str(st.session_state[f"lab-name-{set_id}"]).split())
     if name:

@@ -1,33 +1,35 @@
-"""The entry of every page view: page config, what stands in the way, navigation."""
+"""The entry of every page view: page config, navigation, what stands in the way."""
 
 from pathlib import Path
 
 import streamlit as st
 
 from storage.errors import FootnoteError
-from ui import conversations, notices, pages, shell, signing_in
-from ui.markdown import verbatim
+from ui import conversations, faults, notices, pages, shell, signing_in
 from ui.services import services, workspace
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
 ICON = str(Path(__file__).with_name("favicon.svg"))
 
+
+def _show() -> None:
+    """Show the page of the address to whoever is let in."""
+    held = services()
+    shell.mount()
+    visitor = signing_in.let_in(held)
+    notices.show()
+    page = st.navigation(pages.offered(people=held.knows_people()))
+    shell.name_tab(page.title)
+    if page.url_path != pages.CHAT.url_path:  # which draws the list itself, with a chat just begun
+        conversations.show_list(workspace(), None)
+    signing_in.show_visitor(visitor, held)
+    page.run()
+
+
 st.set_page_config(page_title="Footnote", page_icon=ICON, layout="centered")
 st.logo(LOGO, size="large")
-
 try:
-    held = services()
+    _show()
 except FootnoteError as error:
-    st.error(verbatim(str(error)), icon=":material/error:")
+    faults.tell(error)
     st.button("Try again")
-    st.stop()
-
-shell.mount()
-visitor = signing_in.let_in(held)
-notices.show()
-page = st.navigation(pages.offered(people=held.knows_people()))
-shell.name_tab(page.title)
-if page.url_path != pages.CHAT.url_path:  # which draws the list itself, with a chat just begun
-    conversations.show_list(workspace(), None)
-signing_in.show_visitor(visitor, held)
-page.run()

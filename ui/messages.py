@@ -8,12 +8,12 @@ from rag import carrying
 from rag.backing import Backing, backing, found_nothing
 from rag.omissions import LeftOut
 from rag.quoting import place_name, remarks
-from storage.errors import FootnoteError
 from storage.records import Message, PassageRecord, Rating
 from storage.standing import Standing
 from ui import evidence, pages, tracing, turns
 from ui.answer_text import safe_answer
 from ui.citing import cited_numbers, links
+from ui.faults import tried
 from ui.markdown import label, verbatim
 from ui.workspace import Workspace
 
@@ -179,11 +179,9 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
             turns.show_again(message, workspace)
 
 
+@tried
 def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
-    try:
-        workspace.conversations.rate(answer_id, rating)
-    except FootnoteError as error:
-        st.toast(label(str(error), 300), icon=":material/error:")
+    workspace.conversations.rate(answer_id, rating)
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from storage.collections import LONGEST_NAME, CollectionRecord, Collections
-from storage.errors import FootnoteError
 from storage.records import DocumentRecord
 from ui import notices
 from ui.collections import UNSORTED
+from ui.faults import tried
 from ui.markdown import label, plain
 from ui.workspace import Workspace
 
@@ -91,14 +91,11 @@ def ask_where(records: Sequence[DocumentRecord], here: Workspace) -> None:
         st.rerun()
 
 
+@tried
 def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
-    try:
-        to = _target(str(st.session_state[key]), here.library.collections)
-        moved = here.library.collections.put([record.id for record in records], to.id if to else None)
-        here.ingest.split_if_due()
-    except FootnoteError as error:
-        notices.leave(label(str(error), 300), ":material/error:")
-        return
+    to = _target(str(st.session_state[key]), here.library.collections)
+    moved = here.library.collections.put([record.id for record in records], to.id if to else None)
+    here.ingest.split_if_due()
     _tick_none()
     many = "document was" if moved == 1 else "documents were"
     name = to.name if to else UNSORTED

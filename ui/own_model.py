@@ -15,6 +15,7 @@ from rag.own_model.shelf import Choice
 from storage.errors import FootnoteError
 from ui import notices
 from ui.confirming import ask_first
+from ui.faults import tried
 from ui.following import follow_job
 from ui.markdown import label, verbatim
 from ui.services import Services
@@ -37,7 +38,7 @@ def show_own_model(held: Services, fixed: frozenset[str]) -> None:
         st.button(
             "Use no model",
             key="own-none",
-            on_click=_use,
+            on_click=tried(_use),
             args=(held, {"own_model": ""}),
             disabled="own_model" in fixed,
             help=FIXED if "own_model" in fixed else "Answers are then your documents' own sentences.",
@@ -109,7 +110,7 @@ def _use_button(held: Services, offer: Offer, fixed: frozenset[str]) -> None:
         f"Use {offer.name}{instead}",
         key=f"use-{offer.name}",
         icon=":material/check:",
-        on_click=_use,
+        on_click=tried(_use),
         args=(held, _alone(offer.name)),
         disabled=bound or _is_used(offer.name, settings),
         help=FIXED if bound else None,

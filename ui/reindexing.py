@@ -3,6 +3,7 @@
 import streamlit as st
 
 from rag.shadow import Rebuilt
+from ui.faults import tried
 from ui.following import follow_job
 from ui.markdown import label, verbatim
 from ui.workspace import Workspace
@@ -50,4 +51,4 @@ def said(step: Rebuilt | None) -> tuple[float, str]:
 
 
 def _button(workspace: Workspace, name: str) -> None:
-    st.button(name, icon=":material/refresh:", on_click=workspace.reindexing.start, key="reindex")
+    st.button(name, icon=":material/refresh:", on_click=tried(workspace.reindexing.start), key="reindex")

@@ -8,8 +8,8 @@ import streamlit as st
 from rag.scope import counted
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
-from storage.errors import FootnoteError
 from storage.records import Conversation, Message
+from ui.faults import tried
 from ui.markdown import label, plain
 from ui.workspace import Workspace
 
@@ -135,13 +135,11 @@ def distinct(names: Mapping[str, str]) -> dict[str, str]:
     return {id_: f"{name} · {id_[:4]}" if there[name] > 1 else name for id_, name in names.items()}
 
 
+@tried
 def _keep(
     conversation: Conversation | None, here: Workspace, collections: Sequence[str], documents: Sequence[str]
 ) -> None:
     if conversation is None:
         st.session_state[NEXT] = (tuple(collections), tuple(documents))
         return
-    try:
-        here.choices.choose(conversation.id, collections, documents)
-    except FootnoteError as error:
-        st.toast(label(str(error), 300), icon=":material/error:")
+    here.choices.choose(conversation.id, collections, documents)

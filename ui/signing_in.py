@@ -7,6 +7,7 @@ from rag.errors import EntryRefused
 from storage.errors import AccountClosed
 from ui import pages
 from ui.entrance import Alone, OpenID, Visitor
+from ui.faults import tried
 from ui.markdown import label, verbatim
 from ui.services import Services
 
@@ -81,6 +82,7 @@ def _show_providers(entrance: OpenID) -> None:
             st.login(name or None)
 
 
+@tried
 def _sign_out(there: Visitor, held: Services) -> None:
     held.account(there.id).leave(there.since)
     held.sessions.end(there.id)

@@ -9,6 +9,7 @@ from rag.errors import FootnoteError
 from rag.sources.kinds import KINDS, checked
 from storage.source_records import SourceRecord
 from ui import notices, source_form
+from ui.faults import tried
 from ui.markdown import label, verbatim
 from ui.workspace import Workspace
 
@@ -123,16 +124,14 @@ def _delete(here: Workspace, record: SourceRecord) -> None:
     )
     with st.container(horizontal=True):
         if st.button("Keep its documents", type="primary", key=f"source-leave-{record.id}"):
-            _deleted(here, record, keep_documents=True)
+            _remove(here, record, keep_documents=True)
+            st.rerun()
         if st.button("Delete them, too", icon=":material/delete:", key=f"source-delete-{record.id}"):
-            _deleted(here, record, keep_documents=False)
+            _remove(here, record, keep_documents=False)
+            st.rerun()
 
 
-def _deleted(here: Workspace, record: SourceRecord, *, keep_documents: bool) -> None:
-    try:
-        here.syncing.delete(record.id, keep_documents=keep_documents)
-    except FootnoteError as error:
-        notices.leave(label(str(error), 300), ":material/error:")
-    else:
-        notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
-    st.rerun()
+@tried
+def _remove(here: Workspace, record: SourceRecord, *, keep_documents: bool) -> None:
+    here.syncing.delete(record.id, keep_documents=keep_documents)
+    notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")

@@ -7,13 +7,13 @@ from typing import Literal
 
 import streamlit as st
 
-from rag.errors import FootnoteError
 from rag.jobs import Job
 from rag.sources.kinds import KINDS
 from rag.sources.sync import Synced
 from storage.source_records import SourceRecord, Tally
-from ui import notices, source_editing
+from ui import source_editing
 from ui.confirming import ask_first
+from ui.faults import told, tried
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
 from ui.source_items import show_items
@@ -74,6 +74,7 @@ def looks(here: Workspace) -> list[Look]:
     ]
 
 
+@told()
 def _show_sources(here: Workspace, busy: bool) -> None:
     """Show every source; once nothing runs any more, have the page drawn without looking again."""
     found = looks(here)
@@ -190,11 +191,9 @@ def said(known: int, synced: Synced | None) -> tuple[float, str]:
     )
 
 
+@tried
 def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) -> None:
-    try:
-        here.syncing.start(record.id, by_hand=True, may_be_empty=may_be_empty)
-    except FootnoteError as error:
-        notices.leave(label(str(error), 300), ":material/error:")
+    here.syncing.start(record.id, by_hand=True, may_be_empty=may_be_empty)
 
 
 def _actions(record: SourceRecord, here: Workspace) -> None:

@@ -8,8 +8,8 @@ import streamlit as st
 from rag.resplitting import Resplit
 from rag.splitters import Splitting
 from storage.collections import CollectionRecord
-from storage.errors import FootnoteError
 from ui import notices
+from ui.faults import tried
 from ui.following import follow_job
 from ui.ingesting import share, step_name
 from ui.markdown import label
@@ -53,6 +53,7 @@ def show(here: Workspace, chosen: CollectionRecord) -> None:
         _change(
             here, chosen, Splitting if usual else lambda: Splitting(int(size), int(overlap), int(minimum))
         )
+        st.rerun()
 
 
 def show_progress(here: Workspace) -> None:
@@ -68,7 +69,9 @@ def show_progress(here: Workspace) -> None:
                 f"{due:,} document{'s are' if due != 1 else ' is'} still split in the earlier way.",
                 width="content",
             )
-            st.button("Split anew", key="split-anew", type="tertiary", on_click=here.ingest.split_if_due)
+            st.button(
+                "Split anew", key="split-anew", type="tertiary", on_click=tried(here.ingest.split_if_due)
+            )
 
 
 def said(step: Resplit | None) -> tuple[float, str]:
@@ -90,14 +93,10 @@ def _consequence(documents: int) -> str:
     )
 
 
+@tried
 def _change(here: Workspace, chosen: CollectionRecord, wanted: Callable[[], Splitting]) -> None:
-    try:
-        splitting = wanted()
-        kept = None if splitting == Splitting() else asdict(splitting)
-        here.library.collections.set_splitting(chosen.id, kept)
-        here.ingest.split_if_due()
-    except FootnoteError as error:
-        notices.leave(label(str(error), 300), ":material/error:")
-    else:
-        notices.leave("Saved.", ":material/check:")
-    st.rerun()
+    splitting = wanted()
+    kept = None if splitting == Splitting() else asdict(splitting)
+    here.library.collections.set_splitting(chosen.id, kept)
+    here.ingest.split_if_due()
+    notices.leave("Saved.", ":material/check:")

@@ -4,6 +4,7 @@ import streamlit as st
 
 from storage.errors import FootnoteError
 from ui import pages
+from ui.faults import told, tried
 from ui.markdown import verbatim
 from ui.services import services
 from ui.tree_words import cost_of, count, share_of, step_of
@@ -26,10 +27,8 @@ def show_building(here: Workspace) -> None:
         )
         st.error(f"The trees could not be built. {verbatim(said)}", icon=":material/error:")
     _show_left_out(here)
-    try:
+    with told():
         _show_due(here)
-    except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
 
 
 def _follow(here: Workspace) -> None:
@@ -58,7 +57,7 @@ def _show_due(here: Workspace) -> None:
             type="primary",
             icon=":material/play_arrow:",
             key="tree-build",
-            on_click=here.ingest.grow,
+            on_click=tried(here.ingest.grow),
         )
         if on:
             st.caption("It begins by itself, too, with the next document, or when Footnote is started again.")
@@ -87,7 +86,7 @@ def _show_anew(here: Workspace) -> None:
             "Write them anew",
             icon=":material/refresh:",
             key="tree-anew",
-            on_click=here.ingest.grow,
+            on_click=tried(here.ingest.grow),
             kwargs={"anew": True},
         )
 
@@ -106,6 +105,7 @@ def _show_left_out(here: Workspace) -> None:
     st.button("Try again", icon=":material/refresh:", key="tree-retry", on_click=_try_again, args=(here,))
 
 
+@tried
 def _try_again(here: Workspace) -> None:
     here.library.forest.trees.reopen(incomplete=True)
     here.ingest.grow()

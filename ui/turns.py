@@ -6,9 +6,9 @@ from functools import partial
 import streamlit as st
 
 from rag.ask import MAX_QUESTION
-from storage.errors import FootnoteError
 from storage.records import Message
-from ui import notices, paging
+from ui import paging
+from ui.faults import tried
 from ui.markdown import label
 from ui.workspace import Workspace
 
@@ -136,10 +136,8 @@ def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], obje
             st.rerun()
 
 
+@tried
 def _act(action: Callable[[], object]) -> None:
-    """Do what was asked for and show the newest of it, or have the next run of the page say why not."""
+    """Do what was asked for and show the newest of it."""
     paging.show_newest()
-    try:
-        action()
-    except FootnoteError as error:
-        notices.leave(label(str(error), 300), ":material/error:")
+    action()

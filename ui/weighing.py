@@ -7,6 +7,7 @@ import streamlit as st
 from rag.retrievers.mixture import USUAL
 from rag.retrievers.tuning import FEWEST
 from rag.weighing import Weighed
+from ui.faults import tried
 from ui.workspace import Workspace
 
 TICK = 1.0
@@ -53,7 +54,7 @@ def _progress(workspace: Workspace) -> None:
 def _found(workspace: Workspace) -> None:
     st.markdown("\n".join(f"- {line}" for line in lines(workspace.library.weighing.latest)))
     if workspace.library.weighing.latest is not None:
-        st.button("Find it anew", icon=":material/refresh:", on_click=workspace.ingest.weigh)
+        st.button("Find it anew", icon=":material/refresh:", on_click=tried(workspace.ingest.weigh))
 
 
 def lines(weighed: Weighed | None) -> list[str]:

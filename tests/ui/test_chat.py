@@ -1,8 +1,10 @@
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from storage.conversations import Conversations
 from storage.records import LeftOut
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
@@ -163,3 +165,37 @@ def test_a_question_that_cannot_be_asked_is_refused_with_a_sentence(
     at.chat_input[0].set_value(question).run()
     assert not at.exception and here.conversations.list() == []
     assert len(at.error) == (1 if question.strip() else 0)
+
+
+@pytest.mark.parametrize("reading", ["messages", "pending", "turn"])
+def test_a_chat_that_is_deleted_elsewhere_while_it_is_drawn_is_said_to_be_gone(
+    page: Page, here: Workspace, monkeypatch: pytest.MonkeyPatch, reading: str
+):
+    turn = here.conversations.begin_turn(here.conversations.create("About the harbour").id, "Who?")
+    read, chats = getattr(Conversations, reading), [turn.conversation_id]
+
+    def read_too_late(mine: Conversations, *given: Any, **options: Any) -> Any:
+        if chats:
+            here.conversations.delete(chats.pop())
+        return read(mine, *given, **options)
+
+    monkeypatch.setattr(Conversations, reading, read_too_late)
+    at = page(chat=turn.conversation_id)
+    assert not chats and not at.exception
+    assert "may have been deleted" in at.toast[0].value
+    assert at.title[0].value == "Ask your own documents"
+
+
+@pytest.mark.parametrize("pressed", ["rename", "delete"])
+def test_a_chat_that_was_deleted_elsewhere_is_neither_renamed_nor_deleted_again(
+    page: Page, here: Workspace, pressed: str
+):
+    chat = tell(here, "Who?", "Yes.").conversation_id
+    at = page(chat=chat)
+    here.conversations.delete(chat)
+    if pressed == "rename":
+        at.text_input(key=f"title-{chat}").set_value("Another").run()
+    else:
+        at.button(key=f"delete-{chat}").click().run()
+    assert not at.exception
+    assert at.title[0].value == "Ask your own documents"
