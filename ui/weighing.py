@@ -60,9 +60,10 @@ def _found(workspace: Workspace) -> None:
 def lines(weighed: Weighed | None) -> list[str]:
     """Return what to say of a mixture, a line for each language.
 
-    >>> lines(None)[0], lines(None)[-1]
-    ('English and other alphabets: meaning counts 55 %, words 45 %.',
-     'These are the usual weights, until there are 30 passages to try them on.')
+    >>> lines(None)[0]
+    'English and other alphabets: meaning counts 55 %, words 45 %.'
+    >>> lines(None)[-1]
+    'These are the usual weights, until there are 30 passages to try them on.'
     """
     if weighed is None or not weighed.mixture.weights:
         usual = f"These are the usual weights, until there are {FEWEST} passages to try them on."

@@ -63,6 +63,6 @@ def harmless(text: str) -> str:
     r"""Return a model's Markdown without what loads, links or runs, and without headings of its own.
 
     >>> harmless("![x](http://a.b) **so** <img>")
-    '!\\\\[x\\\\](http\\\\://a.b) **so** \\\\<img\\\\>'
+    '!\\[x\\](http\\://a.b) **so** \\<img\\>'
     """
     return _HEADING.sub(r"\1\\\2", _ACTING.sub(r"\\\g<0>", clean(text)))

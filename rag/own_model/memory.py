@@ -28,7 +28,7 @@ def needed_memory(file_bytes: int, read_bytes: int) -> int:
     """Return about how much must be free; the file itself may leave the memory again.
 
     >>> needed_memory(1_117_320_768, 8192 * 28_672)
-    1217005313
+    1217005561
     """
     return int(REARRANGED * file_bytes) + read_bytes + OVERHEAD
 

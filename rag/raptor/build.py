@@ -140,7 +140,7 @@ def nearest_first(vectors: Floats, members: Members) -> list[int]:
     """Return the members of a cluster, the one nearest its centre first.
 
     >>> nearest_first(np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float32), (0, 1, 2))
-    [1, 0, 2]
+    [1, 2, 0]
     """
     rows = vectors[list(members)]
     near = rows @ rows.mean(axis=0)

@@ -35,7 +35,7 @@ class StoreSpec:
         """What tells this store from any other, without giving its arguments away.
 
         >>> StoreSpec().identity, StoreSpec("a.b:C", {"path": "x"}).identity
-        ('chroma', 'a.b:C with arguments 84d35f29')
+        ('chroma', 'a.b:C with arguments 55fb3416')
         """
         if not self.arguments:
             return self.name
