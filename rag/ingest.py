@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from rag.errors import Cancelled, DocumentRefused
+from rag.ingest_patience import Patience
 from rag.jobs import Cancel, Job, Jobs, never
 from rag.library import Library, Progress
 from rag.raptor.forest import Tended
@@ -27,10 +28,18 @@ LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1}
 class Ingest:
     """Runs the ingests of one owner's library; while `trees` says so, RAPTOR's grow over what is ready."""
 
-    def __init__(self, library: Library, jobs: Jobs, *, trees: Callable[[], bool] = never):
+    def __init__(
+        self,
+        library: Library,
+        jobs: Jobs,
+        *,
+        trees: Callable[[], bool] = never,
+        patience: Patience | None = None,
+    ):
         self._library = library
         self._jobs = jobs
         self._trees = trees
+        self._patience = patience or Patience()
         self._grown: Job[Tended] | None = None
 
     def start(self, document_id: str) -> None:
@@ -91,6 +100,14 @@ class Ingest:
         self._weigh_if_due()
         self._grow_if_wanted()
         self.split_if_due()
+
+    def try_again(self) -> None:
+        """Try a document again that nothing works on, if it is time; once it goes on, all of them."""
+        running = self.all_running()
+        waiting = [record.id for record in self._library.documents.unfinished() if record.id not in running]
+        tried = self._patience.due(waiting)
+        if tried is not None:
+            self.start(tried)
 
     def recover(self) -> None:
         """Bring the library in step and go on with every unfinished document."""
@@ -154,6 +171,7 @@ class Ingest:
         if not cancelled():
             self._tell_if_refused(document_id)
             self.start(document_id)
+            self._go_on_after(document_id)
 
     def _tell_if_refused(self, document_id: str) -> None:
         """Log it: a refusal is kept in the ledger and raises nothing."""
@@ -164,9 +182,15 @@ class Ingest:
     def _embed(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
         yield from self._library.embed(document_id, cancelled)
         if not cancelled():
+            self._go_on_after(document_id)
             self._weigh_if_due()
             self._grow_if_wanted()
             self.split_if_due()
+
+    def _go_on_after(self, document_id: str) -> None:
+        """Go on with every document where one was tried in the place of all, and goes on."""
+        if self._patience.paid(document_id):
+            self.go_on()
 
     def _grow_if_wanted(self) -> None:
         """Build trees once no document waits to be embedded: the layers above all are made but once."""

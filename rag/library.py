@@ -137,7 +137,7 @@ class Library:
         except DocumentRefused as error:
             self._note(document_id, "refused", str(error))
         except (RetrievalError, StorageError) as error:
-            self._note(document_id, "reading", f"{error} It is tried again at the next start.")
+            self._note(document_id, "reading", f"{error} It is tried again later.")
             raise
 
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[Progress]:
@@ -152,7 +152,7 @@ class Library:
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
         except (EmbeddingError, RetrievalError) as error:
-            self._note(document_id, "searchable_by_words", f"{error} It is tried again at the next start.")
+            self._note(document_id, "searchable_by_words", f"{error} It is tried again later.")
             raise
         finally:
             self._take_back_if_removed(document_id, chunks)

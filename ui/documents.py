@@ -6,10 +6,11 @@ from typing import Literal
 
 import streamlit as st
 
+from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui import collections, moving, notices, pages, splitting
 from ui.confirming import ask_first
-from ui.faults import told
+from ui.faults import told, tried
 from ui.ingesting import TICK, share, state_name, step_name
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
@@ -97,6 +98,8 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
             st.progress(share(progress), text=step_name(progress).capitalize())
         for said in filter(None, (record.reason, record.note)):
             st.markdown(verbatim(said))
+        if record.reason and record.state in UNFINISHED and not here.ingest.running(record.id):
+            _offer_to_try_again(record, here)
 
 
 def origin(sources: Sequence[str]) -> str:
@@ -108,6 +111,12 @@ def origin(sources: Sequence[str]) -> str:
     named = " and ".join(label(name, 40) for name in sources[:2])
     more = len(sources) - 2
     return f"From {named}" + (f" and {more} more source{'' if more == 1 else 's'}" if more > 0 else "")
+
+
+def _offer_to_try_again(record: DocumentRecord, here: Workspace) -> None:
+    if st.button("Try again", icon=":material/refresh:", type="tertiary", key=f"try-again-{record.id}"):
+        tried(here.ingest.start)(record.id)
+        st.rerun()
 
 
 def _actions(record: DocumentRecord, here: Workspace) -> None:

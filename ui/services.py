@@ -205,11 +205,16 @@ class Services:
                 workspace.ingest.follow_setting()
 
     def _tick(self) -> None:
-        """Have every source read whose time has come, and close what nobody uses."""
-        for owner in sorted({*owners_with_sources(self.database)} - set(self.people.marked())):
+        """Have done whose time has come: sources read, documents tried again, what nobody uses closed."""
+        leaving = set(self.people.marked())
+        for owner in sorted({*owners_with_sources(self.database)} - leaving):
             with self._lock:
                 there = self._made(owner)
             there.syncing.start_due()
+        with self._lock:
+            in_step = [self._workspaces[owner] for owner in self._in_step & self._workspaces.keys() - leaving]
+        for there in in_step:
+            there.ingest.try_again()
         self.rest()
 
     def _library_of(self, owner: str) -> Library:

@@ -65,7 +65,7 @@ def show_report(place: str) -> None:
         return
     told.come_to(place)
     lines = told.lines
-    if len(lines) == 1:
+    if len(lines) == 1 and lines[0].document_id is not None:
         st.toast(f"{label(lines[0].name, 60)}: {lines[0].said}.", icon=":material/description:")
         told.close()
     elif lines:
@@ -83,11 +83,23 @@ def _follow(told: Report) -> None:
 
 def _show_lines(lines: Sequence[Line], told: Report) -> None:
     added = sum(line.document_id is not None for line in lines)
-    counted = f"{added} files are" if added == len(lines) else f"{added} of {len(lines)} files are"
-    said = f"{counted} in your library now"
-    with st.expander(said, icon=":material/description:", type="compact", expanded=added < len(lines)):
+    with st.expander(
+        counted(added, len(lines)), icon=":material/description:", type="compact", expanded=added < len(lines)
+    ):
         st.markdown("\n".join(f"- **{label(line.name, 80)}**: {line.said}" for line in lines))
         st.button("Close", key="close-report", type="tertiary", icon=":material/close:", on_click=told.close)
+
+
+def counted(added: int, number: int) -> str:
+    """Return how many of the dropped files are there now.
+
+    >>> counted(3, 3), counted(1, 3), counted(0, 1)
+    ('3 files are in your library now', '1 of 3 files is in your library now', 'The file could not be added')
+    """
+    if number == 1 and not added:
+        return "The file could not be added"
+    many = f"{added} files" if added == number else f"{added} of {number} files"
+    return f"{many} {'is' if added == 1 else 'are'} in your library now"
 
 
 def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = None) -> None:

@@ -13,7 +13,7 @@ class Schedule:
     """Calls `look` every so many seconds in a thread of its own; a look that fails is not the last."""
 
     def __init__(self, look: Callable[[], None], seconds: float = 20.0):
-        self._look, self._seconds = look, seconds
+        self._look, self._seconds, self._failed = look, seconds, ""
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="schedule", daemon=True)
 
@@ -31,6 +31,9 @@ class Schedule:
         while not self._stopped.is_set():
             try:
                 self._look()
+                self._failed = ""
             except FootnoteError as error:
-                log.warning("%s", error)
+                if str(error) != self._failed:  # what lasts is said once
+                    log.warning("%s", error)
+                self._failed = str(error)
             self._stopped.wait(self._seconds)

@@ -7,10 +7,14 @@ import pytest
 
 from rag.embeddings import Embedder, open_embedder
 from rag.errors import EmbeddingError, IndexMismatch
+from rag.ingest import LANES, Ingest
+from rag.ingest_patience import FIRST, Patience
+from rag.jobs import Jobs
 from rag.library import EMBED_BATCH, Library
 from storage.database import Database
 from tests.faults.auditing import audit
 from tests.rag.fake_embeddings import MODEL, FakeEmbeddings
+from tests.rag.test_ingest import wait_until
 
 CRANE = "# Crane\n\nThe crane of the harbour lifts 65 tonnes.\n"
 BOOK = "# Voyage\n\n" + "\n\n".join(f"## Day {n}\n\nIsland {n} was sighted. " * 20 for n in range(24))
@@ -101,7 +105,7 @@ def test_what_was_embedded_stays_and_the_rest_follows_once_the_server_is_sound(
     with pytest.raises(EmbeddingError) as caught:
         list(library.embed(voyage.id))
     kept = library.documents.get(voyage.id)
-    said = f"{caught.value} It is tried again at the next start."
+    said = f"{caught.value} It is tried again later."
     assert (kept.state, kept.reason) == ("searchable_by_words", said)
     there = library.indexes.vectors.present([chunk.id for chunk in library.documents.chunks(voyage.id)])
     assert len(there) == BATCHES * EMBED_BATCH < kept.chunks
@@ -173,3 +177,32 @@ def test_another_model_is_named_and_its_vectors_are_not_mixed_in(
     list(again.embed(voyage.id))
     audit(again, database)
     again.close()
+
+
+def test_documents_that_wait_go_on_by_themselves_once_the_server_is_sound(
+    database: Database, library: Library, server: FakeEmbeddings
+):
+    now, jobs = [0.0], Jobs(LANES)
+    ingest = Ingest(library, jobs, patience=Patience(lambda: now[0]))
+
+    def tried(seconds: float) -> set[str]:
+        """What became of all documents once they were tried again at a time, if it was time."""
+        now[0] = seconds
+        ingest.try_again()
+        assert wait_until(lambda: not ingest.all_running())
+        return {record.state for record in library.documents.list()}
+
+    down(server)
+    for number in range(3):
+        record, _ = library.add(f"voyage-{number}.md", f"{BOOK} The {number}th.".encode())
+        ingest.start(record.id)
+    assert wait_until(lambda: not ingest.all_running())
+    assert tried(0.0) == {"ready", "searchable_by_words"}
+    before = len(server.batches)
+    assert tried(FIRST - 1) == {"ready", "searchable_by_words"} and len(server.batches) == before
+    assert tried(FIRST) == {"ready", "searchable_by_words"}
+    server.mend()
+    assert tried(3 * FIRST - 1) == {"ready", "searchable_by_words"}
+    assert tried(3 * FIRST) == {"ready"}
+    jobs.close()
+    audit(library, database)

@@ -3,9 +3,11 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from storage.people import People
 from storage.records import ChunkSpan
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert
+from ui import services
 from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
@@ -39,6 +41,31 @@ def test_what_of_a_document_could_not_be_read_is_said(page: Page, here: Workspac
     note = "The text of pages 2 to 4 was not recognised."
     here.library.documents.save_chunks(record.id, text, [], [ChunkSpan(0, len(text), None, "")], note=note)
     assert note in words(page("documents"))
+
+
+def test_a_document_that_waits_is_tried_again_when_asked_for(page: Page, here: Workspace):
+    record, _ = here.library.add("notes.md", b"The harbour opened in 1887.")
+    list(here.library.read(record.id))
+    here.library.documents.set_state(record.id, "searchable_by_words", "The disk was full.")
+    at = page("documents")
+    assert "The disk was full." in words(at)
+    at.button(key=f"try-again-{record.id}").click().run()
+    at = settle(here, at)
+    assert here.library.documents.get(record.id).state == "ready"
+    assert "The disk was full." not in words(at) and not any(b.label == "Try again" for b in at.button)
+
+
+def test_a_file_that_could_not_be_added_is_named_until_that_is_put_away(page: Page, here: Workspace):
+    here.conversations.create()  # who has done nothing yet is not known
+    People(services.services().database).set_limits(here.owner, {"documents": 0})
+    at = page("documents")
+    at.file_uploader[0].set_value([("notes.md", b"The harbour opened in 1887.", "text/markdown")]).run()
+    for _ in range(2):
+        shown = words(at.run())
+        assert "notes.md" in shown and "may have 0" in shown
+        assert at.expander[0].label == "The file could not be added"
+    at.button(key="close-report").click().run()
+    assert "notes.md" not in words(at)
 
 
 def test_an_empty_library_says_what_to_do(page: Page):

@@ -23,5 +23,23 @@ def test_it_looks_at_once_and_again_even_after_a_failure():
     assert not thrice.wait(0) or len(looks) == seen
 
 
+def test_a_failure_that_lasts_is_logged_once_and_the_next_one_again(caplog):
+    failures = iter(["The disk is full."] * 3 + [""] + ["The disk is full."] * 2)
+    over = threading.Event()
+
+    def look():
+        failure = next(failures, None)
+        if failure is None:
+            over.set()
+        elif failure:
+            raise SourceError(failure)
+
+    schedule = Schedule(look, seconds=0.01)
+    schedule.start()
+    assert over.wait(PATIENCE)
+    schedule.close()
+    assert [record.getMessage() for record in caplog.records] == ["The disk is full."] * 2
+
+
 def test_one_that_was_never_started_can_be_closed():
     Schedule(lambda: None).close()
