@@ -6,6 +6,7 @@ or when nobody else waits for a first word.
 """
 
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -24,7 +25,18 @@ from ui.workspace import Workspace
 
 BOX, TURN = "question", "turn"
 ALONE = 1.0  # seconds that a turn is followed before the page around it is drawn
-_REFUSED, _SENT = "refused-question", "sent-question"
+_REFUSED, _REWORDED, _SENT = "refused-question", "reworded-question", "question-on-its-way"
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A question as it was sent: in which chat, or searching what in a new one, and after which documents."""
+
+    text: str
+    chat: str | None
+    searching: scope.Choice
+    after: tuple[str, ...] = ()
+    alone: bool = True
 
 
 def show_box(here: Workspace, limit_mb: int) -> None:
@@ -39,12 +51,21 @@ def show_box(here: Workspace, limit_mb: int) -> None:
     )
 
 
-def show_refusal() -> None:
-    """Say why a question was not taken, if it was not."""
-    refused = st.session_state.get(_REFUSED, "")
-    if refused:
-        st.error(label(refused, 500), icon=":material/error:")
-        st.session_state.pop(_REFUSED, None)  # not before it is drawn: a run may end in between
+def show_refusal(here: Workspace) -> None:
+    """Say why a question was not taken, if it was not, and keep it here until another one is sent."""
+    refused = st.session_state.get(_REFUSED)
+    if refused is None:
+        return
+    said, sent = refused
+    if sent.chat != st.query_params.get(conversations.PARAMETER):
+        del st.session_state[_REFUSED]
+        return
+    with st.container(border=True, key="refused"):
+        st.error(label(said, 500), icon=":material/error:")
+        st.text_area("Your question", key=_REWORDED)
+        st.button(
+            "Ask again", icon=":material/refresh:", key="ask-again", on_click=_send_anew, args=(sent, here)
+        )
 
 
 def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
@@ -102,26 +123,40 @@ def _send(here: Workspace) -> None:
     """Put what was sent to work: files into the library, the question into the chat of the address.
 
     The page as it was drawn last may not know of that chat yet. Where the visitor does something else
-    meanwhile, Streamlit ends this only before any of it is kept, or after all of it is.
+    meanwhile, Streamlit ends this only before any of it is kept, or after all of it is: it looks up wherever
+    the state of the session is read.
     """
     asked: Any = st.session_state[BOX]
-    told, chosen = report(), scope.next_choice()
+    told, chosen, chat = report(), scope.next_choice(), st.query_params.get(conversations.PARAMETER)
+    st.session_state.pop(_REFUSED, None)
     told.put_away()
     read_first = [line.document_id for line in take(asked.files, told, here) if line.document_id]
-    if not asked.text.strip():
-        return
+    if asked.text.strip():
+        _ask(_Sent(asked.text, chat, chosen, tuple(read_first), alone=not asked.files), here)
+
+
+def _send_anew(sent: "_Sent", here: Workspace) -> None:
+    """Put a question that was refused to work, as it reads now."""
+    text = str(st.session_state[_REWORDED])
+    st.session_state.pop(_REFUSED, None)
+    _ask(replace(sent, text=text), here)
+
+
+def _ask(sent: "_Sent", here: Workspace) -> None:
     try:
-        question = checked(asked.text)
-        chat = conversations.named(here)
-        turn = here.ask(None if chat is None else chat.id, question, searching=chosen, after=read_first)
+        question = checked(sent.text)
+        chat = conversations.find(sent.chat, here)
+        turn = here.ask(
+            None if chat is None else chat.id, question, searching=sent.searching, after=sent.after
+        )
     except FootnoteError as error:
-        st.session_state[_REFUSED] = str(error)
+        st.session_state[_REFUSED], st.session_state[_REWORDED] = (str(error), sent), sent.text
         return
     services().first_words.wait(turn.conversation_id)
     if chat is None:
         scope.forget_next()
     st.query_params[conversations.PARAMETER] = turn.conversation_id
-    if not asked.files and paging.shows_newest(turn.conversation_id):
+    if sent.alone and paging.shows_newest(turn.conversation_id):
         _show_alone(turn)
     paging.show_newest()
 

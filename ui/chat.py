@@ -24,7 +24,8 @@ def show() -> None:
     try:
         _show(here)
     except NotFound:
-        if st.query_params.get(conversations.PARAMETER) and conversations.named(here) is None:
+        chat = st.query_params.get(conversations.PARAMETER)
+        if chat and conversations.find(chat, here) is None:
             st.rerun()  # deleted in another tab while it was drawn: now the page says so
         raise
 
@@ -53,7 +54,7 @@ def _show(here: Workspace) -> None:
 def _show_around(conversation: Conversation | None, here: Workspace, limit_mb: int) -> bool:
     """Show all but the turn that is on its way; returns whether there is one."""
     welcome = st.empty()  # so that it goes at once when a chat takes its place
-    asking.show_refusal()
+    asking.show_refusal(here)
     show_report(conversation.id if conversation is not None else "")
     if conversation is not None:
         return _show_conversation(conversation, here)
@@ -72,8 +73,9 @@ def _show_panel(here: Workspace) -> None:
 
 
 def _opened(here: Workspace) -> Conversation | None:
-    conversation = conversations.named(here)
-    if conversation is None and st.query_params.get(conversations.PARAMETER):
+    chat = st.query_params.get(conversations.PARAMETER)
+    conversation = conversations.find(chat, here)
+    if chat and conversation is None:
         conversations.go_to(None)
         st.toast("That chat is not here. It may have been deleted.")
     return conversation

@@ -89,9 +89,8 @@ def _show_download(workspace: Workspace, conversation: Conversation, form: FormN
     )
 
 
-def named(workspace: Workspace) -> Conversation | None:
-    """Return the conversation of the address; None where it names none, or one that is not there any more."""
-    chat = st.query_params.get(PARAMETER)
+def find(chat: str | None, workspace: Workspace) -> Conversation | None:
+    """Return the conversation that an address names; None where it names none, or one that is gone."""
     with suppress(NotFound):
         return workspace.conversations.open(chat) if chat else None
     return None

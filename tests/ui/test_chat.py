@@ -199,3 +199,25 @@ def test_a_chat_that_was_deleted_elsewhere_is_neither_renamed_nor_deleted_again(
         at.button(key=f"delete-{chat}").click().run()
     assert not at.exception
     assert at.title[0].value == "Ask your own documents"
+
+
+def test_a_question_that_was_refused_is_kept_until_it_is_taken(page: Page, here: Workspace):
+    at = page()
+    at.chat_input[0].set_value("Why? " * 2000).run()
+    kept = at.text_area(key="reworded-question")
+    assert kept.value == "Why? " * 2000
+    kept.set_value("Why, " * 2000).run()
+    at.button(key="ask-again").click().run()
+    assert at.error and at.text_area(key="reworded-question").value == "Why, " * 2000
+    at.text_area(key="reworded-question").set_value("Why?").run()
+    at.button(key="ask-again").click().run()
+    assert not at.exception and not at.error and not at.text_area
+    assert [chat.title for chat in here.conversations.list()] == ["Why?"]
+
+
+def test_a_question_that_was_refused_is_let_go_at_another_place(page: Page, here: Workspace):
+    chat = tell(here, "Who?", "Yes.").conversation_id
+    at = page()
+    at.chat_input[0].set_value("Why? " * 2000).run()
+    at.button(key=f"open-{chat}").click().run()
+    assert not at.text_area and not at.error
