@@ -53,14 +53,16 @@ def _show(here: Workspace) -> None:
 
 def _show_around(conversation: Conversation | None, here: Workspace, limit_mb: int) -> bool:
     """Show all but the turn that is on its way; returns whether there is one."""
-    welcome = st.empty()  # so that it goes at once when a chat takes its place
-    asking.show_refusal(here)
-    show_report(conversation.id if conversation is not None else "")
+    welcome, left_out = st.empty(), False  # so that it goes at once when a chat takes its place
     if conversation is not None:
-        return _show_conversation(conversation, here)
-    with welcome.container(key="welcome"):
-        _welcome(here, limit_mb)
-    return False
+        left_out = _show_conversation(conversation, here)
+    else:
+        with welcome.container(key="welcome"):
+            _welcome(here, limit_mb)
+    # What became of what was sent is said where it was sent: at the end of a long chat.
+    show_report(conversation.id if conversation is not None else "")
+    asking.show_refusal(here)
+    return left_out
 
 
 def _show_panel(here: Workspace) -> None:
