@@ -72,6 +72,7 @@ INGEST = {
     "splitting": None,
     "stop_growing": None,
     "stop_writing": None,
+    "try_again": None,
     "weigh": None,
     "weighing": None,
     "progress": lambda my, ids: my.progress(ids["document"]),
