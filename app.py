@@ -25,21 +25,28 @@ from ui.memory import share_pools
 
 log = logging.getLogger("footnote")
 
+AGAIN = 20.0  # seconds until what cannot be opened is tried again
 FIRST_PAGE = 1.0  # seconds in which a first page is drawn undisturbed by what is loaded for later
 
 
-def _warm_up() -> None:
-    """Open what the first question needs while the first page is being looked at."""
+def _warm_up(stopped: threading.Event) -> None:
+    """Open what the first question needs while the first page is being looked at, as soon as it can be."""
     from storage.errors import FootnoteError
     from ui.services import services
 
-    try:
-        opened = services()
-        count_errors(opened.metrics.error)
-        time.sleep(FIRST_PAGE)
-        opened.warm_up()
-    except FootnoteError as error:
-        log.error("Footnote cannot work yet. %s", Sentence(error))
+    said = ""
+    while not stopped.is_set():
+        try:
+            opened = services()
+            count_errors(opened.metrics.error)
+            time.sleep(FIRST_PAGE)
+            opened.warm_up()
+            break
+        except FootnoteError as error:
+            if str(error) != said:  # what lasts is said once
+                log.error("Footnote cannot work yet. %s", Sentence(error))
+            said = str(error)
+            stopped.wait(AGAIN)
     # What is loaded once need not be looked at again whenever garbage is collected.
     gc.collect()
     gc.freeze()
@@ -50,8 +57,10 @@ async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     write_lines(sys.stderr)
     untrace()
     share_pools()
-    threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
+    stopped = threading.Event()
+    threading.Thread(target=_warm_up, args=[stopped], name="warm-up", daemon=True).start()
     yield {}
+    stopped.set()
     from ui.services import close
 
     close()

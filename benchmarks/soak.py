@@ -71,7 +71,8 @@ class Person:
             page.goto(self.chat if self.asked % TURNS else self.url)
             self.visitor.rested()
         self.answered()
-        self.visitor.ask(self.chance.choice(QUESTIONS).format(self.chance.randrange(self.made + 1)))
+        question = self.chance.choice(QUESTIONS).format(self.chance.randrange(self.made + 1))
+        self.visitor.ask(f"{self.asked + 1}. {question}")  # by its number it is seen to stand there
         expect(page).to_have_url(re.compile("chat="))
         self.chat, self.asked = page.url, self.asked + 1
 

@@ -102,7 +102,7 @@ class Ingest:
         self.split_if_due()
 
     def try_again(self) -> None:
-        """Try a document again that nothing works on, if it is time; once it goes on, all of them."""
+        """Try a document again that nothing works on, if it is time; once any goes on, all of them do."""
         running = self.all_running()
         waiting = [record.id for record in self._library.documents.unfinished() if record.id not in running]
         tried = self._patience.due(waiting)
@@ -171,7 +171,6 @@ class Ingest:
         if not cancelled():
             self._tell_if_refused(document_id)
             self.start(document_id)
-            self._go_on_after(document_id)
 
     def _tell_if_refused(self, document_id: str) -> None:
         """Log it: a refusal is kept in the ledger and raises nothing."""
@@ -182,15 +181,11 @@ class Ingest:
     def _embed(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
         yield from self._library.embed(document_id, cancelled)
         if not cancelled():
-            self._go_on_after(document_id)
+            if self._patience.rewarded():
+                self.go_on()
             self._weigh_if_due()
             self._grow_if_wanted()
             self.split_if_due()
-
-    def _go_on_after(self, document_id: str) -> None:
-        """Go on with every document where one was tried in the place of all, and goes on."""
-        if self._patience.paid(document_id):
-            self.go_on()
 
     def _grow_if_wanted(self) -> None:
         """Build trees once no document waits to be embedded: the layers above all are made but once."""

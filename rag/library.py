@@ -151,7 +151,7 @@ class Library:
             yield from self.add_vectors(vectors, missing, len(chunks), cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
-        except (EmbeddingError, RetrievalError) as error:
+        except (EmbeddingError, RetrievalError, StorageError) as error:
             self._note(document_id, "searchable_by_words", f"{error} It is tried again later.")
             raise
         finally:
@@ -243,7 +243,7 @@ class Library:
         with Gathered(vectors) as gathered:
             for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
                 if cancelled() or self.indexes.vectors is not vectors:
-                    raise Cancelled("The ingest was stopped; it goes on at the next start.")
+                    raise Cancelled("The ingest was stopped; it goes on later.")
                 batch = [chunks[position] for position in positions]
                 gathered.add([c.id for c in batch], embedded, [{"document_id": c.document_id} for c in batch])
                 done += len(batch)

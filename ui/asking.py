@@ -62,6 +62,7 @@ def show_refusal(here: Workspace) -> None:
         return
     with st.container(border=True, key="refused"):
         st.error(label(said, 500), icon=":material/error:")
+        st.session_state.setdefault(_REWORDED, sent.text)  # Streamlit forgets it while it is not drawn
         st.text_area("Your question", key=_REWORDED)
         st.button(
             "Ask again", icon=":material/refresh:", key="ask-again", on_click=_send_anew, args=(sent, here)
@@ -83,7 +84,6 @@ def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> No
 
 
 @st.fragment(key=TURN)
-@faults.told()
 def _alone(here: Workspace) -> None:
     """Show a turn that was just sent for a while; after that what is pressed in it is to be heard.
 
@@ -94,7 +94,7 @@ def _alone(here: Workspace) -> None:
     if sent is None:
         return
     if sent.conversation_id == st.query_params.get(conversations.PARAMETER):  # else they went elsewhere
-        with place.container(), suppress(NotFound):  # deleted in another tab: the page says so
+        with place.container(), faults.told(), suppress(NotFound):  # deleted in another tab: the page says so
             _show(sent, here, ALONE)
     st.rerun()
 
@@ -128,7 +128,8 @@ def _send(here: Workspace) -> None:
     """
     asked: Any = st.session_state[BOX]
     told, chosen, chat = report(), scope.next_choice(), st.query_params.get(conversations.PARAMETER)
-    st.session_state.pop(_REFUSED, None)
+    if asked.text.strip():
+        st.session_state.pop(_REFUSED, None)
     told.put_away()
     read_first = [line.document_id for line in take(asked.files, told, here) if line.document_id]
     if asked.text.strip():
@@ -137,9 +138,9 @@ def _send(here: Workspace) -> None:
 
 def _send_anew(sent: "_Sent", here: Workspace) -> None:
     """Put a question that was refused to work, as it reads now."""
-    text = str(st.session_state[_REWORDED])
+    reworded = replace(sent, text=str(st.session_state[_REWORDED]), searching=scope.next_choice())
     st.session_state.pop(_REFUSED, None)
-    _ask(replace(sent, text=text), here)
+    _ask(reworded, here)
 
 
 def _ask(sent: "_Sent", here: Workspace) -> None:
@@ -150,7 +151,8 @@ def _ask(sent: "_Sent", here: Workspace) -> None:
             None if chat is None else chat.id, question, searching=sent.searching, after=sent.after
         )
     except FootnoteError as error:
-        st.session_state[_REFUSED], st.session_state[_REWORDED] = (str(error), sent), sent.text
+        st.session_state[_REWORDED] = sent.text
+        st.session_state[_REFUSED] = (str(error), sent)
         return
     services().first_words.wait(turn.conversation_id)
     if chat is None:

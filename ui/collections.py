@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 
 from storage.collections import LONGEST_NAME, CollectionRecord
+from storage.errors import FootnoteError
 from storage.records import DocumentRecord
 from ui import notices, pages, scope, splitting
 from ui.confirming import ask_first
@@ -138,8 +139,12 @@ def _create(here: Workspace) -> None:
 
 @tried
 def _rename(here: Workspace, collection_id: str) -> None:
-    name = str(st.session_state.pop(f"collection-name-{collection_id}"))  # what it is called is shown again
-    here.library.collections.rename(collection_id, name)
+    key = f"collection-name-{collection_id}"
+    try:
+        here.library.collections.rename(collection_id, str(st.session_state[key]))
+    except FootnoteError:
+        st.session_state.pop(key, None)  # what it is called is shown again
+        raise
 
 
 def _delete(here: Workspace, chosen: CollectionRecord) -> None:

@@ -21,6 +21,7 @@ PAGE = 25
 
 Color = Literal["gray", "blue", "green", "red"]
 
+LOOK = 5.0  # seconds between looks at documents that wait to be tried again
 _BADGES: dict[str, tuple[str, Color]] = {
     "queued": (":material/schedule:", "gray"),
     "reading": (":material/menu_book:", "blue"),
@@ -47,7 +48,8 @@ def show() -> None:
     collections.choose_shown(here)
     splitting.show_progress(here)
     busy = any(here.ingest.running(record.id) for record in records)
-    st.fragment(_rows, run_every=TICK if busy else None)(here, busy)
+    waits = any(record.state in UNFINISHED for record in records)
+    st.fragment(_rows, run_every=TICK if busy else LOOK if waits else None)(here, busy)
 
 
 def _totals(records: list[DocumentRecord]) -> None:
@@ -98,7 +100,7 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
             st.progress(share(progress), text=step_name(progress).capitalize())
         for said in filter(None, (record.reason, record.note)):
             st.markdown(verbatim(said))
-        if record.reason and record.state in UNFINISHED and not here.ingest.running(record.id):
+        if record.state in UNFINISHED and not here.ingest.running(record.id):
             _offer_to_try_again(record, here)
 
 

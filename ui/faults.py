@@ -14,7 +14,7 @@ from ui.markdown import label, verbatim
 
 P = ParamSpec("P")
 
-_TOLD = "fault"
+_TOLD = "faults"
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +33,10 @@ def told() -> Iterator[None]:
 
 def tell(error: FootnoteError) -> None:
     """Say what went wrong; in the log once a visit, however often it is drawn."""
-    if st.session_state.get(_TOLD) != str(error):
+    told_before: set[str] = st.session_state.setdefault(_TOLD, set())
+    if str(error) not in told_before:
         log.warning("A page could not be shown: %s", error)
-    st.session_state[_TOLD] = str(error)
+    told_before.add(str(error))
     st.error(verbatim(str(error)), icon=":material/error:")
 
 

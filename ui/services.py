@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,7 @@ from rag.assembly import make_embedder, make_library, make_llm, make_store
 from rag.config import LOCAL_OWNER
 from rag.embedders.opened import OpenedModels
 from rag.embeddings import Embedder
-from rag.errors import EmbeddingError, EntryRefused
+from rag.errors import EmbeddingError, EntryRefused, FootnoteError
 from rag.jobs import ANSWERS, Cancel, Jobs
 from rag.library import Library
 from rag.llm import LLM
@@ -35,10 +36,10 @@ from ui.installs import Installs
 from ui.removals import Removals
 from ui.resting import IDLE, MOST, to_rest
 from ui.sessions import Sessions
+from ui.tending import do_all
 from ui.workspace import Workspace
 
 FOR_ADMINISTRATORS = "The settings are everyone's: only administrators change them."
-
 RECOVER = "recover"  # bringing a library in step when its owner comes
 
 log = logging.getLogger(__name__)
@@ -127,17 +128,14 @@ class Services:
     def libraries(self) -> list[Library]:
         """Return the libraries that are open; hold `looking` while they are looked into."""
         with self._lock:
-            libraries = [workspace.library for workspace in self._workspaces.values()]
-        return [library for library in libraries if library.indexes.opened]
+            return [one.library for one in self._workspaces.values() if one.library.indexes.opened]
 
     def warm_up(self) -> None:
         """Go on with what was cut off, and open what answers need; other libraries wait for their owners."""
         local = {LOCAL_OWNER} if isinstance(self.entrance, Alone) else set()
         self.removals.recover()
         for owner in sorted({*owners_with_work(self.database), *local} - set(self.people.marked())):
-            self._in_step.add(owner)
-            self.workspace(owner).recover()
-            self.rest()
+            self._recover(owner)
         self._hold_model()
         self.warm = True
         for owner in list(self._workspaces):
@@ -145,6 +143,15 @@ class Services:
         self._schedule.start()
         if self.llm is not None:
             self.llm.warm()
+
+    def _recover(self, owner: str) -> None:
+        """Go on with what was cut off; where that fails, a job tries once more when all is open."""
+        try:
+            self.workspace(owner).recover()
+            self._in_step.add(owner)
+            self.rest()
+        except FootnoteError as error:
+            log.warning("%s", error)
 
     def _hold_model(self) -> None:
         """Have the embedding model open before anyone comes; where it cannot be had, each answer says so."""
@@ -206,16 +213,15 @@ class Services:
 
     def _tick(self) -> None:
         """Have done whose time has come: sources read, documents tried again, what nobody uses closed."""
-        leaving = set(self.people.marked())
-        for owner in sorted({*owners_with_sources(self.database)} - leaving):
-            with self._lock:
-                there = self._made(owner)
-            there.syncing.start_due()
+        owners = {*owners_with_sources(self.database), *self._in_step.copy()} - set(self.people.marked())
+        do_all([*(partial(self._tend, owner) for owner in sorted(owners)), self.rest])
+
+    def _tend(self, owner: str) -> None:
         with self._lock:
-            in_step = [self._workspaces[owner] for owner in self._in_step & self._workspaces.keys() - leaving]
-        for there in in_step:
+            there = self._made(owner)
+        there.syncing.start_due()
+        if owner in self._in_step:
             there.ingest.try_again()
-        self.rest()
 
     def _library_of(self, owner: str) -> Library:
         """Return the library of someone who leaves, which is opened where it is not open."""

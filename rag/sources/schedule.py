@@ -36,4 +36,6 @@ class Schedule:
                 if str(error) != self._failed:  # what lasts is said once
                     log.warning("%s", error)
                 self._failed = str(error)
+            except Exception:
+                log.exception("A look at what is due failed")
             self._stopped.wait(self._seconds)

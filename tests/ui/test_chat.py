@@ -221,3 +221,25 @@ def test_a_question_that_was_refused_is_let_go_at_another_place(page: Page, here
     at.chat_input[0].set_value("Why? " * 2000).run()
     at.button(key=f"open-{chat}").click().run()
     assert not at.text_area and not at.error
+
+
+def box() -> None:
+    """A page with the box to ask in, and one without."""
+    import streamlit as st
+
+    from ui import asking
+    from ui.services import workspace
+
+    if not st.session_state.get("elsewhere"):
+        asking.show_refusal(workspace())
+        asking.show_box(workspace(), 1)
+
+
+def test_a_question_that_was_refused_is_there_still_after_another_page(here: Workspace):
+    del here
+    at = AppTest.from_function(box, default_timeout=100).run()
+    at.chat_input[0].set_value("Why? " * 2000).run()
+    for elsewhere in (True, False):
+        at.session_state["elsewhere"] = elsewhere
+        at.run()
+    assert at.text_area(key="reworded-question").value == "Why? " * 2000

@@ -1,5 +1,7 @@
 import threading
 
+import pytest
+
 from rag.errors import SourceError
 from rag.sources.schedule import Schedule
 
@@ -21,6 +23,24 @@ def test_it_looks_at_once_and_again_even_after_a_failure():
     schedule.close()
     seen = len(looks)
     assert not thrice.wait(0) or len(looks) == seen
+
+
+@pytest.mark.parametrize(
+    "failure", [SourceError("The wiki did not answer."), OverflowError("A fault of ours.")]
+)
+def test_a_look_that_fails_is_not_the_last(failure):
+    twice, looks = threading.Event(), []
+
+    def look():
+        looks.append(1)
+        if len(looks) == 2:
+            twice.set()
+        raise failure
+
+    schedule = Schedule(look, seconds=0.01)
+    schedule.start()
+    assert twice.wait(PATIENCE)
+    schedule.close()
 
 
 def test_a_failure_that_lasts_is_logged_once_and_the_next_one_again(caplog):
