@@ -45,13 +45,27 @@ def open_both(directory: Path | str | None, client: Any, name: str, space: Space
 
 def open_collection(client: Any, name: str, space: Space) -> Any:
     """Return the collection of this name, made where there is none; one that exists keeps its space."""
-    graph = {"space": space, **GRAPH, "ef_search": EF_SEARCH}
-    collection = client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
+    collection = _collection(client, name, space)
     if collection.configuration_json["hnsw"]["ef_search"] != EF_SEARCH:  # by an earlier version
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Chroma warns of any collection that does not embed by itself
             collection.modify(configuration={"hnsw": {"ef_search": EF_SEARCH}})
     return collection
+
+
+def _collection(client: Any, name: str, space: Space) -> Any:
+    """Return the collection, made only where there is none.
+
+    Chroma's get_or_create of one that exists begins to write, and gives that up behind its caller's back:
+    what is written next may find the database locked.
+    """
+    from chromadb.errors import NotFoundError
+
+    try:
+        return client.get_collection(name, embedding_function=None)
+    except NotFoundError:
+        graph = {"space": space, **GRAPH, "ef_search": EF_SEARCH}
+        return client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
 
 
 @contextmanager
