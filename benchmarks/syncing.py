@@ -17,8 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.assembly import make_embedder
 from rag.config import load
+from rag.factory import make_embedder
 from rag.jobs import Cancel, never
 from rag.library import Library
 from rag.sources.source import Item, Listed, Mark, Source

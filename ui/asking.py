@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from rag.ask import checked
+from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import Turn
 from ui import conversations, faults, paging, scope
@@ -21,7 +22,6 @@ from ui.markdown import label
 from ui.messages import show_question
 from ui.services import services
 from ui.uploads import report, take
-from ui.workspace import Workspace
 
 BOX, TURN = "question", "turn"
 ALONE = 1.0  # seconds that a turn is followed before the page around it is drawn

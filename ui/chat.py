@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import Conversation, Message
 from ui import asking, conversations, evidence, markers, pages, paging, scope, tracing
@@ -13,7 +14,6 @@ from ui.messages import show_answer, show_question
 from ui.services import services, workspace
 from ui.shell import name_tab
 from ui.uploads import show_report, uploader
-from ui.workspace import Workspace
 
 LOOK = 3.0  # seconds between looks for what another tab has done in this conversation
 

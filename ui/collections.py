@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.collections import LONGEST_NAME, CollectionRecord
 from storage.errors import FootnoteError
 from storage.records import DocumentRecord
@@ -11,7 +12,6 @@ from ui import notices, pages, scope, splitting
 from ui.confirming import ask_first
 from ui.faults import tried
 from ui.markdown import label, plain
-from ui.workspace import Workspace
 
 EVERY, NONE = "every", "none"  # what is shown beside a collection's own id
 SHOWN, SEARCH, ADD_TO, NEW = "documents-shown", "documents-search", "documents-add-to", "documents-new"

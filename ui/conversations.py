@@ -6,12 +6,12 @@ from typing import NoReturn
 import streamlit as st
 
 from rag.exports.forms import MEDIA_TYPES, FormName, file_name
+from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import Conversation
 from ui import pages
 from ui.faults import tried
 from ui.markdown import label
-from ui.workspace import Workspace
 
 PARAMETER = "chat"
 SEARCH = "search-chats"

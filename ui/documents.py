@@ -6,6 +6,7 @@ from typing import Literal
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui import collections, moving, notices, pages, splitting
@@ -15,7 +16,6 @@ from ui.ingesting import TICK, share, state_name, step_name
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
 from ui.uploads import show_report, uploader
-from ui.workspace import Workspace
 
 PAGE = 25
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from rag.quoting import statement_text
+from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import CitationFeedback, PageSpan, PassageRecord
 from storage.standing import Standing
@@ -19,7 +20,6 @@ from ui.faults import tried
 from ui.markdown import label, marked, unwrap, verbatim
 from ui.page_view import is_pdf, show_page
 from ui.tree_path import show_tree_path
-from ui.workspace import Workspace
 
 AROUND = 600  # characters of the document shown on either side of the cited words
 MOST_PAGES = 2  # of a PDF that are drawn for one quote

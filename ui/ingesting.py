@@ -3,10 +3,10 @@
 import streamlit as st
 
 from rag.library import Progress
+from rag.workspace import Workspace
 from storage.records import DocumentRecord
 from ui.faults import told
 from ui.markdown import label
-from ui.workspace import Workspace
 
 TICK = 1.0
 

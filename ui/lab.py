@@ -7,6 +7,7 @@ import streamlit as st
 from rag.jobs import Job
 from rag.lab import Lab
 from rag.trial import RunProgress
+from rag.workspace import Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import FootnoteError
 from storage.lab_records import QuestionSetRecord
@@ -16,7 +17,6 @@ from ui.following import follow_job
 from ui.markdown import label
 from ui.search_names import GOOD_FOR, NAMES
 from ui.services import workspace
-from ui.workspace import Workspace
 
 
 def show() -> None:

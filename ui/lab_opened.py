@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.lab_records import AskedRecord, FindingRecord, FoundRecord, QuestionRecord, RunRecord
 from ui.lab_sets import count, right_place
 from ui.markdown import label, verbatim
 from ui.search_names import name_of
-from ui.workspace import Workspace
 
 PAGE = 10  # questions shown at once
 SHOWN = 12  # passages of a question shown, the best first

@@ -7,13 +7,13 @@ import streamlit as st
 from rag.comparison import differences
 from rag.config import fixed_fields
 from rag.errors import FootnoteError
+from rag.workspace import Workspace
 from storage.lab_records import QuestionSetRecord, ResultRecord, RunRecord
 from ui import lab_opened, notices
 from ui.lab_sets import count
 from ui.markdown import label
 from ui.search_names import name_of
 from ui.services import services
-from ui.workspace import Workspace
 
 METRICS = {
     "recall@1": "Recall@1",

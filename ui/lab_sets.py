@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.lab_records import MarkedPassage, QuestionRecord, QuestionSetRecord
 from storage.records import DocumentRecord
 from ui import notices
 from ui.confirming import ask_first
 from ui.faults import tried
 from ui.markdown import label, plain, verbatim
-from ui.workspace import Workspace
 
 PAGE = 10  # questions shown at once
 CHOSEN, NEXT = "lab-set", "lab-set-next"

@@ -10,6 +10,7 @@ from rag.jobs import Job
 from rag.lab import MOST_MADE
 from rag.making import MakingProgress
 from rag.passages import Passage
+from rag.workspace import Workspace
 from storage.lab_records import QuestionSetRecord
 from storage.records import DocumentRecord
 from ui import notices, pages
@@ -17,7 +18,6 @@ from ui.following import follow_job
 from ui.lab_sets import choose_documents, choose_next, count
 from ui.markdown import label, verbatim
 from ui.services import services
-from ui.workspace import Workspace
 
 WAYS = {
     "made": "Make from the documents",

@@ -11,13 +11,13 @@ from rag.jobs import Job
 from rag.omissions import LeftOut
 from rag.rerankers.stage import Reranking
 from rag.scope import SearchedIn
+from rag.workspace import Workspace
 from storage.records import Message, Turn
 from ui.answer_text import safe_answer
 from ui.messages import ANSWER_AVATAR, show_left_out
 from ui.scope import searched_in
 from ui.services import services
 from ui.turns import understood_as
-from ui.workspace import Workspace
 
 WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
 PACE = 0.1  # seconds between drawings: each sends the whole answer, and eyes follow no faster

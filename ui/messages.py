@@ -8,6 +8,7 @@ from rag import carrying
 from rag.backing import Backing, backing, found_nothing
 from rag.omissions import LeftOut
 from rag.quoting import place_name, remarks
+from rag.workspace import Workspace
 from storage.records import Message, PassageRecord, Rating
 from storage.standing import Standing
 from ui import evidence, pages, tracing, turns
@@ -15,7 +16,6 @@ from ui.answer_text import safe_answer
 from ui.citing import cited_numbers, links
 from ui.faults import tried
 from ui.markdown import label, verbatim
-from ui.workspace import Workspace
 
 QUESTION_AVATAR, ANSWER_AVATAR = ":material/person:", ":material/format_quote:"
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.collections import LONGEST_NAME, CollectionRecord, Collections
 from storage.records import DocumentRecord
 from ui import notices
 from ui.collections import UNSORTED
 from ui.faults import tried
 from ui.markdown import label, plain
-from ui.workspace import Workspace
 
 TICKED = "documents-ticked"
 

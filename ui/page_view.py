@@ -5,11 +5,11 @@ from pathlib import Path
 import streamlit as st
 
 from rag.pdf_pages import PageImage, page_image
+from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import PageSpan, PassageRecord
 from ui.citing import Evidence
 from ui.markdown import verbatim
-from ui.workspace import Workspace
 
 SCALE = 2.0  # sharp on a dense screen, about 200 kB a page
 

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from rag.shadow import Rebuilt
+from rag.workspace import Workspace
 from ui.faults import tried
 from ui.following import follow_job
 from ui.markdown import label, verbatim
-from ui.workspace import Workspace
 
 _STEPS = {
     "embedding": "Embedding your documents: {done:,} of {total:,} passages",

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 import streamlit as st
 
 from rag.scope import counted
+from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import Conversation, Message
 from ui.faults import tried
 from ui.markdown import label, plain
-from ui.workspace import Workspace
 
 NEXT = "scope-next"  # what is chosen for a chat that has not begun
 ALL = "All documents"

@@ -10,11 +10,11 @@ from typing import Any
 import streamlit as st
 
 from rag import config, ingest, lab
-from rag.assembly import make_embedder, make_library, make_llm, make_store
 from rag.config import LOCAL_OWNER
 from rag.embedders.opened import OpenedModels
 from rag.embeddings import Embedder
 from rag.errors import EmbeddingError, EntryRefused, FootnoteError
+from rag.factory import make_embedder, make_library, make_llm, make_store
 from rag.jobs import ANSWERS, Cancel, Jobs
 from rag.library import Library
 from rag.llm import LLM
@@ -23,6 +23,7 @@ from rag.observing.watch import Watch
 from rag.own_model.model import OwnModel
 from rag.sources import syncing
 from rag.sources.schedule import Schedule
+from rag.workspace import Workspace
 from storage.accounts import Account
 from storage.conversations import interrupt_pending
 from storage.database import Database
@@ -37,7 +38,6 @@ from ui.removals import Removals
 from ui.resting import IDLE, MOST, to_rest
 from ui.sessions import Sessions
 from ui.tending import do_all
-from ui.workspace import Workspace
 
 FOR_ADMINISTRATORS = "The settings are everyone's: only administrators change them."
 RECOVER = "recover"  # bringing a library in step when its owner comes

@@ -7,11 +7,11 @@ import streamlit as st
 
 from rag.errors import FootnoteError
 from rag.sources.kinds import KINDS, checked
+from rag.workspace import Workspace
 from storage.source_records import SourceRecord
 from ui import notices, source_form
 from ui.faults import tried
 from ui.markdown import label, verbatim
-from ui.workspace import Workspace
 
 EVERY: Mapping[int, str] = {
     0: "Only when asked",

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.source_records import ItemRecord, SourceRecord, Tally
 from ui.ingesting import STATES
 from ui.markdown import label, verbatim
-from ui.workspace import Workspace
 
 PAGE = 25
 ALL, FAILED = "All", "Could not be had"

@@ -10,6 +10,7 @@ import streamlit as st
 from rag.jobs import Job
 from rag.sources.kinds import KINDS
 from rag.sources.sync import Synced
+from rag.workspace import Workspace
 from storage.source_records import SourceRecord, Tally
 from ui import source_editing
 from ui.confirming import ask_first
@@ -17,7 +18,6 @@ from ui.faults import told, tried
 from ui.markdown import label, verbatim
 from ui.services import services, workspace
 from ui.source_items import show_items
-from ui.workspace import Workspace
 
 TICK = 1.0  # seconds between looks
 Color = Literal["gray", "blue", "green", "red", "orange"]

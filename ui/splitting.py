@@ -7,13 +7,13 @@ import streamlit as st
 
 from rag.resplitting import Resplit
 from rag.splitters import Splitting
+from rag.workspace import Workspace
 from storage.collections import CollectionRecord
 from ui import notices
 from ui.faults import tried
 from ui.following import follow_job
 from ui.ingesting import share, step_name
 from ui.markdown import label
-from ui.workspace import Workspace
 
 SMALLEST, LARGEST = 100, 8000  # letters of a passage
 _LETTERS = "In letters of Latin script; one of Hangul, Kana or Han counts 2.7."

@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from rag.quoting import place_name
+from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import Message, PassageRecord
 from storage.traces import Sent, Trace
 from ui.markdown import label, verbatim
 from ui.search_names import name_of
-from ui.workspace import Workspace
 
 PARAMETER = "how"
 TITLE = "How was this answered?"

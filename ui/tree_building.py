@@ -2,13 +2,13 @@
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
 from ui.faults import told, tried
 from ui.markdown import verbatim
 from ui.services import services
 from ui.tree_words import cost_of, count, share_of, step_of
-from ui.workspace import Workspace
 
 TICK = 1.0  # seconds between looks
 

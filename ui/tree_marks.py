@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from rag.quoting import citation_of, markers, passage_of
 from rag.raptor.opened import upwards
+from rag.workspace import Workspace
 from storage.records import Conversation, Message
-from ui.workspace import Workspace
 
 LOOKED_AT = 5  # conversations and, in each, messages: where none of them cites anything there is no mark
 

@@ -3,12 +3,12 @@
 import streamlit as st
 
 from rag.raptor.leaves import is_leaf_id
+from rag.workspace import Workspace
 from storage.records import PassageRecord
 from ui import pages
 from ui.markdown import verbatim
 from ui.tree_way import TREE, WAY, way_in_document
 from ui.tree_words import kind_of
-from ui.workspace import Workspace
 
 
 def show_tree_path(passage: PassageRecord, here: Workspace) -> None:

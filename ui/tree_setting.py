@@ -5,11 +5,11 @@ from typing import Any, get_args
 import streamlit as st
 
 from rag.config import Settings
+from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
 from ui.markdown import label
 from ui.tree_words import MODES, cost_of
-from ui.workspace import Workspace
 
 _ABOUT = (
     "“What is the plot?” is near to every passage of a story, and to none. A tree of summaries answers such "

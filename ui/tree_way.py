@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from rag.workspace import Workspace
 from storage.tree_rows import NodeRecord
-from ui.workspace import Workspace
 
 TREE, WAY = "tree", "way"  # a document's id, none for the tree over all; ids of nodes from the top, "a.b.c"
 

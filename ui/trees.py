@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from rag.raptor.opened import Opened, open_tree
+from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui.markdown import label, plain, verbatim
 from ui.services import workspace
@@ -14,7 +15,6 @@ from ui.tree_list import show_list
 from ui.tree_marks import Marks, marks
 from ui.tree_way import chosen, go
 from ui.tree_words import levels_of
-from ui.workspace import Workspace
 
 ALL = "All documents"
 INK = {"light": ("#23282d", "#fcfbf8"), "dark": ("#e8e5de", "#14181b")}  # the theme's text, and its page

@@ -6,11 +6,11 @@ from functools import partial
 import streamlit as st
 
 from rag.ask import MAX_QUESTION
+from rag.workspace import Workspace
 from storage.records import Message
 from ui import paging
 from ui.faults import tried
 from ui.markdown import label
-from ui.workspace import Workspace
 
 
 def differs(standalone: str | None, asked: str) -> bool:

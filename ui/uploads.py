@@ -7,10 +7,10 @@ import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui.markdown import label
 from ui.upload_report import Line, Report
-from ui.workspace import Workspace
 
 REPORT = "upload-report"
 LOOK = 0.5  # seconds between looks for files that are being taken

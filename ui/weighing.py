@@ -7,8 +7,8 @@ import streamlit as st
 from rag.retrievers.mixture import USUAL
 from rag.retrievers.tuning import FEWEST
 from rag.weighing import Weighed
+from rag.workspace import Workspace
 from ui.faults import tried
-from ui.workspace import Workspace
 
 TICK = 1.0
 

@@ -10,12 +10,12 @@ from typing import Any, get_args
 from rag.answer import Condensed, Done, Sources, Token
 from rag.ask import checked
 from rag.asked import Timings
-from rag.assembly import make_asker, make_llm
 from rag.citations import Citation
 from rag.cli.library import open_library
 from rag.cli.options import MAX_K, Commands, Options, count
 from rag.config import RetrieverName, Settings
 from rag.errors import QuestionRefused
+from rag.factory import make_asker, make_llm
 from rag.jobs import never
 from rag.omissions import LeftOut
 from rag.passages import Passage

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rag.assembly import make_embedder, make_judge, make_llm
 from rag.checker import Checker
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.evaluation.claims import Claim, Verdict, as_passages, load_claims, measured, verdict
+from rag.factory import make_embedder, make_judge, make_llm
 from rag.judges import Judge
 
 DESCRIPTION = """Check each claim of a file against its passages, as the app checks an answer's sentences, and

@@ -3,11 +3,11 @@
 import sys
 from contextlib import AbstractContextManager
 
-from rag.assembly import make_embedder
 from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.evaluation.collection import Collection, default_cache, open_collection
 from rag.evaluation.question_sets import QuestionSet
+from rag.factory import make_embedder
 from rag.morphemes import find
 
 SLOW = {

@@ -5,11 +5,11 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from rag.assembly import make_llm, rephrase_seconds
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.evaluation.condensing import Turn, Written, load_turns, report, write_all
+from rag.factory import make_llm, rephrase_seconds
 from rag.language_model import LanguageModel
 
 DESCRIPTION = """Make each follow-up of a set stand alone, as the app does, and compare with the rewrites of

@@ -5,7 +5,6 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-from rag.assembly import make_llm
 from rag.cli import answers, claims, condensing, raptor, reranking
 from rag.cli.collecting import SLOW, collection_of, say
 from rag.cli.options import MAX_K, Commands, Options, count, positive
@@ -15,6 +14,7 @@ from rag.evaluation.collection import Collection
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.question_sets import QuestionSet, condensed, load
 from rag.evaluation.runs import Result, ask_all, summary
+from rag.factory import make_llm
 
 RETRIEVERS = ("similarity", "mmr", "bm25", "ensemble-rrf", "ensemble-cc")
 DESCRIPTION = """Ask each retriever the questions of a set and measure what it finds. A passage of the

@@ -4,13 +4,13 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-from rag.assembly import make_library
 from rag.cli.collecting import say
 from rag.cli.ingesting import run_ingest
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import SAVED, Settings, load, shareable
 from rag.errors import EmbeddingError, RetrievalError
+from rag.factory import make_library
 from rag.library import Library
 from storage import archives, restoring
 from storage.database import Database

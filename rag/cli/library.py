@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rag.assembly import make_library
 from rag.config import LOCAL_OWNER, Settings
+from rag.factory import make_library
 from rag.library import Library
 from storage.database import Database
 

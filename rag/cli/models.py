@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 from rag import config
-from rag.assembly import make_embedder
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.embedders.catalog import fetch
+from rag.factory import make_embedder
 from rag.own_model import shelf
 from rag.own_model.catalog import OFFERS, QWEN_1_5B, Offer, named, size
 from rag.own_model.installing import install, try_out

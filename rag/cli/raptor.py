@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rag.assembly import make_embedder, make_llm
 from rag.cli.collecting import say
 from rag.cli.options import Commands, Options, positive
 from rag.cli.progress import Progress
@@ -14,6 +13,7 @@ from rag.errors import LLMError, SettingsError
 from rag.evaluation.collection import default_cache
 from rag.evaluation.trees import ask_all, planted, report
 from rag.evaluation.wholes import load
+from rag.factory import make_embedder, make_llm
 from rag.raptor.retrievers import BUDGET
 from rag.raptor.summaries import ByModel, Extracting, Summariser
 

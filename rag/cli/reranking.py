@@ -6,7 +6,6 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.assembly import make_llm, make_reranker
 from rag.cli.collecting import say
 from rag.cli.options import Commands, Options, positive
 from rag.cli.progress import Progress
@@ -14,6 +13,7 @@ from rag.config import Settings
 from rag.evaluation.question_sets import QuestionSet, load
 from rag.evaluation.reranking import CUTS, Candidates, Ordered, Report, listed, pooled, report, rerank_all
 from rag.evaluation.run_files import read_run
+from rag.factory import make_llm, make_reranker
 from rag.language_model import LanguageModel
 from rag.rerankers.choose import NAMES, NONE
 from rag.rerankers.llm_reranker import LLMReranker

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from rag.assembly import make_means
 from rag.cli.ingesting import run_ingest, weigh_if_due
 from rag.cli.library import open_with_ledger
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
 from rag.errors import FootnoteError, SourceError
+from rag.factory import make_means
 from rag.library import Library
 from rag.sources.kinds import open_source
 from rag.sources.sync import Sync, Synced

@@ -5,9 +5,9 @@ import sys
 from contextlib import closing
 from dataclasses import asdict
 
-from rag.assembly import make_library
 from rag.cli.options import Commands, Options
 from rag.config import Settings
+from rag.factory import make_library
 from rag.jobs import Jobs
 from rag.removal import remove_person
 from storage.account_records import PersonRecord

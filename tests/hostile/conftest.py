@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from rag.workspace import Workspace
 from tests.conftest import SETTINGS
 from tests.rag.fake_llm import FakeLLM
 from ui import services
-from ui.workspace import Workspace
 
 GOOD = "How much is the deposit?"
 NOTE = "# Lease\n\nThe deposit is three months' rent. The lease ends on 31 May 2027. The keys are with Ann.\n"

@@ -9,13 +9,13 @@ from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
 from rag.exports.forms import FORMS, file_name
+from rag.workspace import Workspace
 from tests.e2e.conftest import Server, browser, serving, visit
 from tests.e2e.visitor import Visitor
 from tests.hostile.conftest import GOOD, NOTE, answer
 from tests.ui.conftest import MAIN, passage, tell
 from tests.ui.inert import is_inert
 from ui import services
-from ui.workspace import Workspace
 
 __all__ = ["browser", "visit"]  # fixtures of the browser's tests
 Visit = Callable[..., Visitor]

@@ -4,13 +4,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.errors import QuestionRefused
+from rag.workspace import Workspace
 from storage.database import Database
 from storage.errors import AnswerPending
 from tests.hostile.conftest import GOOD, answer
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.ui.conftest import MAIN, words
 from ui import services
-from ui.workspace import Workspace
 
 NOTHING = {
     "nothing": "",

@@ -13,10 +13,10 @@ import pytest
 
 from rag import cli
 from rag.answer import Done, Sources
-from rag.assembly import make_asker, make_store
 from rag.config import Settings, load
 from rag.embeddings import Embedder
 from rag.errors import IndexMismatch
+from rag.factory import make_asker, make_store
 from rag.jobs import never
 from rag.library import Library
 from storage.database import Database

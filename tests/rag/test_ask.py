@@ -5,10 +5,10 @@ import pytest
 from rag.answer import Condensed, Done, Sources, Token
 from rag.ask import Asker
 from rag.asked import Timings
-from rag.assembly import make_asker
 from rag.config import Settings
 from rag.embeddings import Embedder
 from rag.errors import ModelUnavailable
+from rag.factory import make_asker
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings

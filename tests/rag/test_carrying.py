@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from rag.answer import Sources, Token
 from rag.ask import Asker
-from rag.assembly import make_asker
 from rag.carrying import NAME, carried_first
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.errors import ModelUnavailable
+from rag.factory import make_asker
 from rag.jobs import never
 from rag.library import Library
 from rag.passages import Found, Passage

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from rag.assembly import make_judge
 from rag.checker import Checker
 from rag.config import Settings
 from rag.errors import JudgeUnavailable, SettingsError
+from rag.factory import make_judge
 from rag.judges import CrossEncoderJudge, Judge, LanguageModelJudge
 from rag.llm import LLM, LLMSettings
 from rag.passages import Passage

@@ -8,10 +8,10 @@ import pytest
 
 from rag.answer import Sources
 from rag.ask import Asker
-from rag.assembly import make_asker, make_reranker
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.errors import Cancelled, ModelUnavailable, SettingsError
+from rag.factory import make_asker, make_reranker
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings

@@ -4,11 +4,11 @@ import pytest
 
 from rag.answer import Done, Sources
 from rag.ask import Asker
-from rag.assembly import make_asker, make_llm
 from rag.config import RetrieverName, Settings
 from rag.conversation import Conversation
 from rag.embeddings import Embedder
 from rag.errors import QuestionRefused
+from rag.factory import make_asker, make_llm
 from rag.jobs import never
 from rag.library import Library
 from rag.passages import Passage

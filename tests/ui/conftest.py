@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from storage.records import CitationRecord, LeftOut, PassageRecord, Turn
 from storage.traces import Trace
 from ui import services
-from ui.workspace import Workspace
 
 MAIN = Path(__file__).parents[2] / "ui" / "main.py"
 TEXT = "The harbour handled 4.1 million containers in 2024. It employed 1,204 people."

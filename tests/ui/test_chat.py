@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from storage.conversations import Conversations
 from storage.records import LeftOut
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 QUOTE = "It employed 1,204 people."

@@ -3,10 +3,10 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert
 from tests.ui.test_documents import NAMES, settle
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 TEXT = "# Castle\n\n" + " ".join(f"Room {n} has {n * 7} candles and a chest of oak." for n in range(40))

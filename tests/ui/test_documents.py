@@ -3,12 +3,12 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from storage.people import People
 from storage.records import ChunkSpan
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert
 from ui import services
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 NAMES = [

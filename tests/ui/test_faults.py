@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from tests.faults.damaging import SAID, damage
 from tests.ui.conftest import citation, passage, tell, words
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 ANSWER = "It employed 1,204 people. [1]"

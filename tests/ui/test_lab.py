@@ -3,6 +3,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from storage.lab_records import (
     AskedRecord,
     FindingRecord,
@@ -17,7 +18,6 @@ from tests.ui.inert import is_inert
 from ui import services
 from ui.lab_opened import merged, ranks
 from ui.lab_results import best, ranked, verdict
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 CASTLE = (

@@ -8,9 +8,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM, Reply
 from ui import operating, services
-from ui.workspace import Workspace
 
 ROUTES = [Route("/readyz", operating.readyz), Route("/metrics", operating.counted)]  # as in app.py
 HERE = ("127.0.0.1", 50000)

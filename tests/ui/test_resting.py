@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rag.jobs import Cancel
+from rag.workspace import Workspace
 from ui import services
 from ui.resting import to_rest
 from ui.services import RECOVER, Services
-from ui.workspace import Workspace
 
 PEOPLE = 12
 

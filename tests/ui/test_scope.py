@@ -3,10 +3,10 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from storage.choices import Chosen
 from tests.ui.conftest import passage, tell, words
 from ui.scope import NEXT, in_short
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM
 from tests.ui.conftest import words
 from ui import services
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 KEY = "sk-marked-0123456789"

@@ -21,11 +21,11 @@ from rag.lab import Lab
 from rag.library import Library
 from rag.reindexing import Reindexing
 from rag.sources.syncing import Syncing
+from rag.workspace import Workspace
 from storage.database import Database
 from storage.records import Message, Role, Turn
 from storage.tables import Base
 from tests.storage.test_owners import belongings
-from ui.workspace import Workspace
 
 
 def said(id_: str, role: Role) -> Message:

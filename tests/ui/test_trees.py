@@ -8,6 +8,7 @@ from rag.raptor.build import Grown
 from rag.raptor.cost import Cost
 from rag.raptor.forest import Tended
 from rag.raptor.opened import Opened, open_tree
+from rag.workspace import Workspace
 from storage.records import ChunkSpan
 from storage.tree_rows import NodeRecord
 from tests.rag.raptor.conftest import story
@@ -16,7 +17,6 @@ from ui import services
 from ui.tree_chart import FEW, draw, window
 from ui.tree_way import way_in_document
 from ui.tree_words import below_of, cost_of, share_of, step_of
-from ui.workspace import Workspace
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from storage.records import CitationRecord
 from storage.traces import Sent, Trace, Unsearched
 from tests.rag.loaders import makers
@@ -14,7 +15,6 @@ from tests.rag.loaders.makers import Placed
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
 from ui.tracing import times
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 QUOTE = "It employed 1,204 people."

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.workspace import Workspace
 from tests.ui.conftest import passage, tell, words
-from ui.workspace import Workspace
 
 Page = Callable[..., AppTest]
 

@@ -5,9 +5,9 @@ from streamlit.testing.v1 import AppTest
 
 from rag.retrievers.mixture import Mixture
 from rag.weighing import Weighed
+from rag.workspace import Workspace
 from tests.ui.conftest import words
 from ui.weighing import lines
-from ui.workspace import Workspace
 
 
 def test_the_settings_page_says_how_words_and_meaning_are_weighed(

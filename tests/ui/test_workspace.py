@@ -3,10 +3,10 @@ import threading
 import pytest
 
 from rag.errors import LimitReached
+from rag.workspace import Workspace
 from storage.errors import AnswerPending, NotFound
 from storage.people import People
 from ui import services
-from ui.workspace import Workspace
 
 
 def test_what_is_added_while_the_library_recovers_is_kept(here: Workspace):

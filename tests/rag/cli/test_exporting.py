@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rag import cli
-from rag.assembly import make_asker, make_library
 from rag.config import LOCAL_OWNER, load
 from rag.conversation import Conversation
+from rag.factory import make_asker, make_library
 from rag.jobs import never
 from storage.conversations import Conversations
 from storage.database import Database

@@ -1,8 +1,8 @@
 import pytest
 
-from rag.assembly import make_summariser
 from rag.config import Settings
 from rag.errors import Cancelled
+from rag.factory import make_summariser
 from rag.llm import LLM, LLMSettings
 from rag.raptor.prompts import summary_messages
 from rag.raptor.summaries import TRIES, ByModel, Extracting

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag.assembly import make_means
 from rag.config import LOCAL_OWNER, Settings
 from rag.errors import SourceError
+from rag.factory import make_means
 from rag.sources.kinds import checked, open_source
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from rag.allowance import Allowance, Metered
 from rag.ask import Asker
-from rag.assembly import make_asker, make_embedder, make_means, make_store, make_summariser
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.embedders.opened import OpenedModels
 from rag.exports.chat import export
 from rag.exports.forms import FORMS, FormName
+from rag.factory import make_asker, make_embedder, make_means, make_store, make_summariser
 from rag.ingest import Ingest
 from rag.jobs import ANSWERS, Cancel, Job, Jobs
 from rag.lab import Lab

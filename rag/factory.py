@@ -14,6 +14,7 @@ from rag.errors import EmbeddingError, SettingsError
 from rag.judges import CrossEncoderJudge, Judge, LanguageModelJudge
 from rag.language_model import LanguageModel
 from rag.library import Library
+from rag.library_view import Searched
 from rag.llm import LLM, LLMSettings
 from rag.morphemes import find
 from rag.omissions import Omissions
@@ -27,7 +28,6 @@ from rag.rerankers.reranker import NAME as RERANKER
 from rag.rerankers.reranker import Reranker
 from rag.rewriting import BRIEF_SECONDS
 from rag.scope import EVERYTHING, Scope
-from rag.searched import Searched
 from rag.sources.credentials import Credentials
 from rag.sources.fetcher import Fetcher
 from rag.sources.kinds import Means
