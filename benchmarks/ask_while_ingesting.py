@@ -23,10 +23,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.first_token import WORDS, fill
-from rag.ask import Asker
+from rag.chains import RetrievalQA
 from rag.config import default_model_cache
 from rag.conversation import Conversation
 from rag.embeddings import Embedder, open_embedder
+from rag.factory import make_bench_library
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs, never
 from rag.library import Library
@@ -56,11 +57,16 @@ class Complaints(logging.Handler):
 
 def asking(database: Database, embedder: Embedder, llm: LLM) -> Callable[[], float]:
     """Return what asks one question of Ann's and tells how many milliseconds the answer took."""
-    library = Library(database, "ann", lambda: embedder)
+    library = make_bench_library(database, "ann", lambda: embedder)
     fill(library, DOCUMENTS)
-    asker = Asker(library.retriever("ensemble-cc", 6), llm, library.indexes.embedder, library.rarity)
+    pipeline = RetrievalQA(
+        retriever=library.retriever("ensemble-cc", 6),
+        llm=llm,
+        embedder=library.indexes.embedder,
+        rarity=library.rarity,
+    ).pipeline()
     conversations = Conversations(database, "ann")
-    conversation = Conversation(conversations, lambda: asker)
+    conversation = Conversation(conversations, lambda: pipeline)
     chance = random.Random(2)
 
     def ask() -> float:
@@ -111,7 +117,7 @@ def measure(folder: Path, pages: int, files: int, questions: int) -> dict[str, o
         for _ in range(5):  # the first ones open things
             ask()
         before = [ask() for _ in range(questions // 2)]
-        library = Library(database, "bob", lambda: embedder)
+        library = make_bench_library(database, "bob", lambda: embedder)
         ingest = Ingest(library, jobs)
         add(ingest, library, folder, pages, files)
         started = time.perf_counter()

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.config import default_model_cache
 from rag.embeddings import open_embedder
+from rag.factory import make_bench_library
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs
 from rag.library import Library
@@ -79,7 +80,7 @@ def main() -> None:
     embedder = open_embedder("multilingual-e5-small", cache=default_model_cache())
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(Path(folder) / "data")
-        library, jobs = Library(database, "bench", lambda: embedder), Jobs(LANES)
+        library, jobs = make_bench_library(database, "bench", lambda: embedder), Jobs(LANES)
         small, _ = library.add("small.pdf", book(Path(folder) / "small.pdf", given.language, 3).read_bytes())
         list(library.index(small.id))
         content = book(Path(folder) / "big.pdf", given.language, given.pages).read_bytes()

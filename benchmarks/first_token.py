@@ -22,9 +22,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.answer import Token
-from rag.ask import Asker
+from rag.chains import RetrievalQA
 from rag.config import default_model_cache
 from rag.embeddings import Embedder, open_embedder
+from rag.factory import make_bench_library
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
@@ -63,12 +64,17 @@ def measure(library: Library, questions: int) -> dict[str, float]:
     rng = random.Random(2)
     added = []
     with FakeLLM() as fake, LLM(LLMSettings(base_url=fake.url, api_key="", model="fake")) as llm:
-        asker = Asker(library.retriever("ensemble-cc", 6), llm, library.indexes.embedder, library.rarity)
+        pipeline = RetrievalQA(
+            retriever=library.retriever("ensemble-cc", 6),
+            llm=llm,
+            embedder=library.indexes.embedder,
+            rarity=library.rarity,
+        ).pipeline()
         for number in range(questions + 5):
             fake.say("An answer [1].")
             question = " ".join(rng.choices(WORDS, k=7)) + "?"
             started = time.perf_counter()
-            for event in asker.ask(question, [("user", "What is it?"), ("assistant", "That [1].")], never):
+            for event in pipeline.ask(question, [("user", "What is it?"), ("assistant", "That [1].")], never):
                 if isinstance(event, Token):
                     break
             if number >= 5:  # the first ones open things
@@ -89,7 +95,7 @@ def main() -> None:
     real = open_embedder("multilingual-e5-small", cache=default_model_cache())
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(Path(folder))
-        library = Library(database, "bench", lambda: MadeUpVectors(real))
+        library = make_bench_library(database, "bench", lambda: MadeUpVectors(real))
         chunks = fill(library, given.documents)
         result = {"documents": given.documents, "chunks": chunks, **measure(library, given.questions)}
         database.close()

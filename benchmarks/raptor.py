@@ -20,6 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.embeddings import Embedder, Floats, Role
+from rag.factory import make_bench_library
 from rag.library import Library
 from rag.loaders.document import LoadedDocument
 from rag.raptor.clustering import Rule, clusters
@@ -111,7 +112,7 @@ def main() -> None:
     clustered = clustering_seconds(options.nodes)
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(Path(folder) / "data")
-        library = Library(database, "benchmark", Drawn)
+        library = make_bench_library(database, "benchmark", Drawn)
         for number in range(options.documents):
             add(library, number, options.nodes // options.documents)
         whole = tended(library)

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.config import default_model_cache
 from rag.embeddings import open_embedder
+from rag.factory import make_bench_library
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs
 from rag.library import Library
@@ -39,7 +40,7 @@ def main() -> None:
     embedder = open_embedder("multilingual-e5-small", cache=default_model_cache())
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(Path(folder) / "data")
-        library, jobs = Library(database, "bench", lambda: embedder), Jobs(LANES)
+        library, jobs = make_bench_library(database, "bench", lambda: embedder), Jobs(LANES)
         ingest = Ingest(library, jobs)
         for language in ("en", "ko", "ja"):
             content = book(Path(folder) / f"{language}.pdf", language, given.pages).read_bytes()

@@ -18,9 +18,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.config import load
-from rag.factory import make_embedder
+from rag.factory import make_bench_library, make_embedder
 from rag.jobs import Cancel, never
-from rag.library import Library
 from rag.sources.source import Item, Listed, Mark, Source
 from rag.sources.sync import Sync
 from storage.database import Database
@@ -55,7 +54,7 @@ def measure(pages: int, rounds: int) -> dict[str, float]:
     settings = load({})
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(Path(folder) / "data")
-        library = Library(database, "ann", lambda: make_embedder(settings))
+        library = make_bench_library(database, "ann", lambda: make_embedder(settings))
         sources, items = Sources(database, "ann"), SourceItems(database, "ann")
         source = sources.create("pages", "Pages", {})
         shelf = Pages(pages)

@@ -1,4 +1,4 @@
-"""A question and its history in, events out: condense, retrieve, answer.
+"""RAG pipeline: a question and its history in, events out: condense, retrieve, answer.
 
 The stream of events is all that the page, the store, the command line and the tests look at:
 `Condensed`, `Rephrasing` where a model fell short of that, `SearchedIn` where that is not everything,
@@ -7,7 +7,7 @@ The stream of events is all that the page, the store, the command line and the t
 A `Sent` for each request to the language model comes among them, as soon as it was sent.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,9 +16,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.answer import Condensed, Done, Event, Sources, Token, answer
-from rag.asked import Asked, Timings
+from rag.asked import Request, Timings
 from rag.carrying import carried_first
 from rag.condense import Understood, understand
+from rag.corpus import CorpusView, PlainCorpus
 from rag.errors import Cancelled, QuestionRefused
 from rag.jobs import Cancel
 from rag.judges import Judge, LanguageModelJudge
@@ -26,7 +27,7 @@ from rag.language_model import LanguageModel
 from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
 from rag.readings import readings, search
-from rag.replies import Shelf, nothing_to_search, reply_to
+from rag.replies import nothing_to_search, reply_to
 from rag.rerankers.reranker import Reranker
 from rag.rerankers.stage import Reordered, Reranking, reranked
 from rag.rewriting import SECONDS
@@ -49,23 +50,14 @@ Aside = LeftOut | Rephrasing | SearchedIn | Reranking | Reordered
 
 
 @dataclass(frozen=True)
-class Unsearched:
-    """A file that could not be searched, or not wholly, and how far it had come: its state in the ledger."""
-
-    name: str
-    state: str
-
-
-@dataclass(frozen=True)
-class Asker:
+class RagPipeline:
     """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none.
 
-    `scope` is what the retriever searches; where that is empty it is not asked.
-    `omissions` is what the retriever tells of a search that it does without, `shelf` whether there is
-    anything to search, `unsearched` which files cannot be. What is searched is the question as it stands
-    alone, which a model may take `rephrase_seconds` to write; with `answer_rephrased` it is answered too.
-    With `k` a follow-up is searched in more readings than that one, for `k` passages in all (see
-    rag/readings.py). `standing` gives back those of the passages of an earlier answer that may serve again.
+    `corpus` is what is known of the documents behind the retriever (see rag/corpus.py), `scope` what it
+    searches; where that is empty it is not asked. `omissions` notes the searches that gave nothing.
+    What is searched is the question as it stands alone, which a model may take `rephrase_seconds` to
+    write; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in more readings
+    than that one, for `k` passages in all (see rag/readings.py).
     With a `reranker` `fetch_k` passages are searched for, and it keeps what it will; with `best_outside` a
     model is shown the best first and last. `made_with` are settings that matter, by name.
     """
@@ -73,7 +65,7 @@ class Asker:
     retriever: Runnable[str, list[Document]]
     llm: LanguageModel | None = None
     embedder: Embeddings | None = None
-    rarity: Callable[[str], float] | None = None
+    corpus: CorpusView = field(default_factory=PlainCorpus)
     judge: Judge | None = None
     answer_rephrased: bool = True
     rephrase_seconds: float = SECONDS
@@ -83,9 +75,6 @@ class Asker:
     best_outside: bool = False
     scope: Scope = EVERYTHING
     omissions: Omissions = field(default_factory=Omissions)
-    shelf: Callable[[], Shelf] = lambda: "filled"
-    unsearched: Callable[[], Sequence[Unsearched]] = lambda: ()
-    standing: Callable[[Sequence[Passage]], Sequence[Passage]] = tuple
     made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def ask(
@@ -103,7 +92,7 @@ class Asker:
         `searched` is what the asker wants to be searched, in place of what the question is understood as:
         it is searched word for word, in no other reading.
         """
-        turn = Asked(question, tuple(history), tuple(carried), cancelled)
+        turn = Request(question, tuple(history), tuple(carried), cancelled)
         if searched is not None:
             turn = replace(turn, question=searched, history=(), carried=())
             yield from turn.timed(self._answer_to(Understood(searched), turn))
@@ -117,11 +106,11 @@ class Asker:
 
         Raises Cancelled and LLMError.
         """
-        turn = Asked(question, cancelled=cancelled)
+        turn = Request(question, cancelled=cancelled)
         asked = understood if self.answer_rephrased else question
         yield from turn.timed(self._write(asked, passages, turn, so_far=so_far))
 
-    def _answer(self, turn: Asked) -> Iterator[Event | Aside]:
+    def _answer(self, turn: Request) -> Iterator[Event | Aside]:
         accepted = bool(turn.history) and assents(turn.question, turn.last_answer)
         if not accepted and (reply := reply_to(turn.question)) is not None:
             yield Condensed(turn.question)
@@ -129,7 +118,7 @@ class Asker:
             return
         yield from self._answer_to(self._understand(turn), turn)
 
-    def _answer_to(self, understood: Understood, turn: Asked) -> Iterator[Event | Aside]:
+    def _answer_to(self, understood: Understood, turn: Request) -> Iterator[Event | Aside]:
         turn.watch.lap("condense")
         yield Condensed(understood.question)
         if understood.note:
@@ -138,13 +127,13 @@ class Asker:
             raise Cancelled("The answer was stopped.")
         found = yield from self._found(understood.question, turn)
         passages = self._with_carried(found, turn.carried if turn.goes_on else ())
-        if not passages and (reason := nothing_to_search(turn.question, self.shelf())) is not None:
+        if not passages and (reason := nothing_to_search(turn.question, self.corpus.status())) is not None:
             yield from _said(reason)
             return
         asked = understood.question if self.answer_rephrased else turn.question
         yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
 
-    def _found(self, standalone: str, turn: Asked) -> Generator[Aside, None, Sequence[Document]]:
+    def _found(self, standalone: str, turn: Request) -> Generator[Aside, None, Sequence[Document]]:
         """Search, and put what is found in order; tell what was searched, and what of it gave nothing."""
         yield from self.scope.told()
         found = [] if self.scope.empty else self._search(standalone, turn)
@@ -155,12 +144,12 @@ class Asker:
         yield from self.omissions.take()
         return found
 
-    def _understand(self, turn: Asked) -> Understood:
+    def _understand(self, turn: Request) -> Understood:
         return understand(
             turn.question,
             turn.history,
             llm=self._noted("rephrase", turn),
-            rarity=self.rarity,
+            rarity=self.corpus.rarity,
             seconds=self.rephrase_seconds,
             cancelled=turn.cancelled,
         )
@@ -168,17 +157,17 @@ class Asker:
     def _with_carried(self, found: Sequence[Document], carried: Sequence[Passage]) -> list[Passage]:
         """Return what was found, after what is carried over."""
         passages = [Passage.from_document(document) for document in found]
-        return carried_first(self.standing(carried), passages, self.k) if carried else passages
+        return carried_first(self.corpus.still_valid(carried), passages, self.k) if carried else passages
 
     def _write(
-        self, asked: str, passages: Sequence[Passage], turn: Asked, *, said: str = "", so_far: str = ""
+        self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""
     ) -> Iterator[Event]:
         return answer(
             asked,
             passages,
             llm=self._noted("answer", turn),
             embedder=self.embedder,
-            rarity=self.rarity,
+            rarity=self.corpus.rarity,
             judge=self._judge(turn),
             said=said,
             so_far=so_far,
@@ -186,16 +175,16 @@ class Asker:
             cancelled=turn.cancelled,
         )
 
-    def _search(self, standalone: str, turn: Asked) -> Sequence[Document]:
+    def _search(self, standalone: str, turn: Request) -> Sequence[Document]:
         if self.k is None:
             return self.retriever.invoke(standalone)
         ways = readings(standalone, turn.question, turn.history)
         return search(self.retriever, ways, self.fetch_k or self.k)
 
-    def _noted(self, purpose: str, turn: Asked) -> Noted | None:
+    def _noted(self, purpose: str, turn: Request) -> Noted | None:
         return None if self.llm is None else Noted(self.llm, purpose, turn.sent)
 
-    def _judge(self, turn: Asked) -> Judge | None:
+    def _judge(self, turn: Request) -> Judge | None:
         """Return the judge; what is sent to one that is a language model is noted, too."""
         if isinstance(self.judge, LanguageModelJudge):
             return LanguageModelJudge(Noted(self.judge.llm, "check", turn.sent))

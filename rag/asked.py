@@ -1,4 +1,4 @@
-"""A question while it is answered: what it goes on from, how long each step takes, what is sent for it."""
+"""Request: a question while it is answered, with the time of each step and what is sent for it."""
 
 import time
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class Stopwatch:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """One question that is being answered.
 
     `carried` is what the last answer rests on; what is sent to a language model for it is put into `sent`.

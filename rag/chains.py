@@ -14,8 +14,9 @@ from langchain_core.runnables.utils import AddableDict
 from pydantic import ConfigDict, field_validator
 
 from rag.answer import Condensed, Done, Sources, Token
-from rag.ask import Asker, checked
+from rag.ask import RagPipeline, checked
 from rag.citations import Citation
+from rag.corpus import PlainCorpus
 from rag.errors import QuestionRefused
 from rag.jobs import Cancel, never
 from rag.language_model import ChatModel
@@ -31,7 +32,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     """What both chains share: a question in, the cited answer and its sources out.
 
     `llm` is rag.llm.LLM, any LangChain chat model, or None for the documents' own sentences. `embedder` and
-    `rarity` are what the app gives its Asker; without them sentences and terms are chosen by their words.
+    `rarity` are what the app gives its pipeline; without them sentences and terms are chosen by their words.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -120,17 +121,21 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
 
     def _events(self, inputs: Inputs, outcome: "_Outcome", cancelled: Cancel) -> Iterator[object]:
         recorded = _Recorded(self.retriever)
-        asker = Asker(
-            retriever=recorded,
-            llm=self.llm,
-            embedder=self.embedder,
-            rarity=self.rarity,
-            answer_rephrased=self._answer_rephrased(),
-        )
+        pipeline = self.pipeline(recorded)
         history = to_history(inputs.get("chat_history"))
-        for event in asker.ask(checked(inputs[self.asks]), history, cancelled):
+        for event in pipeline.ask(checked(inputs[self.asks]), history, cancelled):
             outcome.take(event, recorded.documents)
             yield event
+
+    def pipeline(self, retriever: Runnable[str, list[Document]] | None = None) -> RagPipeline:
+        """Return the pipeline that makes the answers, over another `retriever` where one is given."""
+        return RagPipeline(
+            retriever=retriever or self.retriever,
+            llm=self.llm,
+            embedder=self.embedder,
+            corpus=PlainCorpus(self.rarity),
+            answer_rephrased=self._answer_rephrased(),
+        )
 
     def _inputs(self, given: str | Inputs) -> Inputs:
         """Return the inputs by their names; a text is the question."""

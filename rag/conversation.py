@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from rag.answer import Condensed, Done, Event, Sources, Token
-from rag.ask import Aside, Asker, Rephrasing, checked
+from rag.ask import Aside, RagPipeline, Rephrasing, checked
 from rag.asked import Timings
 from rag.backing import rests_on_nothing
 from rag.citations import Citation
@@ -57,15 +57,15 @@ class Conversation:
     def __init__(
         self,
         conversations: Conversations,
-        make_asker: Callable[[], Asker],
+        make_pipeline: Callable[[], RagPipeline],
         cut_off: Callable[[], AnswerState] = lambda: "stopped",
     ):
-        """`make_asker` is called for each turn, so that a missing model ends a turn, not the server.
+        """`make_pipeline` is called for each turn, so that a missing model ends a turn, not the server.
 
         `cut_off` says what a cancelled answer is: stopped by its reader, or interrupted by the server.
         """
         self._conversations = conversations
-        self._make_asker = make_asker
+        self._make_pipeline = make_pipeline
         self._cut_off = cut_off
 
     def begin(self, conversation_id: str, question: str) -> Turn:
@@ -82,8 +82,8 @@ class Conversation:
         """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed."""
         draft = _Draft(self._conversations, turn)
         try:
-            draft.asker = self._make_asker()
-            for event in self._events(turn, draft, draft.asker, cancelled):
+            draft.pipeline = self._make_pipeline()
+            for event in self._events(turn, draft, draft.pipeline, cancelled):
                 draft.take(event)
                 yield event
             draft.finish("complete")
@@ -103,7 +103,7 @@ class Conversation:
             draft.finish(self._cut_off())
 
     def _events(
-        self, turn: Turn, draft: "_Draft", asker: Asker, cancelled: Cancel
+        self, turn: Turn, draft: "_Draft", pipeline: RagPipeline, cancelled: Cancel
     ) -> Iterator[Event | Aside | Sent | Timings]:
         """Return what answers a turn, or goes on with the answer that it has."""
         question, answer = turn.question, turn.answer
@@ -114,13 +114,13 @@ class Conversation:
                 draft.notes[SEARCHED_IN] = answer.searched_in
             passages = [_passage(record) for record in answer.passages]
             understood = answer.standalone_question or question.content
-            return asker.go_on(understood, question.content, passages, answer.content, cancelled)
+            return pipeline.go_on(understood, question.content, passages, answer.content, cancelled)
         before, older = self._before(turn)
         draft.notes = {"history": OLDER} if older else {}
         if question.standalone_question:
             draft.notes["understood"] = CORRECTED
         history = [(message.role, message.content) for message in before]
-        return asker.ask(
+        return pipeline.ask(
             question.content,
             history,
             cancelled,
@@ -147,7 +147,7 @@ class _Draft:
 
     conversations: Conversations
     turn: Turn
-    asker: Asker | None = None
+    pipeline: RagPipeline | None = None
     text: str = ""
     kept: str = ""  # of an answer that is gone on with, until its first token has passed
     citations: Sequence[Citation] = ()
@@ -221,11 +221,11 @@ class _Draft:
 
     def _trace(self, *, nothing_found: bool) -> traces.Trace | None:
         """Return how the answer was made; where nothing was found, with the files that were not searched."""
-        if self.asker is None:
+        if self.pipeline is None:
             return None
-        unsearched = self.asker.unsearched() if nothing_found else ()
+        unsearched = self.pipeline.corpus.unsearched() if nothing_found else ()
         return traces.Trace(
-            settings={**self.asker.made_with, **self.notes},
+            settings={**self.pipeline.made_with, **self.notes},
             sent=tuple(sorted(self.sent, key=lambda one: one.purpose == RERANK)),  # what is cut is at the end
             unsearched=tuple(traces.Unsearched(one.name, cast(State, one.state)) for one in unsearched),
             unsearched_count=len(unsearched),

@@ -1,11 +1,11 @@
-"""The parts put together from settings, for the server and for the command line alike."""
+"""Factory functions: libraries, models and the RAG pipeline, made from settings."""
 
 import logging
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.checker import VERIFIED, VERIFIED_UNSPACED
 from rag.comparison import mixture_text
 from rag.config import LOCAL_OWNER, RetrieverName, Settings
@@ -13,8 +13,8 @@ from rag.embeddings import Embedder, open_embedder
 from rag.errors import EmbeddingError, SettingsError
 from rag.judges import CrossEncoderJudge, Judge, LanguageModelJudge
 from rag.language_model import LanguageModel
-from rag.library import Library
-from rag.library_view import Searched
+from rag.library import Library, admit_all
+from rag.library_view import LibraryView
 from rag.llm import LLM, LLMSettings
 from rag.morphemes import find
 from rag.omissions import Omissions
@@ -37,6 +37,9 @@ from storage.database import Database
 log = logging.getLogger(__name__)
 
 LLM_JUDGE = "llm"
+
+Current = Callable[[], tuple[Settings, LanguageModel | None]]
+"""Returns the settings and the language model that are in use now; both can change while a server runs."""
 
 
 def make_embedder(
@@ -61,17 +64,48 @@ def make_store(settings: Settings) -> StoreSpec:
     return store
 
 
-def make_library(settings: Settings, database: Database, owner: str) -> Library:
-    """Return an owner's library; nothing heavy is opened before it is needed. Raises SettingsError."""
+def make_library(
+    database: Database,
+    owner: str,
+    current: Current,
+    *,
+    opened: Callable[..., Embedder] = open_embedder,
+    summariser: Callable[[], Summariser] | None = None,
+    admit: Callable[[str, int], None] = admit_all,
+) -> Library:
+    """Return an owner's library by the `current` settings and language model, asked for anew at each use.
+
+    Nothing heavy is opened before it is needed. `opened` opens an embedding model, `summariser` overrides
+    what writes summaries, `admit` raises where an original is one too many. Raises SettingsError.
+    """
+    settings, _ = current()
     return Library(
         database,
         owner,
-        lambda: make_embedder(settings),
+        lambda: make_embedder(current()[0], opened=opened),
         make_store(settings),
         analysers=find(settings.morphemes),
-        summariser=lambda: make_summariser(settings, make_llm(settings)),
-        open_named=lambda spec: make_embedder(settings, spec),
+        summariser=summariser or (lambda: make_summariser(*current())),
+        open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),
+        admit=admit,
         recognition=60 * settings.recognition_minutes,
+    )
+
+
+def make_bench_library(
+    database: Database,
+    owner: str,
+    open_model: Callable[[], Embedder],
+    summariser: Callable[[], Summariser] = Extracting,
+) -> Library:
+    """Return a library to measure with: a given embedding model, no morphemes, else the settings."""
+    settings = Settings(morphemes="off")
+    return make_library(
+        database,
+        owner,
+        lambda: (settings, None),
+        opened=lambda *_, **__: open_model(),
+        summariser=summariser,
     )
 
 
@@ -178,7 +212,7 @@ def _reranker_if_there(
         return None
 
 
-def make_asker(
+def make_pipeline(
     settings: Settings,
     library: Library,
     llm: LanguageModel | None,
@@ -186,31 +220,27 @@ def make_asker(
     retriever: RetrieverName | None = None,
     k: int | None = None,
     scope: Scope = EVERYTHING,
-) -> Asker:
-    """Return what answers questions over what `scope` has of a library.
+) -> RagPipeline:
+    """Return the pipeline that answers questions over what `scope` has of a library.
 
     `retriever` and `k` override the settings.
     """
     retriever, k, omissions = retriever or settings.retriever, k or settings.k, Omissions()
     reranker = _reranker_if_there(settings, llm, k, omissions)
     fetch_k = max(k, settings.fetch_k if reranker else 0)
-    searched = Searched(library, scope)
-    return Asker(
+    return RagPipeline(
         retriever=library.retriever(
             retriever, fetch_k, document_ids=scope.document_ids, on_failure=omissions
         ),
+        corpus=LibraryView(library, scope),
         scope=scope,
         reranker=reranker,
         fetch_k=fetch_k,
         best_outside=settings.best_outside,
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
-        rarity=library.rarity,
         judge=None if llm is None else make_judge(settings, llm),
         omissions=omissions,
-        shelf=searched.shelf,
-        unsearched=searched.unsearched,
-        standing=searched.standing,
         k=k,
         rephrase_seconds=rephrase_seconds(settings, llm),
         made_with=_made_with(settings, library, llm, retriever, k) | _reranked_with(settings),

@@ -18,6 +18,7 @@ from rag.observing.lines import about
 E = TypeVar("E")
 Cancel = Callable[[], bool]
 Work = Callable[[Cancel], Iterator[E]]
+SERVER = "server"  # the owner of jobs that are no one person's
 ANSWERS = "answer"  # the kind of jobs that are given time to end by themselves when the server stops
 
 log = logging.getLogger(__name__)

@@ -55,7 +55,7 @@ class Progress:
     total: int
 
 
-def _anything(sha256: str, size: int) -> None:
+def admit_all(sha256: str, size: int) -> None:
     """Admit every original."""
     del sha256, size
 
@@ -78,7 +78,7 @@ class Library:
         analysers: Sequence[Analyser] = (),
         summariser: Callable[[], Summariser] = Extracting,
         open_named: Callable[[str], Embedder] | None = None,
-        admit: Callable[[str, int], None] = _anything,
+        admit: Callable[[str, int], None] = admit_all,
         recognition: float = LONGEST,
     ):
         self.owner = owner

@@ -1,42 +1,45 @@
-"""What of a library a chat searches: whether there is anything, what is not read yet, what still stands."""
+"""Library view: the documents of a library that a chat searches."""
 
 from collections.abc import Iterator, Sequence
 
-from rag.ask import Unsearched
+from rag.corpus import CorpusStatus, UnsearchedFile
 from rag.library import Library
 from rag.passages import Passage
-from rag.replies import Shelf
 from rag.scope import Scope
 
 
-class Searched:
-    """The documents of a library that are in a scope, looked at anew each time."""
+class LibraryView:
+    """CorpusView of the documents of a library that are in a scope."""
 
     def __init__(self, library: Library, scope: Scope):
         self._library = library
         self._scope = scope
 
-    def shelf(self) -> Shelf:
+    def status(self) -> CorpusStatus:
         """Return whether there is anything to search, or will be soon."""
         states = {file.state for file in self._files()} - {"refused"}
         if not states:
             return "empty" if self._scope.document_ids is None else "gone"
-        return "reading" if states <= {"queued", "reading"} else "filled"
+        return "reading" if states <= {"queued", "reading"} else "searchable"
 
-    def unsearched(self) -> list[Unsearched]:
+    def unsearched(self) -> list[UnsearchedFile]:
         """Return the files that no search sees, and those that only words find."""
         wholly = ("searchable_by_meaning", "ready")
         return [file for file in self._files() if file.state not in wholly]
 
-    def standing(self, passages: Sequence[Passage]) -> list[Passage]:
-        """Return the passages that are searched, and as they were: what was removed serves no more."""
+    def still_valid(self, passages: Sequence[Passage]) -> list[Passage]:
+        """Keep earlier passages that are unchanged and in scope; those of removed documents go."""
         ids = [passage.id for passage in passages]
         there = {id_: chunk.text for id_, chunk in self._library.documents.chunks_by_id(ids).items()}
         leaves = self._library.forest.trees.nodes_by_id(set(ids) - there.keys())
         there |= {id_: leaf.text for id_, leaf in leaves.items()}
         return [p for p in passages if there.get(p.id) == p.text and self._scope.has(p.document_id)]
 
-    def _files(self) -> Iterator[Unsearched]:
+    def rarity(self, token: str) -> float:
+        """Return how rare a token is among all chunks of the library."""
+        return self._library.rarity(token)
+
+    def _files(self) -> Iterator[UnsearchedFile]:
         for record in self._library.documents.list():
             if self._scope.has(record.id):
-                yield Unsearched(record.name, record.state)
+                yield UnsearchedFile(record.name, record.state)

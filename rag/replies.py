@@ -1,13 +1,10 @@
 """What is answered without a search: to a greeting or thanks, and where there is nothing to search yet."""
 
 import re
-from typing import Literal
 
+from rag.corpus import CorpusStatus
 from rag.small_talk import is_small_talk
 from rag.text import language
-
-Shelf = Literal["filled", "reading", "empty", "gone"]
-"""What can be searched: something, something soon, no document, or nothing of what was chosen."""
 
 _THANKS = re.compile(r"thank|thx|고마|고맙|감사|수고|ありがと|どうも|お疲れ", re.IGNORECASE)
 _FAREWELL = re.compile(r"\b(?:bye|goodbye|see you)\b|안녕히|잘 가|さようなら", re.IGNORECASE)
@@ -71,9 +68,9 @@ def reply_to(question: str) -> str | None:
     return _in(_SMALL_TALK[_kind(question)], question)
 
 
-def nothing_to_search(question: str, shelf: Shelf) -> str | None:
+def nothing_to_search(question: str, status: CorpusStatus) -> str | None:
     """Say, in the question's language, why nothing can be searched; None where something can."""
-    return None if shelf == "filled" else _in(_NOTHING_TO_SEARCH[shelf], question)
+    return None if status == "searchable" else _in(_NOTHING_TO_SEARCH[status], question)
 
 
 def _kind(text: str) -> str:

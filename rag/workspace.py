@@ -1,4 +1,4 @@
-"""Everything one person has here: documents, conversations, and the jobs that work on them."""
+"""One owner's documents, conversations and sources, and the jobs that work on them."""
 
 import threading
 import time
@@ -9,20 +9,18 @@ from functools import partial
 from typing import Any
 
 from rag.allowance import Allowance, Metered
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.embedders.opened import OpenedModels
 from rag.exports.chat import export
 from rag.exports.forms import FORMS, FormName
-from rag.factory import make_asker, make_embedder, make_means, make_store, make_summariser
+from rag.factory import Current, make_library, make_means, make_pipeline
 from rag.ingest import Ingest
 from rag.jobs import ANSWERS, Cancel, Job, Jobs
 from rag.lab import Lab
 from rag.language_model import LanguageModel
-from rag.library import Library
 from rag.limits import Limits
-from rag.morphemes import find
 from rag.reindexing import Reindexing
 from rag.scope import EVERYTHING, scope_of
 from rag.sources.kinds import open_source
@@ -53,7 +51,7 @@ class Workspace:
         database: Database,
         owner: str,
         jobs: Jobs,
-        current: Callable[[], tuple[Settings, LanguageModel | None]],
+        current: Current,
         opened: OpenedModels | None = None,
     ):
         """Make it; nothing heavy is opened yet. `opened` has the embedding models that are open for all."""
@@ -62,19 +60,9 @@ class Workspace:
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
         self.standings = Standings(database, owner)
         self.allowance = Allowance(Account(database, owner), lambda: Limits.of(current()[0]))
-        settings, _ = current()
         current = self._metered(current)
-        opened = opened or OpenedModels()
-        self.library = Library(
-            database,
-            owner,
-            lambda: make_embedder(current()[0], opened=opened),
-            make_store(settings),
-            analysers=find(settings.morphemes),
-            summariser=lambda: make_summariser(*current()),
-            admit=self.allowance.document,
-            open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),
-            recognition=60 * settings.recognition_minutes,
+        self.library = make_library(
+            database, owner, current, opened=opened or OpenedModels(), admit=self.allowance.document
         )
         self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
         self.reindexing = Reindexing(self.library, self.ingest, jobs)
@@ -96,14 +84,14 @@ class Workspace:
         self.ingest.recover()
         self.reindexing.recover()
         self.syncing.recover()
-        self.asker()
+        self.pipeline()
         self.library.indexes.words.warm()
 
-    def asker(self, conversation_id: str | None = None) -> Asker:
-        """Return what answers questions by the current settings, in all that a conversation searches."""
+    def pipeline(self, conversation_id: str | None = None) -> RagPipeline:
+        """Return the pipeline by the current settings, over all that a conversation searches."""
         settings, llm = self._current()
         scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
-        return make_asker(settings, self.library, llm, scope=scope)
+        return make_pipeline(settings, self.library, llm, scope=scope)
 
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None
@@ -229,13 +217,11 @@ class Workspace:
     def _conversation(self, searching: str | None = None) -> Conversation:
         return Conversation(
             self.conversations,
-            partial(self.asker, searching),
+            partial(self.pipeline, searching),
             lambda: "interrupted" if self._jobs.closed else "stopped",
         )
 
-    def _metered(
-        self, current: Callable[[], tuple[Settings, LanguageModel | None]]
-    ) -> Callable[[], tuple[Settings, LanguageModel | None]]:
+    def _metered(self, current: Current) -> Current:
         """Return the same, with a model whose every request is counted as this owner's."""
 
         def metered() -> tuple[Settings, LanguageModel | None]:

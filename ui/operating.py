@@ -15,7 +15,7 @@ from rag.stores.spec import CHROMA
 from storage.errors import FootnoteError, StorageError
 from storage.totals import documents_by_state
 from ui.entrance import Alone
-from ui.services import Services, services
+from ui.services import PageServices, services
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
@@ -31,7 +31,7 @@ def readyz(_: Request) -> JSONResponse:
 def counted(request: Request) -> Response:
     """Tell what was counted, to those who may know: see `may_see`."""
     here = _opened()
-    if not isinstance(here, Services):
+    if not isinstance(here, PageServices):
         return PlainTextResponse("The data directory is not open.\n", 503)
     token = here.settings.metrics_token.get_secret_value()
     client = request.client.host if request.client else ""
@@ -65,7 +65,7 @@ def may_see(headers: Mapping[str, str], client: str, token: str, *, alone: bool)
 def standing() -> dict[str, Standing]:
     """Return how database, index, embedding, model and disk stand."""
     here = _opened()
-    if not isinstance(here, Services):
+    if not isinstance(here, PageServices):
         return {"database": Standing(False, type(here).__name__)}
     return readiness.look_at(
         {
@@ -78,19 +78,19 @@ def standing() -> dict[str, Standing]:
     )
 
 
-def _opened() -> Services | FootnoteError:
+def _opened() -> PageServices | FootnoteError:
     try:
         return services()
     except FootnoteError as error:
         return error
 
 
-def _database(here: Services) -> Standing:
+def _database(here: PageServices) -> Standing:
     here.database.confirm()
     return Standing(True, "open")
 
 
-def _index(here: Services) -> Standing:
+def _index(here: PageServices) -> Standing:
     """Search each library that is open, by words, and by meaning where that asks nobody else."""
     if not here.warm:
         return Standing(False, "being brought in step with the ledger")
@@ -102,7 +102,7 @@ def _index(here: Services) -> Standing:
     return Standing(True, "searched")
 
 
-def _embedding(here: Services) -> Standing:
+def _embedding(here: PageServices) -> Standing:
     """Look at what makes vectors; the index has tried it where it is here."""
     if here.settings.embedding_base_url:
         return readiness.server(here.settings.embedding_base_url)
@@ -114,7 +114,7 @@ def _embedding(here: Services) -> Standing:
     return Standing(True, "open")
 
 
-def _model(here: Services) -> Standing:
+def _model(here: PageServices) -> Standing:
     """Look at what writes the answers; without a model they are made of the documents' own sentences."""
     if here.llm is None:
         return Standing(True, "none: answers are quotes")
@@ -123,7 +123,7 @@ def _model(here: Services) -> Standing:
     return readiness.server(here.settings.llm_base_url)
 
 
-def _documents(here: Services) -> dict[str, int]:
+def _documents(here: PageServices) -> dict[str, int]:
     try:
         return documents_by_state(here.database)
     except StorageError:  # what was counted is told even then, and /readyz tells of the rest

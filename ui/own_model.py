@@ -18,12 +18,12 @@ from ui.confirming import ask_first
 from ui.faults import tried
 from ui.following import follow_job
 from ui.markdown import label, verbatim
-from ui.services import Services
+from ui.services import PageServices
 
 FIXED = "Set where the server was started; it cannot be changed here."
 
 
-def show_own_model(held: Services, fixed: frozenset[str]) -> None:
+def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
     """Show the models that can run here: what each costs, how far it is, and which one is used."""
     st.subheader("A model of your own")
     st.markdown(
@@ -58,7 +58,7 @@ def used(settings: Settings) -> str:
     )
 
 
-def _show_offer(held: Services, offer: Offer, fixed: frozenset[str]) -> None:
+def _show_offer(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
     cache, job = held.settings.model_cache, held.installs.running(offer)
     st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
     if job is not None:
@@ -102,7 +102,7 @@ def _said(step: Installing | None) -> tuple[float, str]:
     return step.done / step.total, f"Fetching {step.what}: {size(step.done)} of {size(step.total)}"
 
 
-def _use_button(held: Services, offer: Offer, fixed: frozenset[str]) -> None:
+def _use_button(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
     settings = held.settings
     bound = _bound(settings, fixed)
     instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
@@ -127,7 +127,7 @@ def _alone(spec: str) -> dict[str, str]:
     return {"own_model": spec, "llm_model": ""}
 
 
-def _show_file(held: Services, fixed: frozenset[str]) -> None:
+def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
     settings = held.settings
     bound = _bound(settings, fixed)
     with st.form("own-file", border=True):
@@ -142,7 +142,7 @@ def _show_file(held: Services, fixed: frozenset[str]) -> None:
             _use_file(held, path.strip())
 
 
-def _use_file(held: Services, path: str) -> None:
+def _use_file(held: PageServices, path: str) -> None:
     try:
         _use(held, _alone(shelf.checked(path)))
     except FootnoteError as error:
@@ -151,12 +151,12 @@ def _use_file(held: Services, path: str) -> None:
         st.rerun()
 
 
-def _use(held: Services, changes: Mapping[str, Any]) -> None:
+def _use(held: PageServices, changes: Mapping[str, Any]) -> None:
     held.change(changes)
     notices.leave("Saved.", ":material/check:")
 
 
-def _ask_to_remove(held: Services, offer: Offer) -> None:
+def _ask_to_remove(held: PageServices, offer: Offer) -> None:
     ask_first(
         f"Remove {offer.title}?",
         f"Its {offer.size} are freed. Installing it again downloads them again.",
@@ -165,7 +165,7 @@ def _ask_to_remove(held: Services, offer: Offer) -> None:
     )
 
 
-def _remove(held: Services, offer: Offer) -> None:
+def _remove(held: PageServices, offer: Offer) -> None:
     if held.settings.own_model == offer.name:
         held.change({"own_model": ""})
     shelf.remove(offer, held.settings.model_cache)

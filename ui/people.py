@@ -9,7 +9,7 @@ from storage.account_records import PersonRecord
 from ui import notices
 from ui.confirming import ask_first
 from ui.markdown import label
-from ui.services import Services, services
+from ui.services import PageServices, services
 
 SHOWN = 50
 TITLES = {
@@ -64,7 +64,7 @@ def _number(record: PersonRecord) -> str:
     return record.id.encode().hex()
 
 
-def _show_person(record: PersonRecord, held: Services, *, is_me: bool) -> None:
+def _show_person(record: PersonRecord, held: PageServices, *, is_me: bool) -> None:
     name = label(record.name or record.id, 80)
     st.markdown(f"**{name}**" + (" (you)" if is_me else ""))
     st.caption(label(f"{record.email} {record.id}".strip(), 300))
@@ -89,7 +89,7 @@ def _show_person(record: PersonRecord, held: Services, *, is_me: bool) -> None:
         )
 
 
-def _show_limits(record: PersonRecord, held: Services) -> None:
+def _show_limits(record: PersonRecord, held: PageServices) -> None:
     """Let each limit be set for one person; one that is left empty is everyone's."""
     everyones = asdict(Limits.of(held.settings))
     with st.form(f"limits-form-{_number(record)}", border=False):
@@ -111,6 +111,6 @@ def _show_limits(record: PersonRecord, held: Services) -> None:
         st.rerun()
 
 
-def _remove(record: PersonRecord, held: Services) -> None:
+def _remove(record: PersonRecord, held: PageServices) -> None:
     held.remove(record.id)
     notices.leave("The removal has begun.", ":material/person_remove:")

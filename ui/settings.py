@@ -15,7 +15,7 @@ from ui.own_model import show_own_model, used
 from ui.reindexing import show_reindexing
 from ui.reranking import show_reranking
 from ui.search_names import OVER_TREES, good_for_all, name_of
-from ui.services import FOR_ADMINISTRATORS, Services, services, workspace
+from ui.services import FOR_ADMINISTRATORS, PageServices, services, workspace
 from ui.tree_setting import show_tree_setting
 from ui.weighing import show_weighing
 
@@ -40,7 +40,7 @@ def show() -> None:
     _finding(all_of_it, fixed)
 
 
-def _model(held: Services, fixed: frozenset[str]) -> None:
+def _model(held: PageServices, fixed: frozenset[str]) -> None:
     settings = held.settings
     st.header("Language model")
     st.markdown(used(settings))
@@ -83,7 +83,7 @@ def _ways(settings: Settings) -> list[str]:
     ]
 
 
-def _finding(held: Services, fixed: frozenset[str]) -> None:
+def _finding(held: PageServices, fixed: frozenset[str]) -> None:
     settings = held.settings
     st.header("Finding passages")
     with st.form("finding", border=True):
@@ -145,7 +145,7 @@ def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
     ).strip()
 
 
-def _change(held: Services, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
+def _change(held: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
     """Keep what may be changed here; on a wrong value say so, and keep nothing."""
     try:
         held.change({name: value for name, value in changes.items() if name not in fixed})

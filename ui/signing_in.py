@@ -9,10 +9,10 @@ from ui import pages
 from ui.entrance import Alone, OpenID, Visitor
 from ui.faults import tried
 from ui.markdown import label, verbatim
-from ui.services import Services
+from ui.services import PageServices
 
 
-def let_in(held: Services) -> Visitor:
+def let_in(held: PageServices) -> Visitor:
     """Return who is at this page; where nobody is let in, show how to sign in and end the page here."""
     there, refused = _known(held)
     if there is None:
@@ -21,7 +21,7 @@ def let_in(held: Services) -> Visitor:
     return there
 
 
-def show_visitor(there: Visitor, held: Services) -> None:
+def show_visitor(there: Visitor, held: PageServices) -> None:
     """Show who is signed in, and the way out, where people sign in at all."""
     if isinstance(held.entrance, Alone):
         return
@@ -39,7 +39,7 @@ def show_visitor(there: Visitor, held: Services) -> None:
             )
 
 
-def _known(held: Services) -> tuple[Visitor | None, str]:
+def _known(held: PageServices) -> tuple[Visitor | None, str]:
     """Return who is let in; else None, and why not where someone asked to be."""
     try:
         there = held.visitor()
@@ -50,7 +50,7 @@ def _known(held: Services) -> tuple[Visitor | None, str]:
     return there, ""
 
 
-def _enter(there: Visitor, held: Services) -> None:
+def _enter(there: Visitor, held: PageServices) -> None:
     """Note that someone is here; raises AccountClosed. The local user comes and goes unnoted."""
     if isinstance(held.entrance, Alone):
         return
@@ -60,7 +60,7 @@ def _enter(there: Visitor, held: Services) -> None:
         held.sessions.admit(context.session_id, there.id)
 
 
-def _show_sign_in(held: Services, refused: str) -> None:
+def _show_sign_in(held: PageServices, refused: str) -> None:
     context = get_script_run_ctx()
     if context is not None:
         held.sessions.refuse(context.session_id)
@@ -83,7 +83,7 @@ def _show_providers(entrance: OpenID) -> None:
 
 
 @tried
-def _sign_out(there: Visitor, held: Services) -> None:
+def _sign_out(there: Visitor, held: PageServices) -> None:
     held.account(there.id).leave(there.since)
     held.sessions.end(there.id)
     st.logout()

@@ -19,6 +19,7 @@ from peer_steps.child import resident_mb, serve, timed
 from rag.chunks import to_entry
 from rag.config import default_model_cache
 from rag.embeddings import Embedder, Floats, Role, open_embedder
+from rag.factory import make_bench_library
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs
 from rag.library import Library
@@ -67,7 +68,7 @@ class Ours:
         self._folder = Path(folder)
         embedder = MadeUpVectors(model)
         embedder.embed_query("warm")
-        self._library = Library(Database.open(self._folder / "data"), "bench", lambda: embedder)
+        self._library = make_bench_library(Database.open(self._folder / "data"), "bench", lambda: embedder)
         self._ids = sorted(record.id for record in self._library.documents.list())
         return {}
 
@@ -136,7 +137,7 @@ class Ours:
         """Read, index and embed Markdown files as the server does, with the real model; tell the chunks."""
         embedder = open_embedder(model, cache=default_model_cache())
         embedder.embed_documents(["warm"])  # no question: a core is left to whoever asked, for seconds
-        library = Library(Database.open(Path(folder)), "bench", lambda: embedder)
+        library = make_bench_library(Database.open(Path(folder)), "bench", lambda: embedder)
         library.indexes.words, library.indexes.vectors  # noqa: B018 - opened
         texts = list(made.texts(documents * made.PER_DOCUMENT))
         records = [

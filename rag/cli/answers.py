@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rag.answerable import decide
-from rag.ask import Asker
+from rag.ask import RagPipeline
+from rag.chains import RetrievalQA
 from rag.cli.collecting import SLOW, collection_of
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
@@ -52,9 +53,9 @@ def answers_command(settings: Settings, options: Options) -> int:
         return _refusals(settings, options)
     questions = load(options.dataset, limit=options.limit)
     with closing(Progress(SLOW)) as told, collection_of(settings, questions, told) as collection:
-        asker = _asker(settings, collection)
+        pipeline = _pipeline(settings, collection)
         answers = []
-        for answer in ask_answers(questions, asker):
+        for answer in ask_answers(questions, pipeline):
             answers.append(answer)
             told("answering", len(answers), len(questions.answers))
     _show(summary(questions.name, answers), options)
@@ -84,12 +85,13 @@ def _decided(turn: Turn, settings: Settings, collection: Collection) -> Decided:
     return Decided(decision.answered, decision.score, turn.answerable)
 
 
-def _asker(settings: Settings, collection: Collection) -> Asker:
-    return Asker(
+def _pipeline(settings: Settings, collection: Collection) -> RagPipeline:
+    chain = RetrievalQA(
         retriever=collection.retriever(settings.retriever, settings.k),
         embedder=collection.embedder,
         rarity=collection.words.rarity,
     )
+    return chain.pipeline()
 
 
 def _show(told: dict[str, Any], options: Options) -> None:

@@ -11,11 +11,11 @@ from rag.answer import Condensed, Done, Sources, Token
 from rag.ask import checked
 from rag.asked import Timings
 from rag.citations import Citation
-from rag.cli.library import open_library
+from rag.cli.library import open_services
 from rag.cli.options import MAX_K, Commands, Options, count
 from rag.config import RetrieverName, Settings
 from rag.errors import QuestionRefused
-from rag.factory import make_asker, make_llm
+from rag.factory import make_pipeline
 from rag.jobs import never
 from rag.omissions import LeftOut
 from rag.passages import Passage
@@ -40,17 +40,17 @@ def ask_command(settings: Settings, options: Options) -> int:
     """Answer one question over the library."""
     question, history = checked(options.question), _history(options.history)
     result: dict[str, Any] = {"question": question, "searched_in": None, "left_out": []}
-    with open_library(settings) as library:
+    with open_services(settings) as (services, library):
         library.recover()
-        asker = make_asker(
+        pipeline = make_pipeline(
             settings,
             library,
-            make_llm(settings),
+            services.llm,
             retriever=options.retriever,
             k=options.k,
             scope=scope_within(library.collections, options.collection),
         )
-        for event in asker.ask(question, history, never):
+        for event in pipeline.ask(question, history, never):
             if isinstance(event, LeftOut):
                 print(f"footnote: {event.sentence}", file=sys.stderr)
             if isinstance(event, Token) and not options.json:

@@ -10,8 +10,8 @@ from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import SAVED, Settings, load, shareable
 from rag.errors import EmbeddingError, RetrievalError
-from rag.factory import make_library
 from rag.library import Library
+from rag.services import Services
 from storage import archives, restoring
 from storage.database import Database
 from storage.documents import owners
@@ -68,21 +68,16 @@ def restore_command(settings: Settings, options: Options) -> int:
 
 def _make_searchable(settings: Settings) -> int:
     """Make what is derived from the ledger, for every owner; 1 when that has to wait for a model."""
-    database = Database.open(settings.data)
     status = 0
-    try:
-        for owner in owners(database):
-            library = make_library(settings, database, owner)
-            try:
-                _fill(library)
-            except (EmbeddingError, RetrievalError) as error:
-                library.indexes.recover()
-                say(f"Found by their words only, until the app starts with that model: {error}")
-                status = 1
-            finally:
-                library.close()
-    finally:
-        database.close()
+    with closing(Services(settings)) as services:
+        for owner in owners(services.database):
+            with closing(services.library(owner)) as library:
+                try:
+                    _fill(library)
+                except (EmbeddingError, RetrievalError) as error:
+                    library.indexes.recover()
+                    say(f"Found by their words only, until the app starts with that model: {error}")
+                    status = 1
     return status
 
 

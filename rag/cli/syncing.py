@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from rag.cli.ingesting import run_ingest, weigh_if_due
-from rag.cli.library import open_with_ledger
+from rag.cli.library import open_services
 from rag.cli.options import Commands, Options
 from rag.cli.progress import Progress
 from rag.config import Settings
@@ -45,10 +45,10 @@ def add_commands(commands: Commands) -> None:
 def sync_command(settings: Settings, options: Options) -> int:
     """Sync each source, one result line each; 1 when a source or something in it could not be had."""
     failed = False
-    with open_with_ledger(settings) as (database, library):
+    with open_services(settings) as (services, library):
         library.recover()
-        sources = Sources(database, library.owner)
-        items = SourceItems(database, library.owner)
+        sources = Sources(services.database, library.owner)
+        items = SourceItems(services.database, library.owner)
         # Documents are read after the last source.
         sync = Sync(library, sources, items, lambda _: None, library.remove, settings.max_upload_mb << 20)
         means = make_means(settings, library.owner)

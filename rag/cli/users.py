@@ -7,9 +7,8 @@ from dataclasses import asdict
 
 from rag.cli.options import Commands, Options
 from rag.config import Settings
-from rag.factory import make_library
-from rag.jobs import Jobs
 from rag.removal import remove_person
+from rag.services import Services
 from storage.account_records import PersonRecord
 from storage.database import Database
 from storage.people import People
@@ -41,15 +40,15 @@ def list_command(settings: Settings, options: Options) -> int:
 
 def remove_command(settings: Settings, options: Options) -> int:
     """Remove a person, asked for by their whole id; 1 where that was not confirmed."""
-    with closing(Database.open(settings.data, url=settings.database_url)) as database:
-        people = People(database)
+    with closing(Services(settings)) as services:
+        people = services.people
         record = people.get(options.id)
         if not (options.yes or _confirmed(record)):
             print("Nothing was removed.", file=sys.stderr)
             return 1
         people.mark(record.id)
-        with closing(make_library(settings, database, record.id)) as library:
-            for step in remove_person(people, library, Jobs()):
+        with closing(services.library(record.id)) as library:
+            for step in remove_person(people, library, services.jobs):
                 print(f"{record.id}: {step}", file=sys.stderr)
     return 0
 

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from rag.answer import Done
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.citations import Citation
 from rag.errors import QuestionRefused
 from rag.evaluation.metrics import percentile
@@ -32,7 +32,7 @@ class Answer:
         return self.sentences == 0
 
 
-def ask_answers(questions: QuestionSet, asker: Asker, cancelled: Cancel = never) -> Iterator[Answer]:
+def ask_answers(questions: QuestionSet, pipeline: RagPipeline, cancelled: Cancel = never) -> Iterator[Answer]:
     """Yield the answer to each question of the set that has `answers`, in order.
 
     Raises QuestionRefused where no question has any.
@@ -43,7 +43,7 @@ def ask_answers(questions: QuestionSet, asker: Asker, cancelled: Cancel = never)
         )
     for id_, gold in questions.answers.items():
         begun = time.perf_counter()
-        events = asker.ask(questions.questions[id_], questions.histories.get(id_, ()), cancelled)
+        events = pipeline.ask(questions.questions[id_], questions.histories.get(id_, ()), cancelled)
         done = next(event for event in events if isinstance(event, Done))
         yield _answer(done.citations, gold, time.perf_counter() - begun)
 

@@ -14,6 +14,7 @@ from langchain_core.documents import Document
 from rag.embeddings import Embedder
 from rag.evaluation.metrics import percentile
 from rag.evaluation.wholes import Asked, Wholes, content_recall, evidence_recall, interval
+from rag.factory import make_bench_library
 from rag.library import Library
 from rag.loaders.document import LoadedDocument
 from rag.raptor.retrievers import (
@@ -61,7 +62,7 @@ def planted(
     """Give a library with trees over the documents, and their ids in it; kept in `cache` for the next run."""
     key = hashlib.sha256(repr(sorted(wholes.documents.items())).encode()).hexdigest()[:32]
     database = Database.open(cache / f"trees-{key}")
-    library = Library(database, OWNER, open_embedder, summariser=summariser)
+    library = make_bench_library(database, OWNER, open_embedder, summariser)
     try:
         ids = {name: _add(library, name, text) for name, text in wholes.documents.items()}
         for done, document_id in enumerate(ids.values()):

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
-from rag.jobs import never
+from rag.errors import Cancelled, FootnoteError
+from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.own_model import runtime
 from rag.own_model.catalog import Offer
 from rag.own_model.fetching import fetch
@@ -41,3 +43,40 @@ def try_out(choice: Choice, cancelled: Callable[[], bool] = never) -> None:
     """Have a model say one word; raises LLMError, with the reason why it cannot."""
     with OwnModel(choice.path, name=choice.name, context_tokens=TRIAL_TOKENS) as model:
         model.complete([{"role": "user", "content": "Say yes."}], max_tokens=1, cancelled=cancelled)
+
+
+class Installs:
+    """Jobs that install models; `ready` is told the name of a model that can be used."""
+
+    def __init__(self, jobs: Jobs, cache: Path, ready: Callable[[str], None]):
+        self._jobs = jobs
+        self._cache = cache
+        self._ready = ready
+        self._failed: dict[str, str] = {}
+
+    def start(self, offer: Offer) -> None:
+        """Install a model; nothing happens where that runs already."""
+        self._failed.pop(offer.name, None)
+        self._jobs.start(SERVER, _key(offer), lambda cancelled: self._run(offer, cancelled))
+
+    def running(self, offer: Offer) -> Job[Installing] | None:
+        """Return the job that installs a model, if one does."""
+        return cast(Job[Installing] | None, self._jobs.get(SERVER, _key(offer)))
+
+    def failure(self, offer: Offer) -> str:
+        """Return why the last attempt failed; empty where it did not."""
+        return self._failed.get(offer.name, "")
+
+    def _run(self, offer: Offer, cancelled: Cancel) -> Iterator[Installing]:
+        try:
+            yield from install(offer, self._cache, cancelled)
+            self._ready(offer.name)
+        except Cancelled:
+            raise
+        except FootnoteError as error:
+            self._failed[offer.name] = str(error)
+            raise
+
+
+def _key(offer: Offer) -> str:
+    return f"install-{offer.name}"

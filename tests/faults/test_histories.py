@@ -23,7 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.jobs import never
 from rag.library import Library
@@ -67,7 +67,7 @@ class Person:
         self.library = Library(database, owner, lambda: MODEL)
         self.chats = Conversations(database, owner)
         self.conversation = Conversation(
-            self.chats, lambda: Asker(self.library.retriever("ensemble-cc", 3)), lambda: "stopped"
+            self.chats, lambda: RagPipeline(self.library.retriever("ensemble-cc", 3)), lambda: "stopped"
         )
         self.begun: dict[str, Turn] = {}  # by conversation: asked, and not answered yet
 

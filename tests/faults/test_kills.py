@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.embeddings import Embedder
 from rag.jobs import never
@@ -101,7 +101,7 @@ def test_a_killed_answer_keeps_its_question_and_prefix_and_can_be_asked_again(
     kept = len(answer.content.split())
     assert kept >= tokens - 5  # half a second of tokens at ten a second
     library = Library(database, "ann", lambda: embedder)
-    again = Conversation(conversations, lambda: Asker(library.retriever("bm25", 3)))
+    again = Conversation(conversations, lambda: RagPipeline(library.retriever("bm25", 3)))
     list(again.run(conversations.begin_retry(answer.id), never))
     _, answer = conversations.messages(chat.id)
     assert answer.state == "complete" and "7 metres" in answer.content

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.jobs import never
 from rag.library import Library
@@ -142,7 +142,7 @@ def test_an_answer_that_crashes_at_a_step_keeps_its_question_and_can_be_retried(
 
 def conversing(library: Library) -> Conversation:
     chats = Conversations(library.documents._database, "ann")
-    return Conversation(chats, lambda: Asker(library.retriever("ensemble-cc", 3)))
+    return Conversation(chats, lambda: RagPipeline(library.retriever("ensemble-cc", 3)))
 
 
 def moments(few: int) -> list[object]:

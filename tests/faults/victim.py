@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from rag.answer import Token
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.embeddings import Embedder
 from rag.jobs import never
@@ -49,11 +49,11 @@ def answer(data: Path, url: str, said: Connection) -> None:
     """Ask again and again in one conversation; say when each question is kept, and when each word is."""
     database = Database.open(data)
     conversations = Conversations(database, OWNER)
-    asker = Asker(
+    pipeline = RagPipeline(
         Library(database, OWNER, embedder).retriever("bm25", 3),
         LLM(LLMSettings(base_url=url, api_key="", model="fake")),
     )
-    conversation = Conversation(conversations, lambda: asker)
+    conversation = Conversation(conversations, lambda: pipeline)
     chat = conversations.list()[0].id
     for pending in conversations.messages(chat, limit=10_000):
         if pending.state == "pending":

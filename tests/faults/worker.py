@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.embeddings import Embedder
 from rag.jobs import never
@@ -36,8 +36,10 @@ def answer(data: Path, url: str, question: str) -> None:
     database = Database.open(data)
     conversations = Conversations(database, "ann")
     library = Library(database, "ann", embedder)
-    asker = Asker(library.retriever("bm25", 3), LLM(LLMSettings(base_url=url, api_key="", model="fake")))
-    conversation = Conversation(conversations, lambda: asker)
+    pipeline = RagPipeline(
+        library.retriever("bm25", 3), LLM(LLMSettings(base_url=url, api_key="", model="fake"))
+    )
+    conversation = Conversation(conversations, lambda: pipeline)
     turn = conversation.begin(conversations.create().id, question)
     print("begun", flush=True)
     for event in conversation.run(turn, never):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from storage.conversations import Conversations
 from storage.database import Database
@@ -25,4 +25,4 @@ def conversations(database: Database) -> Conversations:
 
 @pytest.fixture
 def conversation(conversations: Conversations) -> Conversation:
-    return Conversation(conversations, lambda: Asker(Shelf()))
+    return Conversation(conversations, lambda: RagPipeline(Shelf()))

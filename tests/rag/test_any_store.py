@@ -16,7 +16,7 @@ from rag.answer import Done, Sources
 from rag.config import Settings, load
 from rag.embeddings import Embedder
 from rag.errors import IndexMismatch
-from rag.factory import make_asker, make_store
+from rag.factory import make_pipeline, make_store
 from rag.jobs import never
 from rag.library import Library
 from storage.database import Database
@@ -81,7 +81,7 @@ def put(library: Library, **files: str) -> list[str]:
 
 
 def ask(settings: Settings, library: Library, question: str, retriever: Any = None) -> tuple[list[str], Done]:
-    events = list(make_asker(settings, library, None, retriever=retriever).ask(question, [], never))
+    events = list(make_pipeline(settings, library, None, retriever=retriever).ask(question, [], never))
     (sources,) = [event for event in events if isinstance(event, Sources)]
     (done,) = [event for event in events if isinstance(event, Done)]
     return [passage.document for passage in sources.passages], done

@@ -3,12 +3,12 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag.answer import Condensed, Done, Sources, Token
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.asked import Timings
 from rag.config import Settings
 from rag.embeddings import Embedder
 from rag.errors import ModelUnavailable
-from rag.factory import make_asker
+from rag.factory import make_pipeline
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
@@ -46,8 +46,8 @@ def ask(
     retriever: str = "ensemble-cc",
     history: Sequence[tuple[str, str]] = (),
 ) -> list[object]:
-    asker = make_asker(Settings(retriever=retriever), library, llm)
-    return list(asker.ask(question, history, never))
+    pipeline = make_pipeline(Settings(retriever=retriever), library, llm)
+    return list(pipeline.ask(question, history, never))
 
 
 def said(events: list[object]) -> str:
@@ -94,9 +94,9 @@ def test_words_alone_choose_the_sentences_where_there_is_no_embedding_model(libr
 
 def test_each_question_tells_its_own_gaps(library: Library):
     put(library, CASTLE)
-    asker = make_asker(Settings(), library, None)
+    pipeline = make_pipeline(Settings(), library, None)
     for _ in range(2):
-        events = list(asker.ask("When was the castle built?", [], never))
+        events = list(pipeline.ask("When was the castle built?", [], never))
         assert sum(isinstance(event, LeftOut) for event in events) == 1
 
 
@@ -149,5 +149,5 @@ def test_documents_that_are_still_being_read_are_said_to_be(library: Library):
 
 
 def test_an_asker_of_any_retriever_takes_its_shelf_as_filled(library: Library):
-    asker = Asker(library.retriever("bm25", 3))
-    assert "do not seem to answer" in said(list(asker.ask("When was it built?", [], never)))
+    pipeline = RagPipeline(library.retriever("bm25", 3))
+    assert "do not seem to answer" in said(list(pipeline.ask("When was it built?", [], never)))

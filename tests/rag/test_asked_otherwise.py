@@ -5,7 +5,7 @@ from dataclasses import replace
 from langchain_core.documents import Document
 
 from rag.answer import Token
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation, to_records
 from rag.jobs import never
 from rag.llm import LLM, LLMSettings
@@ -31,7 +31,7 @@ def test_what_the_asker_wants_searched_is_searched_word_for_word(conversations):
             asked.append(query)
             return super()._get_relevant_documents(query, run_manager=None)
 
-    conversation = Conversation(conversations, lambda: Asker(Listening(), k=2))
+    conversation = Conversation(conversations, lambda: RagPipeline(Listening(), k=2))
     chat, _ = ask(conversation, conversations, "When was the castle of Aldenburg built?")
     ask(conversation, conversations, "And how deep is its moat?", chat)
     follow_up, understood = conversations.messages(chat)[2:]
@@ -58,7 +58,7 @@ def test_what_is_asked_otherwise_knows_only_what_came_before_it(conversation, co
 def test_a_stopped_answer_goes_on_from_its_passages(conversations, fake_llm):
     fake_llm.reply(Reply("It was built in 1432 [1]. Its moat is nine metres deep [1].", hold_after=7))
     with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
-        conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=llm))
+        conversation = Conversation(conversations, lambda: RagPipeline(Shelf(), llm=llm))
         chat = conversations.create().id
         run = conversation.run(conversation.begin(chat, "When was the castle built?"), never)
         for event in run:
@@ -79,7 +79,7 @@ def test_a_stopped_answer_goes_on_from_its_passages(conversations, fake_llm):
 def test_what_was_kept_of_an_answer_survives_a_model_that_fails_to_go_on(conversations, fake_llm):
     fake_llm.reply(Reply(status=400))
     with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
-        conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=llm))
+        conversation = Conversation(conversations, lambda: RagPipeline(Shelf(), llm=llm))
         chat = conversations.create().id
         turn = conversation.begin(chat, "When was the castle built?")
         conversations.checkpoint(turn.answer_id, "It was bu", passages=to_records([BOOK]))

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answer import Sources, Token
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.carrying import NAME, carried_first
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.errors import ModelUnavailable
-from rag.factory import make_asker
+from rag.factory import make_pipeline
 from rag.jobs import never
 from rag.library import Library
 from rag.passages import Found, Passage
@@ -75,8 +75,8 @@ class Chat:
 
     def __init__(self, database: Database, library: Library):
         self.stored = Conversations(database, "ann")
-        asker = make_asker(Settings(retriever="bm25", k=3), library, None)
-        self.conversation = Conversation(self.stored, lambda: asker)
+        pipeline = make_pipeline(Settings(retriever="bm25", k=3), library, None)
+        self.conversation = Conversation(self.stored, lambda: pipeline)
         self.id = self.stored.create().id
 
     def ask(self, question: str) -> tuple[Passage, ...]:
@@ -128,19 +128,19 @@ def test_a_source_marked_as_wrong_is_not_used_again(chat: Chat, database: Databa
 
 @pytest.mark.parametrize(("code", "yes"), [("en", "Yes"), ("ko", "네"), ("ja", "はい")])
 def test_yes_takes_up_an_offer_and_is_small_talk_without_one(library: Library, code: str, yes: str):
-    asker = make_asker(Settings(retriever="bm25", k=3), library, None)
+    pipeline = make_pipeline(Settings(retriever="bm25", k=3), library, None)
     kept = [Passage.from_document(one) for one in library.retriever("bm25", 1).invoke("castle Aldenburg")]
     asked = ("user", "When was the castle of Aldenburg built?")
-    taken = list(asker.ask(yes, [asked, ("assistant", OFFER[code])], never, carried=kept))
+    taken = list(pipeline.ask(yes, [asked, ("assistant", OFFER[code])], never, carried=kept))
     (sources,) = (event for event in taken if isinstance(event, Sources))
     assert sources.passages[0].found_by[NAME].rank == 1
     for history in ([], [asked, ("assistant", "In 1432 [1].")]):
-        said = list(asker.ask(yes, history, never, carried=kept))
+        said = list(pipeline.ask(yes, history, never, carried=kept))
         assert Sources(()) in said and any(isinstance(event, Token) for event in said)
 
 
 def test_an_asker_of_any_retriever_carries_what_it_is_given(library: Library):
-    asker = Asker(library.retriever("bm25", 2))
-    events = asker.ask("why?", [("user", "a"), ("assistant", "b")], never, carried=[passage("given")])
+    pipeline = RagPipeline(library.retriever("bm25", 2))
+    events = pipeline.ask("why?", [("user", "a"), ("assistant", "b")], never, carried=[passage("given")])
     (sources,) = (event for event in events if isinstance(event, Sources))
     assert ids(sources.passages)[0] == "given"

@@ -6,7 +6,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.answer import Condensed, Done, Sources, Token
-from rag.ask import Asker, checked
+from rag.ask import RagPipeline, checked
 from rag.asked import Timings
 from rag.conversation import Conversation, Failed, title_of
 from rag.errors import QuestionRefused, RetrievalError
@@ -55,7 +55,7 @@ def test_what_an_answer_was_made_without_is_stored_with_it(conversations):
             return super()._get_relevant_documents(query, run_manager=run_manager)
 
     omissions = Omissions()
-    conversation = Conversation(conversations, lambda: Asker(Half(), omissions=omissions))
+    conversation = Conversation(conversations, lambda: RagPipeline(Half(), omissions=omissions))
     chat, events = ask(conversation, conversations, "When was the castle built?")
     assert LeftOut("similarity", "The index is away.") in events
     answer = conversations.messages(chat)[-1]
@@ -86,7 +86,7 @@ def test_the_question_is_there_before_anything_else_happens(conversation, conver
 
 
 def test_a_failure_is_stored_with_its_sentence_and_the_question_kept(conversations):
-    chat, events = ask(Conversation(conversations, lambda: Asker(Broken())), conversations, "When?")
+    chat, events = ask(Conversation(conversations, lambda: RagPipeline(Broken())), conversations, "When?")
     assert isinstance(events[-1], Failed)
     question, answer = conversations.messages(chat)
     assert question.content == "When?"
@@ -135,7 +135,7 @@ def test_a_cancelled_job_stops_within_a_second(conversations):
             time.sleep(0.3)
             return super()._get_relevant_documents(query, run_manager=run_manager)
 
-    conversation = Conversation(conversations, lambda: Asker(Slow()))
+    conversation = Conversation(conversations, lambda: RagPipeline(Slow()))
     chat = conversations.create().id
     turn = conversation.begin(chat, "When was the castle built?")
     job = Jobs().start("ann", chat, lambda cancelled: conversation.run(turn, cancelled))
@@ -171,7 +171,7 @@ def test_control_characters_leave_a_question(raw, clean):
 def test_a_long_conversation_is_read_with_the_question_it_began_with(conversations):
     heard = []
 
-    class Listening(Asker):
+    class Listening(RagPipeline):
         def ask(self, question, history, cancelled, **how):
             heard.append(history)
             return super().ask(question, history, cancelled, **how)
@@ -193,7 +193,7 @@ def test_passages_that_the_model_has_no_room_for_are_counted_in_the_trace(conver
     fake_llm.say("It was built in 1432 [1].")
     small = LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30, context_tokens=300)
     with LLM(small) as llm:
-        conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=llm))
+        conversation = Conversation(conversations, lambda: RagPipeline(Shelf(), llm=llm))
         chat, events = ask(conversation, conversations, "When was the castle built?")
     (sources,) = (event for event in events if isinstance(event, Sources))
     assert (len(sources.passages), sources.unread) == (1, 1)

@@ -1,7 +1,7 @@
 import pytest
 
 from rag.library import Library
-from rag.library_view import Searched
+from rag.library_view import LibraryView
 from rag.passages import Passage
 from rag.scope import EVERYTHING, Scope
 from storage.database import Database
@@ -36,19 +36,19 @@ def passages(library: Library, document_id: str) -> list[Passage]:
 
 
 def test_a_shelf_is_empty_then_being_read_then_filled(library):
-    everything = Searched(library, EVERYTHING)
-    assert everything.shelf() == "empty"
+    everything = LibraryView(library, EVERYTHING)
+    assert everything.status() == "empty"
     waiting = added(library, "velden.md", read=False)
-    assert everything.shelf() == "reading"
+    assert everything.status() == "reading"
     list(library.index(waiting))
-    assert everything.shelf() == "filled"
+    assert everything.status() == "searchable"
 
 
 def test_what_was_chosen_and_is_there_no_more_is_gone(library):
     chosen = added(library, "velden.md")
     added(library, "bergen.md")
     library.remove(chosen)
-    assert Searched(library, Scope(frozenset({chosen}), "one")).shelf() == "gone"
+    assert LibraryView(library, Scope(frozenset({chosen}), "one")).status() == "gone"
 
 
 def test_files_that_were_not_wholly_searched_are_named_those_outside_are_not(library):
@@ -57,7 +57,7 @@ def test_files_that_were_not_wholly_searched_are_named_those_outside_are_not(lib
     added(library, "celle.md")
     added(library, "dorne.md", read=False)
     inside = Scope(frozenset({waiting, by_words}), "two")
-    assert {(one.name, one.state) for one in Searched(library, inside).unsearched()} == {
+    assert {(one.name, one.state) for one in LibraryView(library, inside).unsearched()} == {
         ("velden.md", "queued"),
         ("bergen.md", "searchable_by_words"),
     }
@@ -68,7 +68,7 @@ def test_passages_stand_as_long_as_their_words_are_there_and_searched(library):
     one, other = passages(library, first), passages(library, second)
     assert one
     assert other
-    assert Searched(library, EVERYTHING).standing([*one, *other]) == [*one, *other]
-    assert Searched(library, Scope(frozenset({second}), "one")).standing([*one, *other]) == other
+    assert LibraryView(library, EVERYTHING).still_valid([*one, *other]) == [*one, *other]
+    assert LibraryView(library, Scope(frozenset({second}), "one")).still_valid([*one, *other]) == other
     library.remove(first)
-    assert Searched(library, EVERYTHING).standing([*one, *other]) == other
+    assert LibraryView(library, EVERYTHING).still_valid([*one, *other]) == other

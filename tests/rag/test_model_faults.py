@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.jobs import never
 from rag.library import Library
@@ -85,9 +85,9 @@ def sound() -> Iterator[LLM]:
         yield llm
 
 
-def asked(conversations: Conversations, asker: Asker, *questions: str) -> list[Message]:
+def asked(conversations: Conversations, pipeline: RagPipeline, *questions: str) -> list[Message]:
     """Ask one after the other in one chat; returns its messages."""
-    conversation = Conversation(conversations, lambda: asker)
+    conversation = Conversation(conversations, lambda: pipeline)
     chat = conversations.create().id
     for question in questions:
         list(conversation.run(conversation.begin(chat, question), never))
@@ -102,8 +102,8 @@ def is_a_sentence(said: str | None) -> bool:
 def test_a_follow_up_is_asked_as_it_was_typed(
     database: Database, conversations: Conversations, failing: LLM, sound: LLM
 ):
-    asker = Asker(Shelf(), llm=Divided(sound, failing), rephrase_seconds=60.0, made_with={"k": 2})
-    *_, answer = asked(conversations, asker, QUESTION, FOLLOW_UP)
+    pipeline = RagPipeline(Shelf(), llm=Divided(sound, failing), rephrase_seconds=60.0, made_with={"k": 2})
+    *_, answer = asked(conversations, pipeline, QUESTION, FOLLOW_UP)
     assert answer.state == "complete" and answer.content == SOUND
     assert answer.standalone_question.startswith(FOLLOW_UP)
     told = Traces(database, "ann").get(answer.id).settings["rephrasing"]
@@ -114,7 +114,7 @@ def test_a_follow_up_is_asked_as_it_was_typed(
 def test_an_answer_that_fails_is_a_sentence_beside_its_question(
     conversations: Conversations, failing: LLM, fault: str
 ):
-    question, answer = asked(conversations, Asker(Shelf(), llm=failing), QUESTION)
+    question, answer = asked(conversations, RagPipeline(Shelf(), llm=failing), QUESTION)
     assert question.content == QUESTION
     assert answer.state == "failed" and is_a_sentence(answer.error)
     assert answer.content.strip() == ("Nine metres" if fault == "cut off" else "")
@@ -126,8 +126,8 @@ def test_passages_that_cannot_be_put_in_order_come_as_they_were_found(
     database: Database, conversations: Conversations, failing: LLM, sound: LLM, name: str
 ):
     reranker = ASKING[name](llm=failing, seconds=60.0)
-    asker = Asker(Shelf(), llm=sound, reranker=reranker, k=2, fetch_k=2, made_with={"k": 2})
-    _, answer = asked(conversations, asker, QUESTION)
+    pipeline = RagPipeline(Shelf(), llm=sound, reranker=reranker, k=2, fetch_k=2, made_with={"k": 2})
+    _, answer = asked(conversations, pipeline, QUESTION)
     assert answer.state == "complete" and answer.content == SOUND
     found = [document.id for document in Shelf().invoke(QUESTION)]
     assert [passage.chunk_id for passage in answer.passages] == found

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag.answer import Sources
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.config import Settings
 from rag.conversation import Conversation
 from rag.errors import Cancelled, ModelUnavailable, SettingsError
-from rag.factory import make_asker, make_reranker
+from rag.factory import make_pipeline, make_reranker
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
@@ -59,8 +59,10 @@ def settings(reranker: str = "pointwise-logprob", seconds: float = 60.0) -> Sett
     return Settings(retriever="bm25", k=2, reranker=reranker, rerank_seconds=seconds)
 
 
-def ask(asker: Asker, question: str = QUESTION, history: Sequence[tuple[str, str]] = ()) -> list[object]:
-    return list(asker.ask(question, history, never))
+def ask(
+    pipeline: RagPipeline, question: str = QUESTION, history: Sequence[tuple[str, str]] = ()
+) -> list[object]:
+    return list(pipeline.ask(question, history, never))
 
 
 def passages(events: Sequence[object]) -> list[str]:
@@ -70,8 +72,8 @@ def passages(events: Sequence[object]) -> list[str]:
 
 def test_many_are_found_and_the_best_of_them_answer(library, fake_llm, llm):
     fake_llm.reply(Reply("It is Gera's [1].", odds=likes_gera))
-    assert passages(ask(make_asker(settings("none"), library, llm))) != ["Gera.md"]
-    events = ask(make_asker(settings(), library, llm))
+    assert passages(ask(make_pipeline(settings("none"), library, llm))) != ["Gera.md"]
+    events = ask(make_pipeline(settings(), library, llm))
     assert passages(events)[0] == "Gera.md" and len(passages(events)) == 2
     (sources,) = (event for event in events if isinstance(event, Sources))
     first, second = (passage.found_by["reranker"] for passage in sources.passages)
@@ -87,7 +89,7 @@ def test_many_are_found_and_the_best_of_them_answer(library, fake_llm, llm):
 def test_a_follow_up_is_reranked_after_its_readings_are_fused(library, fake_llm, llm):
     fake_llm.reply(Reply("Gera's [1].", odds=likes_gera))
     history = [("user", "Which castle is in Hagen?"), ("assistant", "The castle of Hagen has a moat.")]
-    events = ask(make_asker(settings(), library, llm), "Which castle has a deep moat?", history)
+    events = ask(make_pipeline(settings(), library, llm), "Which castle has a deep moat?", history)
     assert passages(events)[0] == "Gera.md"
     assert sum(isinstance(event, Reranking) for event in events) == 1
 
@@ -96,7 +98,7 @@ def test_one_that_hangs_is_left_out_and_why_is_said_on_the_page_and_in_the_trace
     library, fake_llm, llm, database
 ):
     llm.warm()
-    asker = make_asker(settings("listwise", seconds=2), library, llm)
+    pipeline = make_pipeline(settings("listwise", seconds=2), library, llm)
     searched = [found.metadata["document"] for found in library.retriever("bm25", 20).invoke(QUESTION)]
     over = threading.Event()
 
@@ -105,7 +107,7 @@ def test_one_that_hangs_is_left_out_and_why_is_said_on_the_page_and_in_the_trace
 
     fake_llm.reply(Reply(never_orders))
     conversations = Conversations(database, "ann")
-    conversation = Conversation(conversations, lambda: asker)
+    conversation = Conversation(conversations, lambda: pipeline)
     turn = conversation.begin(conversations.create().id, QUESTION)
     events = list(conversation.run(turn, never))
     why = "The passages are in the order of the search: the reranker took more than 2 seconds."
@@ -120,20 +122,20 @@ def test_one_that_hangs_is_left_out_and_why_is_said_on_the_page_and_in_the_trace
 
 def test_what_a_server_cannot_tell_is_said_in_the_trace(library, fake_llm, llm):
     fake_llm.say("50")
-    events = ask(make_asker(settings(), library, llm))
+    events = ask(make_pipeline(settings(), library, llm))
     assert [event.note for event in events if isinstance(event, Reordered)] == [NO_ODDS]
 
 
 def test_a_reader_who_stops_the_turn_stops_the_reranker(library, fake_llm, llm):
     fake_llm.reply(Reply(hang=True))
-    events = make_asker(settings(), library, llm).ask(QUESTION, [], fake_llm.asked.is_set)
+    events = make_pipeline(settings(), library, llm).ask(QUESTION, [], fake_llm.asked.is_set)
     with pytest.raises(Cancelled):
         list(events)
     assert fake_llm.hung_up.wait(20)
 
 
 def test_without_what_it_needs_the_search_s_order_stays_and_it_is_said(library):
-    events = ask(make_asker(settings("listwise"), library, None))
+    events = ask(make_pipeline(settings("listwise"), library, None))
     (left_out,) = (event for event in events if isinstance(event, LeftOut) if event.what == "reranker")
     assert "in the order of the search" in left_out.sentence and "none is connected" in left_out.sentence
     assert len(passages(events)) == 2
@@ -152,7 +154,7 @@ def test_the_settings_name_the_reranker(llm):
 def test_a_model_is_shown_the_best_first_and_last_and_their_numbers_stay(library, fake_llm, llm):
     fake_llm.say("It is the castle of Aldenburg [1].")
     chosen = Settings(retriever="bm25", k=5, best_outside=True)
-    events = ask(make_asker(chosen, library, llm))
+    events = ask(make_pipeline(chosen, library, llm))
     (request,) = fake_llm.requests
     shown = re.findall(r'<passage number="(\d)" document="(\w+\.md)"', request.prompt)
     assert [number for number, _ in shown] == ["1", "3", "5", "4", "2"]

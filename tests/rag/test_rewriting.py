@@ -1,6 +1,6 @@
 import pytest
 
-from rag.ask import Asker, Rephrasing
+from rag.ask import RagPipeline, Rephrasing
 from rag.conversation import OLDER, Conversation
 from rag.errors import Cancelled
 from rag.jobs import never
@@ -104,7 +104,7 @@ def test_turns_are_dropped_from_the_oldest_and_never_cut():
 
 def test_the_trace_says_why_a_rewrite_was_not_used(database, conversations, fake_llm, model):
     fake_llm.say("In 1432 [1].", "How deep is the moat of Globex?", "Nine metres [1].")
-    conversation = Conversation(conversations, lambda: Asker(Shelf(), llm=model, made_with={"k": 2}))
+    conversation = Conversation(conversations, lambda: RagPipeline(Shelf(), llm=model, made_with={"k": 2}))
     chat = conversations.create().id
     list(conversation.run(conversation.begin(chat, "When was the castle of Aldenburg built?"), never))
     turn = conversation.begin(chat, "And how deep is its moat?")
@@ -117,7 +117,7 @@ def test_the_trace_says_why_a_rewrite_was_not_used(database, conversations, fake
 
 
 def test_the_trace_says_that_older_messages_were_not_read(database, conversations):
-    conversation = Conversation(conversations, lambda: Asker(Shelf()))
+    conversation = Conversation(conversations, lambda: RagPipeline(Shelf()))
     chat = conversations.create().id
     for number in range(11):
         turn = conversation.begin(chat, f"When was castle number {number} built?")

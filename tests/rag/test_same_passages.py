@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.jobs import never
 from rag.llm import LLM, LLMSettings
@@ -85,7 +85,7 @@ def test_prompt_store_and_markers_agree(
 ):
     fake, llm = model
     chat, retriever = conversations.create().id, Scripted(found=[])
-    conversation = Conversation(conversations, lambda: Asker(retriever, llm=llm))
+    conversation = Conversation(conversations, lambda: RagPipeline(retriever, llm=llm))
     for at, (found, said) in enumerate(turns):
         retriever.found = found
         fake.reply(Reply(" ".join(f"{text} [{number}]." for text, number in said)))

@@ -3,12 +3,12 @@ from typing import get_args
 import pytest
 
 from rag.answer import Done, Sources
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.config import RetrieverName, Settings
 from rag.conversation import Conversation
 from rag.embeddings import Embedder
 from rag.errors import QuestionRefused
-from rag.factory import make_asker, make_llm
+from rag.factory import make_llm, make_pipeline
 from rag.jobs import never
 from rag.library import Library
 from rag.passages import Passage
@@ -47,8 +47,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder):
     database.close()
 
 
-def ask(asker: Asker, question: str, **options):
-    return list(asker.ask(question, options.pop("history", []), never, **options))
+def ask(pipeline: RagPipeline, question: str, **options):
+    return list(pipeline.ask(question, options.pop("history", []), never, **options))
 
 
 def passages(events) -> tuple[Passage, ...]:
@@ -60,8 +60,8 @@ def passages(events) -> tuple[Passage, ...]:
 def test_nothing_outside_is_found_whoever_searches_and_whatever_is_asked(shelf, retriever, question):
     library, ids, _, _ = shelf
     inside = frozenset({ids["Aldenburg"], ids["Celle"]})
-    asker = make_asker(Settings(retriever=retriever, k=6), library, None, scope=Scope(inside, "two"))
-    found = {passage.document_id for passage in passages(ask(asker, question))}
+    pipeline = make_pipeline(Settings(retriever=retriever, k=6), library, None, scope=Scope(inside, "two"))
+    found = {passage.document_id for passage in passages(ask(pipeline, question))}
     assert found <= inside
     assert found == inside or question != QUESTIONS[0]
 
@@ -69,12 +69,12 @@ def test_nothing_outside_is_found_whoever_searches_and_whatever_is_asked(shelf, 
 def test_a_follow_ups_readings_and_what_is_carried_over_stay_inside(shelf):
     library, ids, _, _ = shelf
     history = [("user", "How deep is the moat of Velden?"), ("assistant", "The moat is 8 metres deep [1].")]
-    everything = make_asker(Settings(k=4), library, None)
+    everything = make_pipeline(Settings(k=4), library, None)
     carried = [p for p in passages(ask(everything, "velden moat")) if p.document == "velden.md"]
     assert carried
     again = passages(ask(everything, "Tell me more.", history=history, carried=carried))
     assert "velden.md" in {passage.document for passage in again}
-    scoped = make_asker(Settings(k=4), library, None, scope=Scope(frozenset({ids["Bergen"]}), "one"))
+    scoped = make_pipeline(Settings(k=4), library, None, scope=Scope(frozenset({ids["Bergen"]}), "one"))
     for question in ("Tell me more.", "And how deep is the one of Velden?", "Why?"):
         found = passages(ask(scoped, question, history=history, carried=carried))
         assert {passage.document for passage in found} == {"bergen.md"}
@@ -85,8 +85,8 @@ def test_a_reranker_is_given_nothing_from_outside(shelf):
     with FakeLLM() as fake:
         settings = Settings(llm_base_url=fake.url, llm_model="fake", reranker="listwise", fetch_k=20, k=3)
         llm = make_llm(settings)
-        asker = make_asker(settings, library, llm, scope=Scope(frozenset({ids["Celle"]}), "Celle"))
-        events = ask(asker, "How deep is the moat of Velden?")
+        pipeline = make_pipeline(settings, library, llm, scope=Scope(frozenset({ids["Celle"]}), "Celle"))
+        events = ask(pipeline, "How deep is the moat of Velden?")
         llm.close()
     sent = [content for event in events for _, content in getattr(event, "messages", ())]
     assert sent and not any("8 metres" in content for content in sent)
@@ -101,7 +101,7 @@ def test_a_conversation_searches_what_was_chosen_for_it(shelf):
     scope = scope_of(choices, chat)
     assert scope.document_ids == {ids["Aldenburg"], ids["Bergen"], ids["Velden"]}
     assert scope.said == "North (collection), velden.md"
-    events = ask(make_asker(Settings(k=6), library, None, scope=scope), "How deep is the moat?")
+    events = ask(make_pipeline(Settings(k=6), library, None, scope=scope), "How deep is the moat?")
     assert SearchedIn("North (collection), velden.md") in events
     assert {p.document_id for p in passages(events)} == scope.document_ids
 
@@ -112,8 +112,10 @@ def test_where_all_that_was_chosen_is_gone_nothing_is_searched_and_it_is_said(sh
     choices.choose(chat, [gone.id])
     for _ in range(2):  # empty first, then deleted
         for retriever in RETRIEVERS:
-            asker = make_asker(Settings(retriever=retriever), library, None, scope=scope_of(choices, chat))
-            events = ask(asker, "How deep is the moat?")
+            pipeline = make_pipeline(
+                Settings(retriever=retriever), library, None, scope=scope_of(choices, chat)
+            )
+            events = ask(pipeline, "How deep is the moat?")
             assert passages(events) == () and not any(isinstance(event, SearchedIn) for event in events)
             (done,) = [event for event in events if isinstance(event, Done)]
             assert "Nothing of what is chosen" in done.text and done.citations == ()
@@ -126,8 +128,10 @@ def test_where_all_that_was_chosen_is_gone_nothing_is_searched_and_it_is_said(sh
 )
 def test_it_is_said_in_the_language_of_the_question(shelf, question, word):
     library, _, _, _ = shelf
-    asker = make_asker(Settings(), library, None, scope=Scope(frozenset(), "Gone (collection, deleted)"))
-    assert word in next(event for event in ask(asker, question) if isinstance(event, Done)).text
+    pipeline = make_pipeline(
+        Settings(), library, None, scope=Scope(frozenset(), "Gone (collection, deleted)")
+    )
+    assert word in next(event for event in ask(pipeline, question) if isinstance(event, Done)).text
 
 
 def test_collections_are_named_on_a_command_line_however_they_are_written(shelf):
@@ -153,7 +157,7 @@ def test_each_answer_keeps_what_it_was_searched_in_through_versions_retries_and_
     library, ids, choices, chats = shelf
     chat = chats.create().id
     conversation = Conversation(
-        chats, lambda: make_asker(Settings(k=3), library, None, scope=scope_of(choices, chat))
+        chats, lambda: make_pipeline(Settings(k=3), library, None, scope=scope_of(choices, chat))
     )
 
     def run(turn):
@@ -183,7 +187,7 @@ def test_an_answer_that_is_gone_on_with_was_searched_in_what_it_was(shelf):
         settings = Settings(llm_base_url=fake.url, llm_model="fake", k=3)
         llm = make_llm(settings)
         conversation = Conversation(
-            chats, lambda: make_asker(settings, library, llm, scope=scope_of(choices, chat))
+            chats, lambda: make_pipeline(settings, library, llm, scope=scope_of(choices, chat))
         )
         turn = conversation.begin(chat, "How deep is the moat?")
         list(conversation.run(turn, never))

@@ -2,8 +2,9 @@
 
 import pytest
 
-from rag.ask import Asker, Unsearched
+from rag.ask import RagPipeline
 from rag.conversation import Conversation
+from rag.corpus import PlainCorpus, UnsearchedFile
 from rag.jobs import never
 from rag.judges import LanguageModelJudge
 from rag.llm import LLM, LLMSettings
@@ -14,12 +15,12 @@ from storage.traces import Trace, Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf
 
-UNREAD = Unsearched("locked.pdf", "refused")
+UNREAD = UnsearchedFile("locked.pdf", "refused")
 
 
-def ask(conversations: Conversations, asker: Asker, *questions: str) -> tuple[str, list[object]]:
+def ask(conversations: Conversations, pipeline: RagPipeline, *questions: str) -> tuple[str, list[object]]:
     """Ask in one chat; returns the last answer's id and its events."""
-    conversation, chat = Conversation(conversations, lambda: asker), conversations.create().id
+    conversation, chat = Conversation(conversations, lambda: pipeline), conversations.create().id
     for question in questions:
         turn = conversation.begin(chat, question)
         events = list(conversation.run(turn, never))
@@ -39,8 +40,8 @@ def as_sent(fake_llm: FakeLLM) -> list[tuple[tuple[str, str], ...]]:
 def test_every_request_is_kept_word_for_word_with_its_purpose(database, conversations, fake_llm):
     fake_llm.say("Built in 1432 [1].", "When was the moat of the castle dug?", "It is nine metres deep [1].")
     with LLM(LLMSettings(fake_llm.url, "fake", api_key="secret")) as llm:
-        asker = Asker(Shelf(), llm=llm, made_with={"k": 2, "model": "fake"})
-        answer_id, events = ask(conversations, asker, "When was the castle built?", "And its moat?")
+        pipeline = RagPipeline(Shelf(), llm=llm, made_with={"k": 2, "model": "fake"})
+        answer_id, events = ask(conversations, pipeline, "When was the castle built?", "And its moat?")
     trace = traced(database, answer_id)
     assert [sent.purpose for sent in trace.sent] == ["rephrase", "answer"]
     assert [sent.messages for sent in trace.sent] == as_sent(fake_llm)[1:]
@@ -52,30 +53,36 @@ def test_every_request_is_kept_word_for_word_with_its_purpose(database, conversa
 def test_what_is_sent_to_check_statements_is_kept_beside_it(database, conversations, fake_llm):
     fake_llm.say("The moat of the castle of Aldenburg is nine metres deep [1].", "yes")
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
-        asker = Asker(Shelf(), llm=llm, judge=LanguageModelJudge(llm))
-        answer_id, _ = ask(conversations, asker, "When was the castle built?")
+        pipeline = RagPipeline(Shelf(), llm=llm, judge=LanguageModelJudge(llm))
+        answer_id, _ = ask(conversations, pipeline, "When was the castle built?")
     trace = traced(database, answer_id)
     assert [sent.purpose for sent in trace.sent] == ["answer", "check"]
     assert [sent.messages for sent in trace.sent] == as_sent(fake_llm)
 
 
 def test_without_a_model_nothing_is_sent_and_the_settings_are_kept(database, conversations):
-    answer_id, _ = ask(conversations, Asker(Shelf(), made_with={"retriever": "bm25"}), "When was it built?")
+    answer_id, _ = ask(
+        conversations, RagPipeline(Shelf(), made_with={"retriever": "bm25"}), "When was it built?"
+    )
     assert traced(database, answer_id) == Trace({"retriever": "bm25"})
 
 
 def test_what_was_sent_before_a_failure_is_kept_too(database, conversations, fake_llm):
     fake_llm.reply(Reply(status=401))
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
-        answer_id, _ = ask(conversations, Asker(Shelf(), llm=llm), "When was the castle built?")
+        answer_id, _ = ask(conversations, RagPipeline(Shelf(), llm=llm), "When was the castle built?")
     assert conversations.message(answer_id).state == "failed"
     assert [sent.messages for sent in traced(database, answer_id).sent] == as_sent(fake_llm)[:1]
 
 
 def test_files_that_could_not_be_searched_are_noted_only_where_nothing_was_found(database, conversations):
-    asker = Asker(Shelf(), unsearched=lambda: [UNREAD])
-    found, _ = ask(conversations, asker, "When was the castle of Aldenburg built?")
-    missed, _ = ask(conversations, asker, "Which planet has the most moons?")
+    class Unread(PlainCorpus):
+        def unsearched(self) -> list[UnsearchedFile]:
+            return [UNREAD]
+
+    pipeline = RagPipeline(Shelf(), corpus=Unread())
+    found, _ = ask(conversations, pipeline, "When was the castle of Aldenburg built?")
+    missed, _ = ask(conversations, pipeline, "Which planet has the most moons?")
     assert traced(database, found).unsearched == ()
     kept = traced(database, missed)
     assert [(one.name, one.state) for one in kept.unsearched] == [("locked.pdf", "refused")]
@@ -83,7 +90,7 @@ def test_files_that_could_not_be_searched_are_noted_only_where_nothing_was_found
 
 
 def test_an_asker_that_cannot_be_had_leaves_no_trace(database, conversations):
-    def broken() -> Asker:
+    def broken() -> RagPipeline:
         raise RuntimeError("no model")
 
     conversation = Conversation(conversations, broken)

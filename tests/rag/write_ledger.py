@@ -9,7 +9,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from rag.ask import Asker
+from rag.ask import RagPipeline
 from rag.config import default_model_cache
 from rag.conversation import Conversation
 from rag.embeddings import Embedder, open_embedder
@@ -34,7 +34,7 @@ def fill(database: Database) -> None:
     list(library.forest.tend())
     chats = Conversations(database, "ann")
     chat = chats.create()
-    conversation = Conversation(chats, lambda: Asker(library.retriever("bm25", 3)))
+    conversation = Conversation(chats, lambda: RagPipeline(library.retriever("bm25", 3)))
     for question in QUESTIONS:
         list(conversation.run(conversation.begin(chat.id, question), never))
     library.close()

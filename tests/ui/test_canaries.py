@@ -15,9 +15,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from rag.observing.lines import write_lines
+from rag.services import Services
 from tests.rag.fake_llm import FakeLLM
 from ui import operating, services
-from ui.services import Services
 
 PEOPLE = 12
 CANARY = re.compile(r"canary\d+x")

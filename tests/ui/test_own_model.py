@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 from rag.config import default_model_cache
 from rag.jobs import Jobs
 from rag.own_model.catalog import QWEN_0_5B, QWEN_1_5B
+from rag.own_model.installing import Installs
 from rag.own_model.model import OwnModel
 from rag.workspace import Workspace
 from tests.ui.conftest import words
 from ui import services
-from ui.installs import Installs
 
 Page = Callable[..., AppTest]
 USE = f"use-{QWEN_0_5B.name}"

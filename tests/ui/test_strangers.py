@@ -121,7 +121,7 @@ WORKSPACE = {
     "answer_again": lambda my, ids: my.answer_again(ids["answer"]),
     "answering": lambda my, ids: my.answering(ids["pending"]),
     "ask": lambda my, ids: my.ask(ids["conversation"], "mine?"),
-    "asker": lambda my, ids: my.asker(ids["conversation"]) and None,
+    "pipeline": lambda my, ids: my.pipeline(ids["conversation"]) and None,
     "delete_conversation": lambda my, ids: my.delete_conversation(ids["conversation"]),
     "exported": lambda my, ids: my.exported(ids["conversation"], "md"),
     "go_on": lambda my, ids: my.go_on(ids["stopped"]),

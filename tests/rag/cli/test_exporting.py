@@ -8,7 +8,7 @@ import pytest
 from rag import cli
 from rag.config import LOCAL_OWNER, load
 from rag.conversation import Conversation
-from rag.factory import make_asker, make_library
+from rag.factory import make_library, make_pipeline
 from rag.jobs import never
 from storage.conversations import Conversations
 from storage.database import Database
@@ -35,7 +35,7 @@ def chat(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> str
     try:
         conversations = Conversations(database, LOCAL_OWNER)
         library = make_library(settings, database, LOCAL_OWNER)
-        asked = Conversation(conversations, lambda: make_asker(settings, library, None))
+        asked = Conversation(conversations, lambda: make_pipeline(settings, library, None))
         made = conversations.create("성 castle")
         turn = asked.begin(made.id, "When was the castle of Aldenburg built?")
         list(asked.run(turn, never))

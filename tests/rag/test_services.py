@@ -1,35 +1,37 @@
-"""Many people's libraries: opened when they come, closed when they have gone, and never while in use."""
+"""Services of one process: people's libraries opened when they come, closed when they have gone."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rag.config import Settings
 from rag.jobs import Cancel
+from rag.services import RECOVER, Services, libraries_to_close, run_all
 from rag.workspace import Workspace
-from ui import services
-from ui.resting import to_rest
-from ui.services import RECOVER, Services
+from storage.errors import DiskFull, NotFound
 
 PEOPLE = 12
 
 
 @pytest.fixture
-def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+def many(tmp_path: Path) -> Iterator[Services]:
     """A server for which a dozen people have a document each, one of them not yet read, just started."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FOOTNOTE_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("FOOTNOTE_TRUSTED_HEADER", "X-Person")
-    monkeypatch.setenv("FOOTNOTE_TRUSTED_PROXIES", "127.0.0.1")
-    for number in range(PEOPLE):
-        library = services.services().workspace(f"person{number}").library
-        record, _ = library.add("note.md", f"The mooring fee of person{number} is {number} euros.".encode())
-        if number:
-            list(library.index(record.id))
-    services.close()
-    yield services.services()
-    services.close()
+    settings = Settings(data=tmp_path / "data")
+    with closing(Services(settings, local=False)) as before:
+        for number in range(PEOPLE):
+            library = before.workspace(f"person{number}").library
+            record, _ = library.add(
+                "note.md", f"The mooring fee of person{number} is {number} euros.".encode()
+            )
+            if number:
+                list(library.index(record.id))
+    with closing(Services(settings, local=False)) as server:
+        yield server
 
 
 def open_now(server: Services) -> set[str]:
@@ -95,6 +97,24 @@ def test_none_is_closed_that_was_used_just_now_or_has_a_job(many: Services):
 
 def test_who_was_used_longest_ago_goes_first():
     used = {"ann": 30.0, "bob": 10.0, "eve": 20.0}
-    assert to_rest(used, 1000, [], most=1) == ["bob", "eve"]
-    assert to_rest(used, 1000, ["bob"], most=1) == ["eve", "ann"]
-    assert to_rest(used, 1000, [], most=3) == to_rest(used, 100, [], most=0) == []
+    assert libraries_to_close(used, 1000, [], most=1) == ["bob", "eve"]
+    assert libraries_to_close(used, 1000, ["bob"], most=1) == ["eve", "ann"]
+    assert libraries_to_close(used, 1000, [], most=3) == libraries_to_close(used, 100, [], most=0) == []
+
+
+def test_work_is_done_though_others_fail_and_the_first_failure_is_told():
+    done = []
+
+    def fail(error: Exception) -> None:
+        raise error
+
+    with pytest.raises(DiskFull):
+        run_all([lambda: fail(DiskFull("full")), lambda: fail(NotFound("gone")), lambda: done.append(1)])
+    assert done == [1]
+    run_all([lambda: done.append(2)])
+    assert done == [1, 2]
+
+
+def test_the_application_needs_no_page():
+    said = "import sys, rag.services, rag.cli; print('streamlit' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True).stdout == "False\n"

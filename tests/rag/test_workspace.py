@@ -1,12 +1,28 @@
 import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from rag.config import LOCAL_OWNER, load
 from rag.errors import LimitReached
+from rag.services import Services
 from rag.workspace import Workspace
 from storage.errors import AnswerPending, NotFound
 from storage.people import People
-from ui import services
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+    monkeypatch.setenv("FOOTNOTE_DATA", str(tmp_path / "data"))
+    with closing(Services(load())) as opened:
+        yield opened
+
+
+@pytest.fixture
+def here(services: Services) -> Workspace:
+    return services.workspace(LOCAL_OWNER)
 
 
 def test_what_is_added_while_the_library_recovers_is_kept(here: Workspace):
@@ -27,31 +43,25 @@ def test_what_is_added_while_the_library_recovers_is_kept(here: Workspace):
         assert here.library.files.path(record.sha256).exists()
 
 
-def test_services_are_one_until_they_are_closed(here: Workspace):
-    assert services.workspace() is here
-    services.close()
-    assert services.workspace() is not here
-
-
-def test_an_embedding_model_is_open_once_however_many_search_with_it(here: Workspace):
-    models = {id(services.services().workspace(name).library.indexes.embedder) for name in ("ann", "bob")}
+def test_an_embedding_model_is_open_once_however_many_search_with_it(here: Workspace, services: Services):
+    models = {id(services.workspace(name).library.indexes.embedder) for name in ("ann", "bob")}
     assert models == {id(here.library.indexes.embedder)}
 
 
-def test_a_changed_model_is_used_from_the_next_answer_on(here: Workspace):
-    assert here.asker().llm is None
-    services.services().change({"llm_model": "one", "llm_base_url": "http://127.0.0.1:9/v1"})
-    asked, connected = here.asker().llm, services.services().llm
+def test_a_changed_model_is_used_from_the_next_answer_on(here: Workspace, services: Services):
+    assert here.pipeline().llm is None
+    services.apply({"llm_model": "one", "llm_base_url": "http://127.0.0.1:9/v1"})
+    asked, connected = here.pipeline().llm, services.llm
     assert asked is not None and connected is not None and asked.settings is connected.settings
 
 
-def test_an_answers_settings_are_frozen_with_it_and_no_key_is_among_them(here: Workspace):
-    unconnected = here.asker().made_with
+def test_an_answers_settings_are_frozen_with_it_and_no_key_is_among_them(here: Workspace, services: Services):
+    unconnected = here.pipeline().made_with
     assert unconnected["retriever"] == "ensemble-cc" and unconnected["k"] == 6
     assert {"mixture", "checker", "embedding_model"} <= unconnected.keys() and "server" not in unconnected
     connection = {"llm_model": "one", "llm_base_url": "http://ann:pw@127.0.0.1:9/v1", "llm_api_key": "secret"}
-    services.services().change(connection)
-    made_with = here.asker().made_with
+    services.apply(connection)
+    made_with = here.pipeline().made_with
     assert (made_with["model"], made_with["server"]) == ("one", "http://127.0.0.1:9")
     assert "secret" not in str(made_with) and "pw" not in str(made_with)
 
@@ -80,10 +90,10 @@ def test_a_question_that_opens_a_chat_is_asked_in_what_was_chosen_for_it(here: W
     assert [chat.title for chat in here.conversations.list()] == ["When are receipts due?"]
 
 
-def test_a_question_that_is_refused_opens_no_chat(here: Workspace):
+def test_a_question_that_is_refused_opens_no_chat(here: Workspace, services: Services):
     with pytest.raises(NotFound):
         here.ask(None, "When?", searching=(["deleted meanwhile"], []))
-    People(services.services().database).set_limits(here.owner, {"tokens_a_day": 1})
+    People(services.database).set_limits(here.owner, {"tokens_a_day": 1})
     here.allowance.used(tokens=2)
     with pytest.raises(LimitReached):
         here.ask(None, "When?")
