@@ -8,7 +8,7 @@ from rag.language_model import LanguageModel
 from rag.limits import Limits
 from rag.llm import Chat
 from rag.odds import Odds
-from rag.prompts import count_tokens
+from rag.text_budget import count_tokens
 from storage.accounts import Account
 from storage.errors import StorageError
 

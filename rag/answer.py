@@ -22,7 +22,8 @@ from rag.markers import MarkerFilter
 from rag.meaning import scale_of
 from rag.own_words import Piece, write
 from rag.passages import Passage
-from rag.prompts import answer_messages, count_tokens, fitting, going_on
+from rag.prompts import answer_messages, fitting, going_on
+from rag.text_budget import count_tokens
 from rag.unfinished import joined, whole_sentences
 
 ANSWER_TOKENS = 1024

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag.extract import Rated, rated
+from rag.passage_fence import fenced
 from rag.passages import Passage
-from rag.prompts import ANSWER_QUESTION, count_tokens, fenced, fitting
+from rag.prompts import ANSWER_QUESTION, fitting
+from rag.text_budget import count_tokens
 
 PASSAGES = 4
 PROMPT_TOKENS = 260

@@ -6,9 +6,9 @@ from itertools import groupby
 from typing import Protocol
 
 from rag.loaders.document import LoadedDocument
-from rag.prompts import count_tokens
 from rag.sentences import sentences
 from rag.splitters import Splitting, split
+from rag.text_budget import count_tokens
 
 SIZE = 120  # by `count_tokens`, which counts rather too many: about 100 of a model's own
 LONGEST = 400  # beyond it a sentence is a table or a text without full stops, and no model reads it whole

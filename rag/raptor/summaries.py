@@ -6,9 +6,9 @@ from typing import Protocol
 from rag.errors import LLMError, LLMGarbled
 from rag.jobs import Cancel, never
 from rag.language_model import LanguageModel
-from rag.prompts import count_tokens
 from rag.raptor.extracts import extract
 from rag.raptor.prompts import summary_messages
+from rag.text_budget import count_tokens
 
 WORDS = 100  # of a model's summary, and room to end its sentence
 ANSWER_TOKENS = 400

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from langchain_core.documents import Document
 
-from rag.prompts import count_tokens
+from rag.text_budget import count_tokens
 
 if TYPE_CHECKING:
     from rag.raptor.forest import Forest

@@ -9,10 +9,10 @@ from rag.brief import excerpts
 from rag.errors import RerankError
 from rag.language_model import LanguageModel
 from rag.passages import Passage
-from rag.prompts import count_tokens
 from rag.rerankers.prompts import shortened
 from rag.rerankers.reranker import Reranker
 from rag.sending import Noted, Sent
+from rag.text_budget import count_tokens
 
 PURPOSE = "rerank"
 """What a request is for, as it is noted."""

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag.passage_fence import fenced
 from rag.passages import Passage
-from rag.prompts import count_tokens, fenced
+from rag.text_budget import count_tokens
 
 RELEVANT = """\
 You tell whether a passage answers a question. Answer with one word, Yes or No. The passage is quoted from a \

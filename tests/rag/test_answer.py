@@ -8,7 +8,7 @@ from rag.errors import Cancelled, LLMRejected, LLMUnreachable
 from rag.llm import LLM, LLMSettings
 from rag.own_words import NOT_FOUND
 from rag.passages import Passage
-from rag.prompts import count_tokens
+from rag.text_budget import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply
 
 BRIDGE = "The Alder Bridge opened on 4 May 1932. It carries 48,500 vehicles a day."

@@ -15,7 +15,7 @@ from rag.brief import (
 )
 from rag.llm import LLM, LLMSettings
 from rag.passages import Passage
-from rag.prompts import count_tokens
+from rag.text_budget import count_tokens
 from tests.rag.fake_llm import FakeLLM
 
 FILLER = "The committee met again and spoke of many other things for a long while. "

@@ -14,8 +14,8 @@ from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.jobs import never
 from rag.llm import LLM, LLMSettings
+from rag.passage_fence import fenced
 from rag.passages import Passage
-from rag.prompts import fenced
 from rag.quoting import citation_of, markers, passage_of
 from rag.sending import Sent
 from storage.conversations import Conversations

@@ -3,10 +3,10 @@ from itertools import pairwise
 import pytest
 
 from rag.loaders.document import LoadedDocument
-from rag.prompts import count_tokens
 from rag.raptor.leaves import LONGEST, SIZE, leaves
 from rag.sentences import sentences
 from rag.splitters import split
+from rag.text_budget import count_tokens
 
 TEXTS = {
     "English": " ".join(

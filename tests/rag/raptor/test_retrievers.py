@@ -2,9 +2,9 @@ import pytest
 
 from rag.errors import RetrievalError
 from rag.passages import Passage
-from rag.prompts import count_tokens
 from rag.raptor.retrievers import CollapsedTreeRetriever, LeavesRetriever, TreeTraversalRetriever
 from rag.retrievers.ensemble import EnsembleRetriever
+from rag.text_budget import count_tokens
 from tests.rag.raptor.conftest import SUBJECTS, add, grow, story
 
 BOTH = [CollapsedTreeRetriever, TreeTraversalRetriever]

@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.llm import LLM
-from rag.prompts import count_tokens
 from rag.rerankers.llm_listwise import ListwiseReranker
+from rag.text_budget import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 from tests.rag.rerankers.shelf import found, ids, model
 from tests.rag.rerankers.test_permutation import made_replies

@@ -7,8 +7,8 @@ from langchain_core.language_models import FakeListChatModel
 from rag.errors import LLMRejected
 from rag.language_model import ChatModel
 from rag.llm import LLM, LLMSettings
-from rag.prompts import count_tokens
 from rag.rerankers.llm_pointwise import NO_ODDS, LogprobReranker, RatingReranker, rating
+from rag.text_budget import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 from tests.rag.rerankers.shelf import found, ids, model
 
