@@ -26,7 +26,8 @@ from benchmarks.first_token import WORDS, fill
 from rag.chains import RetrievalQA
 from rag.config import default_model_cache
 from rag.conversation import Conversation
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.factory import make_bench_library
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs, never

@@ -21,7 +21,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.config import default_model_cache
-from rag.embeddings import open_embedder
+from rag.embedders.opened import open_embedder
 from rag.factory import make_bench_library
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs

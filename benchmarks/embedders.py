@@ -23,7 +23,8 @@ import numpy as np
 
 from rag.config import default_model_cache
 from rag.embedders.catalog import PACKAGED
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 
 QUESTIONS = 400
 CHUNKS = 96

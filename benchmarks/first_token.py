@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from rag.answer import Token
 from rag.chains import RetrievalQA
 from rag.config import default_model_cache
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.factory import make_bench_library
 from rag.jobs import never
 from rag.library import Library

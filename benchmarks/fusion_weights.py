@@ -20,7 +20,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.config import default_model_cache
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.evaluation.metrics import ndcg
 from rag.evaluation.question_sets import QuestionSet, load
 from rag.retrievers.fusion import (

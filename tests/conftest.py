@@ -12,7 +12,8 @@ from xdist.scheduler import LoadFileScheduling
 
 from rag.config import default_model_cache
 from rag.embedders import bert
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.own_model.catalog import QWEN_0_5B
 from rag.own_model.fetching import fetch
 from rag.own_model.model import OwnModel

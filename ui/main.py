@@ -12,13 +12,66 @@ LOGO = str(Path(__file__).with_name("logo.svg"))
 ICON = str(Path(__file__).with_name("favicon.svg"))
 
 
+def _chat() -> None:
+    from ui.chat import show
+
+    show()
+
+
+def _documents() -> None:
+    from ui.documents import show
+
+    show()
+
+
+def _sources() -> None:
+    from ui.sources import show
+
+    show()
+
+
+def _trees() -> None:
+    from ui.trees import show
+
+    show()
+
+
+def _lab() -> None:
+    from ui.lab import show
+
+    show()
+
+
+def _settings() -> None:
+    from ui.settings import show
+
+    show()
+
+
+def _people() -> None:
+    from ui.people import show
+
+    show()
+
+
+BODIES = {
+    pages.CHAT.title: _chat,
+    pages.DOCUMENTS.title: _documents,
+    pages.SOURCES.title: _sources,
+    pages.TREES.title: _trees,
+    pages.LAB.title: _lab,
+    pages.SETTINGS.title: _settings,
+    pages.PEOPLE.title: _people,
+}
+
+
 def _show() -> None:
     """Show the page of the address to whoever is let in."""
     held = services()
     shell.mount()
     visitor = signing_in.let_in(held)
     notices.show()
-    page = st.navigation(pages.offered(people=held.knows_people()))
+    page = st.navigation(pages.offered(BODIES, people=held.knows_people()))
     shell.name_tab(page.title)
     if page.url_path != pages.CHAT.url_path:  # which draws the list itself, with a chat just begun
         conversations.show_list(workspace(), None)

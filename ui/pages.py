@@ -1,66 +1,35 @@
-"""The pages there are, so that each can point to the others."""
+"""Pages of the app, so that each can link to the others."""
 
+from collections.abc import Callable, Mapping
 from copy import copy
 
 import streamlit as st
 
-
-def _chat() -> None:
-    from ui.chat import show
-
-    show()
+_bodies: dict[str, Callable[[], None]] = {}
 
 
-def _documents() -> None:
-    from ui.documents import show
+def _page(title: str, icon: str, *, default: bool = False) -> st.Page:
+    def show() -> None:
+        _bodies[title]()
 
-    show()
-
-
-def _sources() -> None:
-    from ui.sources import show
-
-    show()
+    return st.Page(show, title=title, icon=icon, url_path=title.lower(), default=default)
 
 
-def _trees() -> None:
-    from ui.trees import show
-
-    show()
-
-
-def _lab() -> None:
-    from ui.lab import show
-
-    show()
-
-
-def _settings() -> None:
-    from ui.settings import show
-
-    show()
-
-
-def _people() -> None:
-    from ui.people import show
-
-    show()
-
-
-CHAT = st.Page(_chat, title="Chat", icon=":material/forum:", url_path="chat", default=True)
-DOCUMENTS = st.Page(_documents, title="Documents", icon=":material/library_books:", url_path="documents")
-SOURCES = st.Page(_sources, title="Sources", icon=":material/sync:", url_path="sources")
-TREES = st.Page(_trees, title="Trees", icon=":material/account_tree:", url_path="trees")
-LAB = st.Page(_lab, title="Lab", icon=":material/science:", url_path="lab")
-SETTINGS = st.Page(_settings, title="Settings", icon=":material/tune:", url_path="settings")
-PEOPLE = st.Page(_people, title="People", icon=":material/group:", url_path="people")
+CHAT = _page("Chat", ":material/forum:", default=True)
+DOCUMENTS = _page("Documents", ":material/library_books:")
+SOURCES = _page("Sources", ":material/sync:")
+TREES = _page("Trees", ":material/account_tree:")
+LAB = _page("Lab", ":material/science:")
+SETTINGS = _page("Settings", ":material/tune:")
+PEOPLE = _page("People", ":material/group:")
 _FOR_ALL = [CHAT, DOCUMENTS, SOURCES, TREES, LAB, SETTINGS]
 
 
-def offered(*, people: bool) -> list[st.Page]:
-    """Return the pages there are for one run, with the one about people or without it.
+def offered(bodies: Mapping[str, Callable[[], None]], *, people: bool) -> list[st.Page]:
+    """Return the pages of one run, with the one about people or without it; `bodies` draws each, by title.
 
-    They are its own: Streamlit notes in a page that it may be run, and strikes that out as it runs it. Of two
-    visitors who shared a page and came at once, the second would see an error in its place.
+    The pages are the run's own: Streamlit notes in a page that it may be run, and strikes that out as it
+    runs it. Of two visitors who shared a page and came at once, the second would see an error in its place.
     """
+    _bodies.update(bodies)
     return [copy(page) for page in (*_FOR_ALL, *([PEOPLE] if people else []))]

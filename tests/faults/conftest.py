@@ -6,7 +6,8 @@ from contextlib import closing
 import pytest
 
 from rag.config import LOCAL_OWNER
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.library import Library
 from storage.database import Database
 from tests.e2e.conftest import Server, serving

@@ -4,7 +4,7 @@ A fork may use it since a run of it keeps to its own thread (`intra_op_num_threa
 """
 
 from rag.config import default_model_cache
-from rag.embeddings import open_embedder
+from rag.embedders.opened import open_embedder
 from tests.faults import victim, worker
 
 __all__ = ["EMBEDDER", "victim", "worker"]  # they are to be imported before anything is forked, too

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.errors import EmbeddingError, IndexMismatch
 from rag.ingest import LANES, Ingest
 from rag.ingest_patience import FIRST, Patience

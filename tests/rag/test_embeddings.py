@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from rag.config import default_model_cache
 from rag.embedders import catalog as models
+from rag.embedders.opened import open_embedder
 from rag.embedders.use import UseEmbedder
-from rag.embeddings import Embedder, Floats, Role, open_embedder, unit
+from rag.embeddings import Embedder, Floats, Role, unit
 from rag.errors import EmbeddingError
 
 TEXTS = st.lists(st.text(max_size=20), max_size=20)
@@ -80,7 +81,7 @@ def test_a_wrong_shape_is_named(shape: tuple[int, ...]) -> None:
 
 
 def test_importing_brings_nothing_heavy() -> None:
-    code = "import rag.embeddings, rag.embedders.catalog, sys; print(*sys.modules)"
+    code = "import rag.embeddings, rag.embedders.opened, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     heavy = {"torch", "onnx", "onnxruntime", "openai", "sentence_transformers", "huggingface_hub"}
     assert heavy & set(loaded.split()) == set()

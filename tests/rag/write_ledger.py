@@ -12,7 +12,8 @@ from pathlib import Path
 from rag.ask import RagPipeline
 from rag.config import default_model_cache
 from rag.conversation import Conversation
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.jobs import never
 from rag.library import Library
 from storage.conversations import Conversations

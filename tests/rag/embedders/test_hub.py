@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from rag.cross_encoders import open_cross_encoder
 from rag.embedders.hub import only_on_disk
-from rag.embeddings import open_embedder
+from rag.embedders.opened import open_embedder
 from rag.errors import ModelUnavailable
 for open_it in {
     "embedder": [lambda: open_embedder(sys.argv[2], cache=Path("/nowhere"))],

@@ -11,8 +11,9 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from rag.embedders.opened import open_embedder
 from rag.embedders.remote import OpenAIEmbedder
-from rag.embeddings import Embedder, open_embedder
+from rag.embeddings import Embedder
 from rag.errors import EmbeddingError
 
 KEY = "sk-marked-0123456789"

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.embeddings import Embedder, open_embedder
+from rag.embedders.opened import open_embedder
+from rag.embeddings import Embedder
 from rag.errors import ModelUnavailable
 from tests.rag.embedders.tiny_bert import HIDDEN, write_tiny_bert
 
