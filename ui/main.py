@@ -54,15 +54,17 @@ def _people() -> None:
     show()
 
 
-BODIES = {
-    pages.CHAT.title: _chat,
-    pages.DOCUMENTS.title: _documents,
-    pages.SOURCES.title: _sources,
-    pages.TREES.title: _trees,
-    pages.LAB.title: _lab,
-    pages.SETTINGS.title: _settings,
-    pages.PEOPLE.title: _people,
-}
+pages.draw_with(
+    {
+        pages.CHAT.title: _chat,
+        pages.DOCUMENTS.title: _documents,
+        pages.SOURCES.title: _sources,
+        pages.TREES.title: _trees,
+        pages.LAB.title: _lab,
+        pages.SETTINGS.title: _settings,
+        pages.PEOPLE.title: _people,
+    }
+)
 
 
 def _show() -> None:
@@ -71,7 +73,7 @@ def _show() -> None:
     shell.mount()
     visitor = signing_in.let_in(held)
     notices.show()
-    page = st.navigation(pages.offered(BODIES, people=held.knows_people()))
+    page = st.navigation(pages.offered(people=held.knows_people()))
     shell.name_tab(page.title)
     if page.url_path != pages.CHAT.url_path:  # which draws the list itself, with a chat just begun
         conversations.show_list(workspace(), None)

@@ -25,11 +25,15 @@ PEOPLE = _page("People", ":material/group:")
 _FOR_ALL = [CHAT, DOCUMENTS, SOURCES, TREES, LAB, SETTINGS]
 
 
-def offered(bodies: Mapping[str, Callable[[], None]], *, people: bool) -> list[st.Page]:
-    """Return the pages of one run, with the one about people or without it; `bodies` draws each, by title.
+def draw_with(bodies: Mapping[str, Callable[[], None]]) -> None:
+    """Set the functions that draw the pages, by title; this module imports none of them."""
+    _bodies.update(bodies)
+
+
+def offered(*, people: bool) -> list[st.Page]:
+    """Return the pages of one run, with the one about people or without it.
 
     The pages are the run's own: Streamlit notes in a page that it may be run, and strikes that out as it
     runs it. Of two visitors who shared a page and came at once, the second would see an error in its place.
     """
-    _bodies.update(bodies)
     return [copy(page) for page in (*_FOR_ALL, *([PEOPLE] if people else []))]
