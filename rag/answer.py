@@ -20,7 +20,7 @@ from rag.judges import Judge
 from rag.language_model import LanguageModel
 from rag.markers import MarkerFilter
 from rag.meaning import scale_of
-from rag.own_words import Piece, write
+from rag.own_words import AnswerPart, write
 from rag.passages import Passage
 from rag.prompts import answer_messages, fitting, going_on
 from rag.text_budget import count_tokens
@@ -116,7 +116,7 @@ def _extracted(
     yield Sources(tuple(passages))
     picks = extract(question, passages, embedder=embedder, said=said)
     doubtful = bool(picks) and not decide(question, passages, rarity, middle=_asked(embedder)).answered
-    written: list[Piece] = []
+    written: list[AnswerPart] = []
     for piece in write(question, passages, picks, doubtful=doubtful):
         if cancelled():
             raise Cancelled("You stopped the answer.")

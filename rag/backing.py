@@ -12,7 +12,7 @@ _BEST_FIRST: tuple[CitationStatus, ...] = ("verified", "related", "unsupported")
 
 
 @dataclass(frozen=True)
-class Statement:
+class StatementSupport:
     """`answer[start:end]` states something; `status` is that of the best of its citations.
 
     `cites` tells whether it has a marker.
@@ -51,7 +51,7 @@ class Backing:
         return f"{self.backed} of {self.total} statements {verb} backed by your documents."
 
 
-def statements(answer: Message) -> list[Statement]:
+def statements(answer: Message) -> list[StatementSupport]:
     """Return each statement of an answer once, in their order.
 
     A sentence that only declines states nothing, nor does the header of a table.
@@ -60,13 +60,13 @@ def statements(answer: Message) -> list[Statement]:
     for citation in answer.citations:
         spans.setdefault((citation.answer_start, citation.answer_end), []).append(citation)
     stated = [
-        Statement(start, end, _best(cited), any(citation.marker for citation in cited))
+        StatementSupport(start, end, _best(cited), any(citation.marker for citation in cited))
         for (start, end), cited in sorted(spans.items())
     ]
     return [one for one in stated if one.cites or not _is_empty(answer.content, one)]
 
 
-def _is_empty(answer: str, one: Statement) -> bool:
+def _is_empty(answer: str, one: StatementSupport) -> bool:
     row = "|" in answer[one.start : one.end] or "|" in answer[one.end : one.end + 4]
     return declines(answer[one.start : one.end]) or (row and bool(_UNDER_A_HEADER.match(answer, one.end)))
 

@@ -151,11 +151,11 @@ class _Draft:
     text: str = ""
     kept: str = ""  # of an answer that is gone on with, until its first token has passed
     citations: Sequence[Citation] = ()
-    left_out: list[records.LeftOut] = field(default_factory=list)
+    left_out: list[records.LeftOutRecord] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     model: str | None = None
     timings_ms: dict[str, float] = field(default_factory=dict)
-    sent: list[traces.Sent] = field(default_factory=list)
+    sent: list[traces.SentRecord] = field(default_factory=list)
     finished: bool = False
     understood: str | None = None  # what was searched for, until it is written down with what was found
     saved_at: float = 0.0
@@ -194,9 +194,9 @@ class _Draft:
             case Reordered(note) if note:
                 self.notes["reranking"] = note
             case LeftOut(what, reason):
-                self.left_out.append(records.LeftOut(what, reason))
+                self.left_out.append(records.LeftOutRecord(what, reason))
             case Sent(purpose, messages):
-                self.sent.append(traces.Sent(purpose, messages))
+                self.sent.append(traces.SentRecord(purpose, messages))
             case Timings(ms):
                 self.timings_ms = ms
 

@@ -54,7 +54,7 @@ class Cues:
     reason: float
 
 
-class Asked:
+class QuestionType:
     """A question, read for what kind of answer it wants."""
 
     def __init__(self, question: str):
@@ -72,7 +72,7 @@ class Asked:
     def cues(self, sentence: str) -> Cues:
         """Return the signs in a sentence; what the question itself says is no sign.
 
-        >>> Asked("How many people live in Seoul?").cues("Seoul has 9 million people.").number
+        >>> QuestionType("How many people live in Seoul?").cues("Seoul has 9 million people.").number
         1.0
         """
         fresh = bool(frozenset(numbers(sentence)) - self._numbers)

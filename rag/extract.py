@@ -15,7 +15,7 @@ from math import fsum, hypot, inf, log
 from langchain_core.embeddings import Embeddings
 
 from rag.clip import clip, width
-from rag.cues import Asked
+from rag.cues import QuestionType
 from rag.markers import inert
 from rag.passages import Passage
 from rag.text import language, sentences, tokens
@@ -210,7 +210,7 @@ class _Scorer:
         self._around: dict[int, frozenset[str]] = {}
         for unit in units:
             self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.words
-        self._asked = Asked(question)
+        self._asked = QuestionType(question)
 
     @property
     def strange(self) -> bool:

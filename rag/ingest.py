@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from rag.errors import Cancelled, DocumentRefused
-from rag.ingest_patience import Patience
+from rag.ingest_patience import Backoff
 from rag.jobs import Cancel, Job, Jobs, never
-from rag.library import Library, Progress
+from rag.library import IngestProgress, Library
 from rag.raptor.forest import Tended
 from rag.resplitting import Resplit, resplit
 from rag.retrievers.tuning import Tuned
@@ -34,12 +34,12 @@ class Ingest:
         jobs: Jobs,
         *,
         trees: Callable[[], bool] = never,
-        patience: Patience | None = None,
+        patience: Backoff | None = None,
     ):
         self._library = library
         self._jobs = jobs
         self._trees = trees
-        self._patience = patience or Patience()
+        self._patience = patience or Backoff()
         self._grown: Job[Tended] | None = None
 
     def start(self, document_id: str) -> None:
@@ -50,11 +50,11 @@ class Ingest:
         elif state in ("searchable_by_words", "searchable_by_meaning"):
             self._start(EMBED, document_id, partial(self._embed, document_id))
 
-    def progress(self, document_id: str) -> Progress | None:
+    def progress(self, document_id: str) -> IngestProgress | None:
         """Return how far a document is; None when nothing runs for it or it waits for its turn."""
         for lane in (EMBED, READ):
             job = self._jobs.get(self._library.owner, f"{lane}:{document_id}")
-            if job is not None and isinstance(job.latest, Progress):
+            if job is not None and isinstance(job.latest, IngestProgress):
                 return job.latest
         return None
 
@@ -166,7 +166,7 @@ class Ingest:
         else:
             self.stop_growing()
 
-    def _read(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
+    def _read(self, document_id: str, cancelled: Cancel) -> Iterator[IngestProgress]:
         yield from self._library.read(document_id, cancelled)
         if not cancelled():
             self._tell_if_refused(document_id)
@@ -178,7 +178,7 @@ class Ingest:
         if record.state == "refused":
             log.warning("A document was refused: %s", DocumentRefused(record.reason))
 
-    def _embed(self, document_id: str, cancelled: Cancel) -> Iterator[Progress]:
+    def _embed(self, document_id: str, cancelled: Cancel) -> Iterator[IngestProgress]:
         yield from self._library.embed(document_id, cancelled)
         if not cancelled():
             if self._patience.rewarded():
@@ -197,5 +197,5 @@ class Ingest:
         if not self._library.documents.unfinished() and self._library.weighing.due():
             self.weigh()
 
-    def _start(self, lane: str, document_id: str, work: partial[Iterator[Progress]]) -> None:
+    def _start(self, lane: str, document_id: str, work: partial[Iterator[IngestProgress]]) -> None:
         self._jobs.start(self._library.owner, f"{lane}:{document_id}", work, lane=lane)

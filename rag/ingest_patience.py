@@ -7,14 +7,14 @@ from threading import Lock
 FIRST, LONGEST = 60.0, 3600.0  # seconds until the first try, and between two at most
 
 
-class Patience:
+class Backoff:
     """Says which document is tried, and when; safe for threads.
 
     What stood in one's way, a full disk, a server that is away, stands in the way of all: so one is tried in
     the place of all, the one that was tried least, after waits that double until others come to wait, too.
 
     >>> now = 0.0
-    >>> patience = Patience(lambda: now)
+    >>> patience = Backoff(lambda: now)
     >>> patience.due(["a", "b"])  # they have only just failed
     >>> now = 60.0
     >>> patience.due(["a", "b"])

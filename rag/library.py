@@ -47,7 +47,7 @@ EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at 
 
 
 @dataclass(frozen=True)
-class Progress:
+class IngestProgress:
     """How far a document's ingest is: `done` of `total` chunks, or of one file while reading."""
 
     stage: Stage
@@ -116,19 +116,19 @@ class Library:
                 raise
             return row(sha256, size)
 
-    def index(self, document_id: str, cancelled: Cancel = never) -> Iterator[Progress]:
+    def index(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Read and embed a document in the calling thread."""
         yield from self.read(document_id, cancelled)
         if self.documents.get(document_id).state != "refused":
             yield from self.embed(document_id, cancelled)
 
-    def read(self, document_id: str, cancelled: Cancel = never) -> Iterator[Progress]:
+    def read(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Make a document searchable by words; a file that cannot be read ends as refused."""
         record = self.documents.get(document_id)
         if record.state not in ("queued", "reading"):
             return
         self.documents.set_state(document_id, "reading")
-        yield Progress("reading", 0, 1)
+        yield IngestProgress("reading", 0, 1)
         try:
             yield from self._save_text(record, cancelled)
             if cancelled():
@@ -140,7 +140,7 @@ class Library:
             self._note(document_id, "reading", f"{error} It is tried again later.")
             raise
 
-    def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[Progress]:
+    def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Make a document searchable by meaning, going on where an earlier try ended."""
         self._promote(document_id)
         chunks = self.documents.chunks(document_id)
@@ -232,13 +232,13 @@ class Library:
 
     def add_vectors(
         self, vectors: VectorIndex, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel
-    ) -> Iterator[Progress]:
+    ) -> Iterator[IngestProgress]:
         """Embed chunks, the last of `total`, with the index's own model, and add them to it.
 
         Raises Cancelled, also where the index is dropped for another one meanwhile.
         """
         done = total - len(chunks)
-        yield Progress("meaning", done, total)
+        yield IngestProgress("meaning", done, total)
         texts = [index_text(chunk) for chunk in chunks]
         with Gathered(vectors) as gathered:
             for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
@@ -247,27 +247,27 @@ class Library:
                 batch = [chunks[position] for position in positions]
                 gathered.add([c.id for c in batch], embedded, [{"document_id": c.document_id} for c in batch])
                 done += len(batch)
-                yield Progress("meaning", done, total)
+                yield IngestProgress("meaning", done, total)
 
     def rarity(self, token: str) -> float:
         """Return how rare a token is among the chunks: the word index's inverse document frequency."""
         return self.indexes.words.rarity(token)
 
-    def _save_text(self, record: DocumentRecord, cancelled: Cancel) -> Iterator[Progress]:
-        way, tell = self.collections.splitting_of(record.id), partial(Progress, "reading")
+    def _save_text(self, record: DocumentRecord, cancelled: Cancel) -> Iterator[IngestProgress]:
+        way, tell = self.collections.splitting_of(record.id), partial(IngestProgress, "reading")
         read = yield from reading_edition(self.files, record, way, tell, cancelled, self.recognition)
         read.keep(self.documents, record.id)
 
-    def _index_words(self, record: DocumentRecord) -> Iterator[Progress]:
+    def _index_words(self, record: DocumentRecord) -> Iterator[IngestProgress]:
         chunks = self.documents.chunks(record.id)
-        yield Progress("words", 0, len(chunks))
+        yield IngestProgress("words", 0, len(chunks))
         self.indexes.words.add(to_entry(chunk) for chunk in chunks)
         try:
             self.documents.set_state(record.id, "searchable_by_words")
             self._promote(record.id)
         finally:
             self._take_back_if_removed(record.id, chunks)
-        yield Progress("words", len(chunks), len(chunks))
+        yield IngestProgress("words", len(chunks), len(chunks))
 
     def _note(self, document_id: str, state: State, reason: str) -> None:
         if self.documents.exists(document_id):

@@ -33,7 +33,7 @@ one less than this behind it in .23, .34 and .33, and one further behind in .07,
 
 
 @dataclass(frozen=True)
-class Piece:
+class AnswerPart:
     """A part of the answer's text, and what it quotes, if it does."""
 
     text: str
@@ -42,7 +42,7 @@ class Piece:
 
 def write(
     question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool
-) -> Iterator[Piece]:
+) -> Iterator[AnswerPart]:
     """Yield the answer made of some picks, best first; of none, that the documents do not seem to answer.
 
     The pieces in a row are the text, in which each citation's `answer_start` and `answer_end` are.
@@ -52,7 +52,7 @@ def write(
         gap = "\n\n" if length else ""
         start, length = length + len(gap), length + len(gap) + len(words)
         cited = _citation(pick, passages[pick.number - 1], start, length) if pick else None
-        yield Piece(gap + words, cited)
+        yield AnswerPart(gap + words, cited)
 
 
 def _paragraphs(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from rag.backing import Statement, statements
+from rag.backing import StatementSupport, statements
 from storage.records import CitationRecord, Message, PassageRecord
 
 RELATED = "related, but not said there"
@@ -61,7 +61,7 @@ def statement_text(answer: Message, citation: CitationRecord) -> str:
     return bare.strip()
 
 
-def _remark(one: Statement) -> str:
+def _remark(one: StatementSupport) -> str:
     if one.status == "related":
         return RELATED
     return NOT_THERE if one.cites else NOWHERE

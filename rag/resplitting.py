@@ -8,7 +8,7 @@ from rag.chunks import to_entry, twins
 from rag.editions import Edition, read_edition
 from rag.errors import DocumentRefused
 from rag.jobs import Cancel, never
-from rag.library import Library, Progress
+from rag.library import IngestProgress, Library
 from storage.errors import NotFound
 from storage.records import ChunkRecord, DocumentRecord
 
@@ -24,7 +24,7 @@ class Resplit:
     document: str
     done: int
     total: int
-    step: Progress
+    step: IngestProgress
 
 
 def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
@@ -45,13 +45,13 @@ def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
             library.documents.set_state(due[0], "ready", FAILED.format(error))
 
 
-def _anew(library: Library, record: DocumentRecord, cancelled: Cancel) -> Iterator[Progress]:
+def _anew(library: Library, record: DocumentRecord, cancelled: Cancel) -> Iterator[IngestProgress]:
     """Index the new chunks beside the old ones, then exchange them in one commit of the ledger.
 
     Their ids differ, and an index's finds count only where the ledger has them: no question sees both. What
     is cut off before that commit is taken back, by `Library.recover` where there is no time for it.
     """
-    yield Progress("reading", 0, 1)
+    yield IngestProgress("reading", 0, 1)
     way = library.collections.splitting_of(record.id)
     edition = read_edition(library.files, record, way, library.recognition)
     chunks = edition.chunks_of(record)
@@ -66,7 +66,7 @@ def _anew(library: Library, record: DocumentRecord, cancelled: Cancel) -> Iterat
 
 def _index(
     library: Library, record: DocumentRecord, chunks: list[ChunkRecord], cancelled: Cancel
-) -> Iterator[Progress]:
+) -> Iterator[IngestProgress]:
     library.indexes.words.add(to_entry(chunk) for chunk in chunks)
     vectors = library.indexes.vectors
     library.indexes.carry_over(twins(chunks, library.documents.chunks(record.id)))

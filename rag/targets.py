@@ -17,7 +17,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True)
-class Standing:
+class GoldPassages:
     """The chunks of a document that hold a marked passage, in their order."""
 
     document_id: str
@@ -54,7 +54,7 @@ def prepare(
     return [_prepared(question, standing, document_ids) for question in questions]
 
 
-def locate(documents: Documents, passages: Iterable[MarkedPassage]) -> dict[MarkedPassage, Standing]:
+def locate(documents: Documents, passages: Iterable[MarkedPassage]) -> dict[MarkedPassage, GoldPassages]:
     """Return where passages stand today; those that are gone are absent.
 
     The document is the one with the same contents, or else the one of the same name, which has taken
@@ -68,7 +68,7 @@ def locate(documents: Documents, passages: Iterable[MarkedPassage]) -> dict[Mark
         record = by_content.get(passage.sha256) or by_name.get(passage.document)
         if record is not None:
             wanted.setdefault(record.id, []).append(passage)
-    found: dict[MarkedPassage, Standing] = {}
+    found: dict[MarkedPassage, GoldPassages] = {}
     for document_id, marked in wanted.items():
         found |= _in_document(documents, document_id, marked)
     return found
@@ -76,11 +76,11 @@ def locate(documents: Documents, passages: Iterable[MarkedPassage]) -> dict[Mark
 
 def _in_document(
     documents: Documents, document_id: str, passages: Sequence[MarkedPassage]
-) -> dict[MarkedPassage, Standing]:
+) -> dict[MarkedPassage, GoldPassages]:
     text, chunks = documents.text(document_id), documents.chunks(document_id)
     spans = {passage: place(text, passage) for passage in passages}
     return {
-        passage: Standing(document_id, ids)
+        passage: GoldPassages(document_id, ids)
         for passage, span in spans.items()
         if span is not None and (ids := holding(chunks, *span))
     }
@@ -121,7 +121,7 @@ def _share(chunk: ChunkRecord, start: int, end: int) -> float:
 
 def _prepared(
     question: QuestionRecord,
-    standing: Mapping[MarkedPassage, Standing],
+    standing: Mapping[MarkedPassage, GoldPassages],
     document_ids: Collection[str] | None,
 ) -> Prepared:
     there = [standing[passage] for passage in question.passages if passage in standing]

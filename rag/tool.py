@@ -17,7 +17,7 @@ DESCRIPTION = (
 )
 
 
-class Turn(BaseModel):
+class HistoryMessage(BaseModel):
     """One message of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -28,7 +28,7 @@ class Question(BaseModel):
     """What the tool is called with."""
 
     question: str = Field(description="What to find out, as a question in the user's own language.")
-    chat_history: list[Turn] = Field(
+    chat_history: list[HistoryMessage] = Field(
         default=[], description="What was said before, oldest first; nothing where the question stands alone."
     )
 
@@ -42,7 +42,7 @@ def conversation_tool(
     """
     telling = chain.model_copy(update={"return_source_documents": True})
 
-    def ask(question: str, chat_history: Sequence[Turn] = ()) -> tuple[str, list[Document]]:
+    def ask(question: str, chat_history: Sequence[HistoryMessage] = ()) -> tuple[str, list[Document]]:
         history = [_message(turn) for turn in chat_history]
         try:
             told = telling.invoke({"question": question, "chat_history": history})
@@ -60,5 +60,5 @@ def conversation_tool(
     )
 
 
-def _message(turn: Turn) -> BaseMessage:
+def _message(turn: HistoryMessage) -> BaseMessage:
     return HumanMessage(turn.content) if turn.role == "user" else AIMessage(turn.content)

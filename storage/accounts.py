@@ -11,10 +11,10 @@ from storage.account_records import Holdings, Used
 from storage.database import Database
 from storage.errors import AccountClosed
 from storage.lookups import Lookup, parsed
-from storage.tables import Departure, Document, User
+from storage.tables import Departure, Document, UserRow
 from storage.usage_tables import Usage
 
-_LIMITS = Lookup(select(User.id, User.limits).where(User.id == bindparam("owner")), User.id)
+_LIMITS = Lookup(select(UserRow.id, UserRow.limits).where(UserRow.id == bindparam("owner")), UserRow.id)
 SEEN_EVERY = timedelta(minutes=5)  # between two notes that someone is here: a page is drawn more often
 
 
@@ -42,13 +42,13 @@ class Account:
                 session.delete(departure)
                 session.flush()
             tables.ensure_user(session, self._owner)
-            row = session.get_one(User, tables.storable(self._owner))
+            row = session.get_one(UserRow, tables.storable(self._owner))
             row.name, row.email, row.seen = name, email, now
 
     def leave(self, since: datetime) -> None:
         """End what was signed in until ``since``, in every browser; who signs in anew is let in."""
         with self._database.writing() as session:
-            row = session.get(User, tables.storable(self._owner))
+            row = session.get(UserRow, tables.storable(self._owner))
             if row is not None:
                 row.not_before = max(since, row.not_before or since)
 
@@ -91,8 +91,8 @@ class Account:
             row = session.get(Usage, (tables.storable(self._owner), day_of(now)))
             return Used(0, 0) if row is None else Used(row.answers, row.tokens)
 
-    def _let_in(self, session: Session, since: datetime) -> User | None:
-        row = session.get(User, tables.storable(self._owner))
+    def _let_in(self, session: Session, since: datetime) -> UserRow | None:
+        row = session.get(UserRow, tables.storable(self._owner))
         if row is not None and row.not_before is not None and since <= row.not_before:
             raise AccountClosed("You signed out. Sign in again to go on.")
         tables.confirm_open(session, self._owner, since)
@@ -104,5 +104,5 @@ def day_of(now: datetime | None = None) -> str:
     return (now or datetime.now(UTC)).astimezone(UTC).date().isoformat()
 
 
-def _is_noted(row: User, name: str, email: str, now: datetime) -> bool:
+def _is_noted(row: UserRow, name: str, email: str, now: datetime) -> bool:
     return (row.name, row.email) == (name, email) and row.seen is not None and now - row.seen < SEEN_EVERY

@@ -5,7 +5,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from storage.tables import Base, part_of
 
 
-class Choice(Base):
+class ChoiceRow(Base):
     """A collection or a document by its id, and its name when it was chosen.
 
     No foreign key: what was chosen and is gone stays chosen, so that a conversation over one document does

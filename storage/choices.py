@@ -8,17 +8,17 @@ from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.orm import Session
 
 from storage import messages, tables
-from storage.choice_tables import Choice
+from storage.choice_tables import ChoiceRow
 from storage.database import Database
 from storage.errors import NotFound
-from storage.tables import Collection, Document
+from storage.tables import CollectionRow, Document
 
 Kind = Literal["collection", "document"]
 _BATCH = 500  # ids in one statement
-_CONVERSATION = select(tables.Conversation).where(
-    tables.Conversation.owner == bindparam("owner"), tables.Conversation.id == bindparam("id")
+_CONVERSATION = select(tables.ConversationRow).where(
+    tables.ConversationRow.owner == bindparam("owner"), tables.ConversationRow.id == bindparam("id")
 )
-_CHOSEN = select(Choice).where(Choice.conversation_id == bindparam("id"))
+_CHOSEN = select(ChoiceRow).where(ChoiceRow.conversation_id == bindparam("id"))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Choices:
         """
         with self._database.writing() as session:
             row = self._conversation(session, conversation_id)
-            session.execute(delete(Choice).where(Choice.conversation_id == row.id))
+            session.execute(delete(ChoiceRow).where(ChoiceRow.conversation_id == row.id))
             self._add(session, row, collections, documents)
 
     def add(self, conversation_id: str, documents: Iterable[str]) -> None:
@@ -86,17 +86,17 @@ class Choices:
             rows = _rows(session, self._conversation(session, conversation_id).id)
             if not rows:
                 return None
-            chosen = Choice.conversation_id == conversation_id
+            chosen = ChoiceRow.conversation_id == conversation_id
             mine = select(Document.id).where(Document.owner == self._owner)
-            itself = select(Choice.chosen_id).where(chosen, Choice.kind == "document")
-            inside = select(Choice.chosen_id).where(chosen, Choice.kind == "collection")
+            itself = select(ChoiceRow.chosen_id).where(chosen, ChoiceRow.kind == "document")
+            inside = select(ChoiceRow.chosen_id).where(chosen, ChoiceRow.kind == "collection")
             either = Document.id.in_(itself) | Document.collection_id.in_(inside)
             return frozenset(session.scalars(mine.where(either)))
 
     def _add(
         self,
         session: Session,
-        conversation: tables.Conversation,
+        conversation: tables.ConversationRow,
         collections: Iterable[str],
         documents: Iterable[str],
     ) -> None:
@@ -105,12 +105,12 @@ class Choices:
             *self._documents(session, documents),
         ]
         for kind, id_, name in wanted:
-            session.merge(Choice(conversation_id=conversation.id, kind=kind, chosen_id=id_, name=name))
+            session.merge(ChoiceRow(conversation_id=conversation.id, kind=kind, chosen_id=id_, name=name))
         conversation.updated = messages.now()
 
     def _collections(self, session: Session, ids: Iterable[str]) -> Iterator[tuple[Kind, str, str]]:
         for id_ in dict.fromkeys(ids):
-            row = session.get(Collection, id_)
+            row = session.get(CollectionRow, id_)
             if row is None or row.owner != self._owner:
                 raise NotFound(f"There is no collection {id_!r}.")
             yield "collection", row.id, row.name
@@ -126,8 +126,8 @@ class Choices:
     def _names(self, session: Session, ids: Sequence[str]) -> dict[tuple[Kind, str], str]:
         """Return the present names of what is there, by kind and id."""
         found: dict[tuple[Kind, str], str] = {}
-        tables: list[tuple[Kind, type[Collection | Document]]] = [
-            ("collection", Collection),
+        tables: list[tuple[Kind, type[CollectionRow | Document]]] = [
+            ("collection", CollectionRow),
             ("document", Document),
         ]
         for kind, table in tables:
@@ -137,7 +137,7 @@ class Choices:
                 found |= {(kind, id_): name for id_, name in mine}
         return found
 
-    def _conversation(self, session: Session, conversation_id: str) -> tables.Conversation:
+    def _conversation(self, session: Session, conversation_id: str) -> tables.ConversationRow:
         row = session.scalar(_CONVERSATION, {"owner": self._owner, "id": conversation_id})
         if row is None:
             raise NotFound(f"There is no conversation {conversation_id!r}.")
@@ -146,12 +146,12 @@ class Choices:
 
 def follow(session: Session, gone: str, successor: str) -> None:
     """Have conversations that chose a document search the one that took its place."""
-    both = Choice.conversation_id.in_(select(Choice.conversation_id).where(Choice.chosen_id == gone))
-    session.execute(delete(Choice).where(Choice.chosen_id == successor, both))
-    session.execute(update(Choice).where(Choice.chosen_id == gone).values(chosen_id=successor))
+    both = ChoiceRow.conversation_id.in_(select(ChoiceRow.conversation_id).where(ChoiceRow.chosen_id == gone))
+    session.execute(delete(ChoiceRow).where(ChoiceRow.chosen_id == successor, both))
+    session.execute(update(ChoiceRow).where(ChoiceRow.chosen_id == gone).values(chosen_id=successor))
 
 
-def _rows(session: Session, conversation_id: str) -> list[Choice]:
+def _rows(session: Session, conversation_id: str) -> list[ChoiceRow]:
     return list(session.scalars(_CHOSEN, {"id": conversation_id}))
 
 
@@ -159,5 +159,5 @@ def _sorted(chosen: Iterable[Chosen]) -> tuple[Chosen, ...]:
     return tuple(sorted(chosen, key=lambda one: (one.kind, messages.fold(one.name), one.id)))
 
 
-def _chosen(row: Choice, name: str | None) -> Chosen:
+def _chosen(row: ChoiceRow, name: str | None) -> Chosen:
     return Chosen(cast(Kind, row.kind), row.chosen_id, name or row.name, there=name is not None)

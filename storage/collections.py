@@ -14,7 +14,7 @@ from storage.chunks import edition
 from storage.database import Database
 from storage.errors import NameRefused, NotFound
 from storage.messages import fold
-from storage.tables import Collection, Document, ensure_user, storable
+from storage.tables import CollectionRow, Document, ensure_user, storable
 
 LONGEST_NAME = 120  # characters
 _BATCH = 500  # ids in one statement
@@ -48,7 +48,7 @@ class Collections:
         """Begin a collection without documents; NameRefused for a name that is taken or empty."""
         with self._database.writing() as session:
             ensure_user(session, self._owner)
-            row = Collection(
+            row = CollectionRow(
                 id=secrets.token_hex(8), owner=self._owner, splitting=_kept(splitting), created=_now()
             )
             self._name(session, row, name)
@@ -59,13 +59,13 @@ class Collections:
     def list(self) -> list[CollectionRecord]:
         """Every collection by name; a replacement on its way does not count as another document."""
         with self._database.reading() as session:
-            rows = session.execute(self._counted().order_by(Collection.folded, Collection.id))
+            rows = session.execute(self._counted().order_by(CollectionRow.folded, CollectionRow.id))
             return [_record(row, documents) for row, documents in rows]
 
     def get(self, collection_id: str) -> CollectionRecord:
         """Read one collection; NotFound when this owner has no such one."""
         with self._database.reading() as session:
-            found = _first(session, self._counted().where(Collection.id == collection_id))
+            found = _first(session, self._counted().where(CollectionRow.id == collection_id))
             if found is None:
                 raise _unknown(collection_id)
             return found
@@ -73,7 +73,7 @@ class Collections:
     def named(self, name: str) -> CollectionRecord | None:
         """Find a collection by its name, as names are told apart: case and width do not matter."""
         with self._database.reading() as session:
-            return _first(session, self._counted().where(Collection.folded == fold(_tidy(name))))
+            return _first(session, self._counted().where(CollectionRow.folded == fold(_tidy(name))))
 
     def rename(self, collection_id: str, name: str) -> None:
         """Give a collection another name; NameRefused for one that is taken or empty."""
@@ -115,7 +115,7 @@ class Collections:
 
     def splitting_of(self, document_id: str) -> Splitting | None:
         """Tell how a document shall be split: None in the usual way, as one that is in no collection."""
-        chosen = select(Collection.splitting).join(Document, Document.collection_id == Collection.id)
+        chosen = select(CollectionRow.splitting).join(Document, Document.collection_id == CollectionRow.id)
         with self._database.reading() as session:
             mine = chosen.where(Document.owner == self._owner, Document.id == document_id)
             return session.scalar(mine)
@@ -128,33 +128,35 @@ class Collections:
     def due(self) -> Sequence[str]:
         """List the ready documents that are split in another way than they shall be, the oldest first."""
         ready = (
-            select(Document.id, Document.edition, Collection.splitting)
-            .outerjoin(Collection, Collection.id == Document.collection_id)
+            select(Document.id, Document.edition, CollectionRow.splitting)
+            .outerjoin(CollectionRow, CollectionRow.id == Document.collection_id)
             .where(Document.owner == self._owner, Document.state == "ready")
         )
         with self._database.reading() as session:
             rows = session.execute(ready.order_by(Document.created, Document.id))
             return [id_ for id_, split, wanted in rows if split != edition(wanted)]
 
-    def _counted(self) -> Select[Collection, int]:
-        inside = Document.collection_id == Collection.id, Document.replaces.is_(None)
+    def _counted(self) -> Select[CollectionRow, int]:
+        inside = Document.collection_id == CollectionRow.id, Document.replaces.is_(None)
         count = select(func.count()).select_from(Document).where(*inside).scalar_subquery()
-        return select(Collection, count).where(Collection.owner == self._owner)
+        return select(CollectionRow, count).where(CollectionRow.owner == self._owner)
 
-    def _row(self, session: Session, collection_id: str) -> Collection:
-        mine = select(Collection).where(Collection.owner == self._owner, Collection.id == collection_id)
+    def _row(self, session: Session, collection_id: str) -> CollectionRow:
+        mine = select(CollectionRow).where(
+            CollectionRow.owner == self._owner, CollectionRow.id == collection_id
+        )
         row = session.scalar(mine)
         if row is None:
             raise _unknown(collection_id)
         return row
 
-    def _name(self, session: Session, row: Collection, name: str) -> None:
+    def _name(self, session: Session, row: CollectionRow, name: str) -> None:
         """Name a row, unless another one of this owner has that name."""
         tidy = _tidy(name)
         if not tidy:
             raise NameRefused("A collection needs a name. Type one.")
-        taken = select(Collection.name).where(
-            Collection.owner == self._owner, Collection.folded == fold(tidy), Collection.id != row.id
+        taken = select(CollectionRow.name).where(
+            CollectionRow.owner == self._owner, CollectionRow.folded == fold(tidy), CollectionRow.id != row.id
         )
         with session.no_autoflush:
             other = session.scalar(taken)
@@ -163,7 +165,7 @@ class Collections:
         row.name, row.folded = tidy, fold(tidy)
 
 
-def _first(session: Session, counted: Select[Collection, int]) -> CollectionRecord | None:
+def _first(session: Session, counted: Select[CollectionRow, int]) -> CollectionRecord | None:
     return next((_record(row, documents) for row, documents in session.execute(counted)), None)
 
 
@@ -184,7 +186,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _record(row: Collection, documents: int) -> CollectionRecord:
+def _record(row: CollectionRow, documents: int) -> CollectionRecord:
     return CollectionRecord(
         id=row.id, name=row.name, documents=documents, splitting=row.splitting, created=row.created
     )

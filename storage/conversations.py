@@ -15,8 +15,8 @@ from storage.records import (
     AnswerState,
     CitationRecord,
     CitationStatus,
-    Conversation,
-    LeftOut,
+    ConversationRecord,
+    LeftOutRecord,
     Message,
     PassageRecord,
     Rating,
@@ -29,9 +29,9 @@ __all__ = [
     "AnswerState",
     "CitationRecord",
     "CitationStatus",
-    "Conversation",
+    "ConversationRecord",
     "Conversations",
-    "LeftOut",
+    "LeftOutRecord",
     "Message",
     "PassageRecord",
     "Rating",
@@ -40,9 +40,9 @@ __all__ = [
     "interrupt_pending",
 ]
 
-_MINE = select(tables.Conversation).where(tables.Conversation.owner == bindparam("owner"))
-_ONE = _MINE.where(tables.Conversation.id == bindparam("id"))
-_TABLE = table_of(tables.Conversation)
+_MINE = select(tables.ConversationRow).where(tables.ConversationRow.owner == bindparam("owner"))
+_ONE = _MINE.where(tables.ConversationRow.id == bindparam("id"))
+_TABLE = table_of(tables.ConversationRow)
 _ADDING = insert(_TABLE)
 _NAMING = (
     update(_TABLE)
@@ -58,17 +58,17 @@ class Conversations:
         self._database = database
         self._owner = owner
 
-    def create(self, title: str = "") -> Conversation:
+    def create(self, title: str = "") -> ConversationRecord:
         """Begin a conversation."""
         now = messages.now()
-        begun = Conversation(turns.new_id(), tables.storable(title), created=now, updated=now)
+        begun = ConversationRecord(turns.new_id(), tables.storable(title), created=now, updated=now)
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
             row = {"owner": self._owner, "folded": messages.fold(title), "tip_id": None, **asdict(begun)}
             session.connection().execute(_ADDING, row)
         return begun
 
-    def open(self, conversation_id: str) -> Conversation:
+    def open(self, conversation_id: str) -> ConversationRecord:
         """Read one conversation; NotFound when this owner has no such one."""
         with self._database.reading() as session:
             return _conversation(self._row(session, conversation_id))
@@ -172,7 +172,7 @@ class Conversations:
         *,
         standalone_question: str | None = None,
         passages: Sequence[PassageRecord] | None = None,
-        left_out: Sequence[LeftOut] | None = None,
+        left_out: Sequence[LeftOutRecord] | None = None,
         searched_in: str | None = None,
     ) -> None:
         """Keep what a pending answer has so far; None leaves what was kept before. A finished one stays."""
@@ -196,7 +196,7 @@ class Conversations:
         model: str | None = None,
         error: str | None = None,
         timings_ms: Mapping[str, float] | None = None,
-        left_out: Sequence[LeftOut] | None = None,
+        left_out: Sequence[LeftOutRecord] | None = None,
         trace: Trace | None = None,
     ) -> None:
         """End a pending answer; one that has ended stays as it is. ``left_out`` None leaves what was kept.
@@ -223,18 +223,18 @@ class Conversations:
 
     def rated(self, rating: Rating, limit: int = 500) -> Sequence[Message]:
         """Read the newest complete answers of all conversations with this rating, newest first."""
-        message = tables.Message
+        message = tables.MessageRow
         mine = (
             select(message)
-            .join(tables.Conversation, tables.Conversation.id == message.conversation_id)
-            .where(tables.Conversation.owner == self._owner, message.rating == rating)
+            .join(tables.ConversationRow, tables.ConversationRow.id == message.conversation_id)
+            .where(tables.ConversationRow.owner == self._owner, message.rating == rating)
             .where(message.state == "complete")
         )
         with self._database.reading() as session:
             newest = mine.order_by(message.created.desc(), message.id).limit(limit)
             return messages.read(session, session.scalars(newest).all())
 
-    def list(self, search: str = "") -> list[Conversation]:
+    def list(self, search: str = "") -> list[ConversationRecord]:
         """List conversations, last used first; with ``search``, those whose title or messages have its words.
 
         A word is any run of characters, so parts of Korean and Japanese words are found.
@@ -242,7 +242,7 @@ class Conversations:
         words = [_has_word(word) for word in messages.fold(search).split()]
         with self._database.reading() as session:
             mine = _MINE.where(*words)
-            newest = mine.order_by(tables.Conversation.updated.desc(), tables.Conversation.id)
+            newest = mine.order_by(tables.ConversationRow.updated.desc(), tables.ConversationRow.id)
             return [_conversation(row) for row in session.scalars(newest, {"owner": self._owner})]
 
     @contextmanager
@@ -252,22 +252,22 @@ class Conversations:
             tables.confirm_open(session, self._owner)
             yield session
 
-    def _row(self, session: Session, conversation_id: str) -> tables.Conversation:
+    def _row(self, session: Session, conversation_id: str) -> tables.ConversationRow:
         row = session.scalar(_ONE, {"owner": self._owner, "id": conversation_id})
         if row is None:
             raise NotFound(f"There is no conversation {conversation_id!r}.")
         return row
 
-    def _message(self, session: Session, message_id: str) -> tables.Message:
+    def _message(self, session: Session, message_id: str) -> tables.MessageRow:
         return messages.owned(session, self._owner, message_id)
 
-    def _answer(self, session: Session, answer_id: str) -> tables.Message:
+    def _answer(self, session: Session, answer_id: str) -> tables.MessageRow:
         return messages.owned(session, self._owner, answer_id, "assistant")
 
 
 def interrupt_pending(database: Database) -> int:
     """At the start, mark every answer that was on its way as interrupted; returns how many."""
-    message = tables.Message
+    message = tables.MessageRow
     with database.writing() as session:
         pending = session.scalars(select(message).where(message.state == "pending")).all()
         for answer in pending:
@@ -278,16 +278,16 @@ def interrupt_pending(database: Database) -> int:
 def _has_word(word: str) -> ColumnElement[bool]:
     """Whether a conversation's title or one of its messages contains a folded word, taken literally."""
     said = exists().where(
-        tables.Message.conversation_id == tables.Conversation.id,
-        tables.Message.folded.contains(word, autoescape=True),
+        tables.MessageRow.conversation_id == tables.ConversationRow.id,
+        tables.MessageRow.folded.contains(word, autoescape=True),
     )
-    return or_(tables.Conversation.folded.contains(word, autoescape=True), said)
+    return or_(tables.ConversationRow.folded.contains(word, autoescape=True), said)
 
 
-def _name(session: Session, row: tables.Conversation, title: str) -> None:
+def _name(session: Session, row: tables.ConversationRow, title: str) -> None:
     given = {"conversation": row.id, "called": title, "compared": messages.fold(title)}
     session.connection().execute(_NAMING, given)
 
 
-def _conversation(row: tables.Conversation) -> Conversation:
-    return Conversation(id=row.id, title=row.title, created=row.created, updated=row.updated)
+def _conversation(row: tables.ConversationRow) -> ConversationRecord:
+    return ConversationRecord(id=row.id, title=row.title, created=row.created, updated=row.updated)

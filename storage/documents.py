@@ -12,7 +12,7 @@ from storage import chunks as chunk_rows
 from storage.database import Database
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
-from storage.tables import Chunk, Document, DocumentText, IndexState, Page, User
+from storage.tables import Chunk, Document, DocumentText, IndexState, PageRow, UserRow
 
 __all__ = [
     "ChunkRecord",
@@ -92,9 +92,9 @@ class Documents:
         """List the pages in order; empty where the format has none."""
         with self._database.reading() as session:
             rows = session.scalars(
-                select(Page)
-                .where(Page.document_id == self._row(session, document_id).id)
-                .order_by(Page.number)
+                select(PageRow)
+                .where(PageRow.document_id == self._row(session, document_id).id)
+                .order_by(PageRow.number)
             )
             return [PageSpan(row.number, row.start, row.end) for row in rows]
 
@@ -129,10 +129,10 @@ class Documents:
                 )
         with self._database.writing() as session:
             row = self._row(session, document_id)
-            for table in (DocumentText, Page, Chunk):
+            for table in (DocumentText, PageRow, Chunk):
                 session.execute(delete(table).where(table.document_id == row.id))
             session.add(DocumentText(document_id=row.id, text=text))
-            _insert(session, Page, [_page_values(row.id, page) for page in pages])
+            _insert(session, PageRow, [_page_values(row.id, page) for page in pages])
             row.edition, row.note = chunk_rows.edition(splitting), note
             split = [chunk_rows.values(row.id, row.edition, text, *chunk) for chunk in enumerate(chunks)]
             _insert(session, Chunk, split)
@@ -223,7 +223,7 @@ class Documents:
 def owners(database: Database) -> list[str]:
     """Everyone who has anything stored, in order."""
     with database.reading() as session:
-        return list(session.scalars(select(User.id).order_by(User.id)))
+        return list(session.scalars(select(UserRow.id).order_by(UserRow.id)))
 
 
 def _insert(session: Session, table: type[tables.Base], values: list[dict[str, Any]]) -> None:

@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session
 
 from storage.columns import table_of
 from storage.records import CitationRecord, PassageRecord
-from storage.tables import Citation, MessagePassage, Trace
+from storage.tables import CitationRow, MessagePassage, TraceRow
 
 R = TypeVar("R", PassageRecord, CitationRecord)
 
-_PASSAGES, _CITATIONS, _TRACES = table_of(MessagePassage), table_of(Citation), table_of(Trace)
+_PASSAGES, _CITATIONS, _TRACES = table_of(MessagePassage), table_of(CitationRow), table_of(TraceRow)
 
 
 def _reading(table: Table, record: type[R], order: str) -> Select[Any]:

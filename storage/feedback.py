@@ -24,21 +24,21 @@ class Feedback:
         """
         with self._database.writing() as session:
             answer = messages.owned(session, self._owner, answer_id, "assistant")
-            row = session.get(tables.Citation, (answer.id, position))
+            row = session.get(tables.CitationRow, (answer.id, position))
             if row is None:
                 raise NotFound(f"There is no citation {position} in the answer {answer_id!r}.")
             row.feedback = feedback
 
     def answers(self, limit: int = 1000) -> Sequence[Message]:
         """Read the newest complete answers that are rated, or have a citation marked, newest first."""
-        message = tables.Message
+        message = tables.MessageRow
         marked = exists().where(
-            tables.Citation.message_id == message.id, tables.Citation.feedback.is_not(None)
+            tables.CitationRow.message_id == message.id, tables.CitationRow.feedback.is_not(None)
         )
         mine = (
             select(message)
-            .join(tables.Conversation, tables.Conversation.id == message.conversation_id)
-            .where(tables.Conversation.owner == self._owner, message.state == "complete")
+            .join(tables.ConversationRow, tables.ConversationRow.id == message.conversation_id)
+            .where(tables.ConversationRow.owner == self._owner, message.state == "complete")
             .where(or_(message.rating.is_not(None), marked))
         )
         with self._database.reading() as session:

@@ -12,22 +12,25 @@ from sqlalchemy.orm import Session
 from storage import branches, evidence
 from storage.columns import SafeText, storable, table_of
 from storage.errors import NotFound
-from storage.records import AnswerState, CitationRecord, LeftOut, Message, PassageRecord, Rating, Role
-from storage.tables import Conversation
-from storage.tables import Message as MessageRow
+from storage.records import AnswerState, CitationRecord, LeftOutRecord, Message, PassageRecord, Rating, Role
+from storage.tables import ConversationRow, MessageRow
 
 MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on each
 
 _TABLE = table_of(MessageRow)
 _OWNED = (
     select(MessageRow)
-    .join(Conversation, Conversation.id == MessageRow.conversation_id)
-    .where(Conversation.owner == bindparam("owner"), MessageRow.id == bindparam("id"))
+    .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
+    .where(ConversationRow.owner == bindparam("owner"), MessageRow.id == bindparam("id"))
 )
 _WRITING = (
     update(_TABLE)
     .where(_TABLE.c.id == bindparam("answer"), _TABLE.c.role == "assistant", _TABLE.c.state == "pending")
-    .where(_TABLE.c.conversation_id.in_(select(Conversation.id).where(Conversation.owner == bindparam("of"))))
+    .where(
+        _TABLE.c.conversation_id.in_(
+            select(ConversationRow.id).where(ConversationRow.owner == bindparam("of"))
+        )
+    )
     .values(
         content=bindparam("text"),
         standalone_question=func.coalesce(
@@ -81,7 +84,7 @@ def write_on(
     return session.connection().execute(_WRITING, given).rowcount == 1
 
 
-def keep_left_out(session: Session, answer_id: str, left_out: Sequence[LeftOut]) -> None:
+def keep_left_out(session: Session, answer_id: str, left_out: Sequence[LeftOutRecord]) -> None:
     """Keep which parts of the search an answer was made without: the first few, in few words."""
     parts = [
         {name: storable(words)[:LONGEST_REASON] for name, words in asdict(part).items()}
@@ -110,7 +113,7 @@ def _message(
         passages=passages,
         citations=citations,
         rating=cast(Rating | None, row.rating),
-        left_out=tuple(LeftOut(**part) for part in row.left_out),
+        left_out=tuple(LeftOutRecord(**part) for part in row.left_out),
         versions=versions,
         searched_in=row.searched_in,
     )

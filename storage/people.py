@@ -12,7 +12,7 @@ from storage.account_records import Holdings, PersonRecord, Used
 from storage.accounts import day_of
 from storage.database import Database
 from storage.errors import NotFound
-from storage.tables import Conversation, Departure, Document, User
+from storage.tables import ConversationRow, Departure, Document, UserRow
 from storage.usage_tables import Usage
 
 
@@ -42,7 +42,9 @@ class People:
         """Those whose removal was ordered and is not done, oldest order first."""
         with self._database.reading() as session:
             return list(
-                session.scalars(select(User.id).where(User.removing.is_not(None)).order_by(User.removing))
+                session.scalars(
+                    select(UserRow.id).where(UserRow.removing.is_not(None)).order_by(UserRow.removing)
+                )
             )
 
     def forget(self, owner: str, *, now: datetime | None = None) -> None:
@@ -54,18 +56,20 @@ class People:
             row = _row(session, owner)
             if row.removing is None:
                 raise NotFound(f"The removal of {owner!r} was not ordered.")
-            session.execute(delete(User).where(User.id == row.id))
+            session.execute(delete(UserRow).where(UserRow.id == row.id))
             session.merge(Departure(id=tables.departed(owner), at=now or datetime.now(UTC)))
 
     def list(self) -> list[PersonRecord]:
         """Everyone, last seen first."""
         with self._database.reading() as session:
-            rows = session.scalars(select(User).order_by(User.seen.desc().nulls_last(), User.id)).all()
+            rows = session.scalars(
+                select(UserRow).order_by(UserRow.seen.desc().nulls_last(), UserRow.id)
+            ).all()
             return _records(session, rows)
 
 
-def _row(session: Session, owner: str) -> User:
-    row = session.get(User, tables.storable(owner))
+def _row(session: Session, owner: str) -> UserRow:
+    row = session.get(UserRow, tables.storable(owner))
     if row is None:
         raise NotFound(f"There is no person {owner!r}.")
     return row
@@ -73,7 +77,7 @@ def _row(session: Session, owner: str) -> User:
 
 def _records(session: Session, rows: Any) -> list[PersonRecord]:
     held = _by_owner(session, _counted(Document.owner, func.count(), func.sum(Document.size)))
-    chats = _by_owner(session, _counted(Conversation.owner, func.count()))
+    chats = _by_owner(session, _counted(ConversationRow.owner, func.count()))
     used = _counted(Usage.owner, func.sum(Usage.answers), func.sum(Usage.tokens))
     all_days = _by_owner(session, used)
     today = _by_owner(session, used.where(Usage.day == day_of()))

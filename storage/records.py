@@ -75,7 +75,7 @@ class ChunkRecord:
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ConversationRecord:
     """A conversation as lists show it."""
 
     id: str
@@ -120,7 +120,7 @@ class CitationRecord:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutRecord:
     """A part of the search that an answer was made without, and why, as a sentence."""
 
     what: str
@@ -150,7 +150,7 @@ class Message:
     passages: tuple[PassageRecord, ...] = ()
     citations: tuple[CitationRecord, ...] = ()
     rating: Rating | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRecord, ...] = ()
     versions: tuple[str, ...] = ()
     searched_in: str | None = None
 

@@ -14,7 +14,7 @@ from storage.documents import UNFINISHED
 from storage.errors import NotFound
 from storage.records import DocumentRecord, Outcome, State
 from storage.source_records import ItemRecord, Listing, Tally
-from storage.source_tables import Source, SourceItem
+from storage.source_tables import SourceItem, SourceRow
 from storage.tables import Document, storable
 
 _BATCH = 400  # ids in one statement
@@ -134,7 +134,7 @@ class SourceItems:
 
     def tallies(self) -> dict[str, Tally]:
         """Count what each source has, in one look; a source without items is absent."""
-        mine = Source.owner == self._owner
+        mine = SourceRow.owner == self._owner
         counts = (
             select(
                 SourceItem.source_id,
@@ -142,7 +142,7 @@ class SourceItems:
                 func.count(SourceItem.document_id),
                 func.count(case((_FAILED, 1))),
             )
-            .join(Source, Source.id == SourceItem.source_id)
+            .join(SourceRow, SourceRow.id == SourceItem.source_id)
             .outerjoin(Document, Document.id == SourceItem.document_id)
             .where(mine)
             .group_by(SourceItem.source_id)
@@ -157,11 +157,11 @@ class SourceItems:
     def origins(self, document_ids: Sequence[str]) -> dict[str, Sequence[str]]:
         """Tell which sources documents came from, by name; those that came from none are absent."""
         asked = (
-            select(SourceItem.document_id, Source.name)
-            .join(Source, Source.id == SourceItem.source_id)
-            .where(Source.owner == self._owner)
+            select(SourceItem.document_id, SourceRow.name)
+            .join(SourceRow, SourceRow.id == SourceItem.source_id)
+            .where(SourceRow.owner == self._owner)
             .distinct()
-            .order_by(Source.name)
+            .order_by(SourceRow.name)
         )
         found: dict[str, Sequence[str]] = {}
         with self._database.reading() as session:
@@ -172,9 +172,9 @@ class SourceItems:
                     found[known] = (*found.get(known, ()), name)
         return found
 
-    def _source(self, session: Session, source_id: str) -> Source:
-        mine: Select[Source] = select(Source).where(Source.owner == self._owner)
-        row = session.scalar(mine.where(Source.id == source_id))
+    def _source(self, session: Session, source_id: str) -> SourceRow:
+        mine: Select[SourceRow] = select(SourceRow).where(SourceRow.owner == self._owner)
+        row = session.scalar(mine.where(SourceRow.id == source_id))
         if row is None:
             raise NotFound(f"There is no source {source_id!r}.")
         return row
@@ -184,7 +184,7 @@ def _name(item: Listing) -> str:
     return storable(unicodedata.normalize("NFC", item.name))
 
 
-def _row(session: Session, source: Source, item: Listing) -> SourceItem:
+def _row(session: Session, source: SourceRow, item: Listing) -> SourceItem:
     """Find or begin an item's row, as its source tells it now."""
     row = session.get(SourceItem, (source.id, storable(item.id)))
     if row is None:
@@ -220,7 +220,7 @@ def _unfinished(session: Session, mine: ColumnElement[bool]) -> dict[str, list[s
     """Return the documents that are not yet ready, by the source that they are of."""
     asked = (
         select(SourceItem.source_id, Document.id)
-        .join(Source, Source.id == SourceItem.source_id)
+        .join(SourceRow, SourceRow.id == SourceItem.source_id)
         .join(Document, Document.id == SourceItem.document_id)
         .where(mine, Document.state.in_(UNFINISHED))
     )

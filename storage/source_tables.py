@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from storage.tables import Base, part_of
 
 
-class Source(Base):
+class SourceRow(Base):
     """A folder, a wiki, a drive, a list of pages. ``settings`` name a secret, they never hold one.
 
     ``round`` counts the times that it was read, ``cursor`` is where the next time begins, ``every`` the

@@ -12,7 +12,7 @@ from storage import tables
 from storage.database import Database
 from storage.errors import NotFound
 from storage.source_records import SourceRecord, SourceState
-from storage.source_tables import Source, SourceItem
+from storage.source_tables import SourceItem, SourceRow
 from storage.tables import Document
 
 
@@ -29,7 +29,7 @@ class Sources:
         """Keep a source that has not been read yet; ``every`` is in minutes."""
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
-            row = Source(id=secrets.token_hex(8), owner=self._owner, kind=kind, created=_now())
+            row = SourceRow(id=secrets.token_hex(8), owner=self._owner, kind=kind, created=_now())
             row.name, row.settings, row.every = name, dict(settings), every
             row.round, row.state = 0, "idle"
             session.add(row)
@@ -39,7 +39,10 @@ class Sources:
     def list(self) -> list[SourceRecord]:
         """Every source, oldest first."""
         with self._database.reading() as session:
-            return [_record(row) for row in session.scalars(self._mine().order_by(Source.created, Source.id))]
+            return [
+                _record(row)
+                for row in session.scalars(self._mine().order_by(SourceRow.created, SourceRow.id))
+            ]
 
     def get(self, source_id: str) -> SourceRecord:
         """One source; NotFound when this owner has no such one."""
@@ -82,11 +85,11 @@ class Sources:
                 session.execute(update(Document).where(Document.id.in_(held)).values(uploaded=True))
             session.delete(row)
 
-    def _mine(self) -> Select[Source]:
-        return select(Source).where(Source.owner == self._owner)
+    def _mine(self) -> Select[SourceRow]:
+        return select(SourceRow).where(SourceRow.owner == self._owner)
 
-    def _row(self, session: Session, source_id: str) -> Source:
-        row = session.scalar(self._mine().where(Source.id == source_id))
+    def _row(self, session: Session, source_id: str) -> SourceRow:
+        row = session.scalar(self._mine().where(SourceRow.id == source_id))
         if row is None:
             raise NotFound(f"There is no source {source_id!r}.")
         return row
@@ -96,7 +99,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _record(row: Source) -> SourceRecord:
+def _record(row: SourceRow) -> SourceRecord:
     return SourceRecord(
         id=row.id,
         kind=row.kind,

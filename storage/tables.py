@@ -23,7 +23,7 @@ class Ledger(Base):
     commits: Mapped[int]
 
 
-class User(Base):
+class UserRow(Base):
     """An owner; the id is what the sign-in calls them. Signed in until ``not_before`` is signed out."""
 
     __tablename__ = "users"
@@ -51,8 +51,8 @@ def departed(owner: str) -> str:
 
 
 _STANDING = select(
-    select(User.id).where(User.id == bindparam("owner")).scalar_subquery(),
-    select(User.removing).where(User.id == bindparam("owner")).scalar_subquery(),
+    select(UserRow.id).where(UserRow.id == bindparam("owner")).scalar_subquery(),
+    select(UserRow.removing).where(UserRow.id == bindparam("owner")).scalar_subquery(),
     select(Departure.at).where(Departure.id == bindparam("departed")).scalar_subquery(),
 )
 
@@ -74,11 +74,11 @@ def confirm_open(session: Session, owner: str, since: datetime | None = None) ->
 def ensure_user(session: Session, owner: str) -> None:
     """Give an owner their row, the first time they keep anything; AccountClosed for one who was removed."""
     if not confirm_open(session, owner):
-        session.add(User(id=owner, created=datetime.now(UTC)))
+        session.add(UserRow(id=owner, created=datetime.now(UTC)))
         session.flush()
 
 
-class Conversation(Base):
+class ConversationRow(Base):
     """A chat. ``folded`` is the title as search compares it, ``tip_id`` the message that it shows last."""
 
     __tablename__ = "conversations"
@@ -92,7 +92,7 @@ class Conversation(Base):
     tip_id: Mapped[str | None]
 
 
-class Message(Base):
+class MessageRow(Base):
     """A question or its answer. Indexes see to it: one answer a question, one pending a conversation.
 
     ``parent_id`` is what it follows: an answer its question, a question the answer before it. Several may
@@ -149,7 +149,7 @@ class MessagePassage(Base):
     found_by: Mapped[dict[str, Any]]
 
 
-class Citation(Base):
+class CitationRow(Base):
     """A sentence of an answer and the words it rests on."""
 
     __tablename__ = "citations"
@@ -165,7 +165,7 @@ class Citation(Base):
     feedback: Mapped[str | None]
 
 
-class Trace(Base):
+class TraceRow(Base):
     """How an answer was made. Apart from its message, so that conversations open without it."""
 
     __tablename__ = "traces"
@@ -177,7 +177,7 @@ class Trace(Base):
     unsearched_count: Mapped[int]
 
 
-class Collection(Base):
+class CollectionRow(Base):
     """A group of documents. ``folded`` tells names apart, ``splitting`` is None where it is the usual."""
 
     __tablename__ = "collections"
@@ -230,7 +230,7 @@ class DocumentText(Base):
     text: Mapped[str]
 
 
-class Page(Base):
+class PageRow(Base):
     """A page as a span of code points of the canonical text."""
 
     __tablename__ = "pages"

@@ -18,7 +18,7 @@ LONGEST_SETTING = 300  # characters
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentRecord:
     """A request to the language model as it was sent: what it was for, and its messages (role, content)."""
 
     purpose: str
@@ -41,7 +41,7 @@ class Trace:
     """
 
     settings: Mapping[str, Any]
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[SentRecord, ...] = ()
     cut: int = 0
     unsearched: tuple[Unsearched, ...] = field(default=())
     unsearched_count: int = 0
@@ -58,15 +58,15 @@ class Traces:
         """Read how an answer was made; None for one from before this was kept. Raises NotFound."""
         with self._database.reading() as session:
             answer = messages.owned(session, self._owner, answer_id, "assistant")
-            row = session.get(tables.Trace, answer.id)
+            row = session.get(tables.TraceRow, answer.id)
             return None if row is None else _trace(row)
 
 
-def to_row(answer_id: str, trace: Trace) -> tables.Trace:
+def to_row(answer_id: str, trace: Trace) -> tables.TraceRow:
     """Make the row of a trace, cut to what is kept."""
     sent, cut = bounded(trace.sent[:MOST_SENT], LONGEST_SENT)
     lost = sum(len(content) for request in trace.sent[MOST_SENT:] for _, content in request.messages)
-    return tables.Trace(
+    return tables.TraceRow(
         message_id=answer_id,
         settings={name: _short(value) for name, value in trace.settings.items()},
         sent=[asdict(request) for request in sent],
@@ -79,11 +79,11 @@ def to_row(answer_id: str, trace: Trace) -> tables.Trace:
     )
 
 
-def bounded(sent: Sequence[Sent], room: int) -> tuple[list[Sent], int]:
+def bounded(sent: Sequence[SentRecord], room: int) -> tuple[list[SentRecord], int]:
     """Return requests of at most ``room`` characters together, and how many characters were cut.
 
-    >>> bounded([Sent("answer", (("system", "abc"), ("user", "defg")))], 5)
-    ([Sent(purpose='answer', messages=(('system', 'abc'), ('user', 'de')))], 2)
+    >>> bounded([SentRecord("answer", (("system", "abc"), ("user", "defg")))], 5)
+    ([SentRecord(purpose='answer', messages=(('system', 'abc'), ('user', 'de')))], 2)
     """
     kept, cut = [], 0
     for request in sent:
@@ -93,7 +93,7 @@ def bounded(sent: Sequence[Sent], room: int) -> tuple[list[Sent], int]:
             room -= len(content)
             cut += len(content) - len(short)
             parts.append((role, tables.storable(short)))
-        kept.append(Sent(request.purpose, tuple(parts)))
+        kept.append(SentRecord(request.purpose, tuple(parts)))
     return kept, cut
 
 
@@ -101,11 +101,11 @@ def _short(value: Any) -> Any:
     return tables.storable(value)[:LONGEST_SETTING] if isinstance(value, str) else value
 
 
-def _trace(row: tables.Trace) -> Trace:
+def _trace(row: tables.TraceRow) -> Trace:
     return Trace(
         settings=row.settings,
         sent=tuple(
-            Sent(one["purpose"], tuple((role, content) for role, content in one["messages"]))
+            SentRecord(one["purpose"], tuple((role, content) for role, content in one["messages"]))
             for one in row.sent
         ),
         cut=row.cut,

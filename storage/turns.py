@@ -9,15 +9,15 @@ from storage import evidence, messages
 from storage.columns import storable, table_of
 from storage.errors import AnswerPending, NotUnfinished
 from storage.records import Message, Turn
-from storage.tables import Conversation
-from storage.tables import Message as Row
+from storage.tables import ConversationRow
+from storage.tables import MessageRow as Row
 
 UNFINISHED = ("stopped", "interrupted", "failed")
 
 _IN_CONVERSATION = Row.conversation_id == bindparam("conversation")
 _PENDING = select(Row.id).where(_IN_CONVERSATION, Row.state == "pending")
 _LAST = select(func.max(Row.position)).where(_IN_CONVERSATION)
-_CONVERSATIONS = table_of(Conversation)
+_CONVERSATIONS = table_of(ConversationRow)
 _SHOWING = (
     update(_CONVERSATIONS)
     .where(_CONVERSATIONS.c.id == bindparam("conversation"))
@@ -27,7 +27,7 @@ _SHOWING = (
 
 def begin(
     session: Session,
-    conversation: Conversation,
+    conversation: ConversationRow,
     question: str,
     *,
     follows: str | None,
@@ -45,7 +45,7 @@ def begin(
     return Turn(conversation.id, asked, answer, follows)
 
 
-def begin_again(session: Session, conversation: Conversation, answer: Row) -> Turn:
+def begin_again(session: Session, conversation: ConversationRow, answer: Row) -> Turn:
     """Empty an answer and make it pending."""
     _reopen(session, conversation, answer)
     answer.content = answer.folded = ""
@@ -55,7 +55,7 @@ def begin_again(session: Session, conversation: Conversation, answer: Row) -> Tu
     return read(session, answer)
 
 
-def go_on(session: Session, conversation: Conversation, answer: Row) -> Turn:
+def go_on(session: Session, conversation: ConversationRow, answer: Row) -> Turn:
     """Make an answer pending that ended early, and keep its text and its passages."""
     if answer.state not in UNFINISHED or not answer.content:
         raise NotUnfinished("That answer is not one that ended early. Ask it anew instead.")
@@ -63,7 +63,7 @@ def go_on(session: Session, conversation: Conversation, answer: Row) -> Turn:
     return read(session, answer)
 
 
-def _reopen(session: Session, conversation: Conversation, answer: Row) -> None:
+def _reopen(session: Session, conversation: ConversationRow, answer: Row) -> None:
     refuse_pending(session, conversation.id)
     evidence.forget_outcome(session, answer.id)
     answer.state, answer.timings_ms = "pending", {}

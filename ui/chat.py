@@ -6,7 +6,7 @@ import streamlit as st
 
 from rag.workspace import Workspace
 from storage.errors import NotFound
-from storage.records import Conversation, Message
+from storage.records import ConversationRecord, Message
 from ui import asking, conversations, evidence, markers, pages, paging, scope, tracing
 from ui.faults import told
 from ui.ingesting import show_ingest
@@ -51,7 +51,7 @@ def _show(here: Workspace) -> None:
         asking.show_turn(here, alone, turn, left_out=left_out)
 
 
-def _show_around(conversation: Conversation | None, here: Workspace, limit_mb: int) -> bool:
+def _show_around(conversation: ConversationRecord | None, here: Workspace, limit_mb: int) -> bool:
     """Show all but the turn that is on its way; returns whether there is one."""
     welcome, left_out = st.empty(), False  # so that it goes at once when a chat takes its place
     if conversation is not None:
@@ -74,7 +74,7 @@ def _show_panel(here: Workspace) -> None:
         tracing.show_chosen(here)
 
 
-def _opened(here: Workspace) -> Conversation | None:
+def _opened(here: Workspace) -> ConversationRecord | None:
     chat = st.query_params.get(conversations.PARAMETER)
     conversation = conversations.find(chat, here)
     if chat and conversation is None:
@@ -113,7 +113,7 @@ def _note_no_model() -> None:
         st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
 
 
-def _show_conversation(conversation: Conversation, here: Workspace) -> bool:
+def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:
     """Show a conversation but for the turn that is on its way; returns whether there is one."""
     conversations.show_header(here, conversation)
     shown = paging.page_of(
@@ -156,7 +156,7 @@ def _note_own_sentences() -> None:
 
 @st.fragment(run_every=LOOK)
 @told()
-def _watch(conversation: Conversation, here: Workspace) -> None:
+def _watch(conversation: ConversationRecord, here: Workspace) -> None:
     """Run the page again when another tab has asked, stopped, renamed or deleted here."""
     try:
         now = here.conversations.open(conversation.id)

@@ -14,7 +14,7 @@ HINT = 180  # characters of a quote that a pointer resting on a marker shows
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CitedPassage:
     """What a target names: a passage that an answer was given, and the words of it that are cited."""
 
     message: Message
@@ -52,7 +52,7 @@ def links(message: Message) -> list[tuple[int, Link]]:
     ]
 
 
-def target_of(evidence: Evidence) -> str:
+def target_of(evidence: CitedPassage) -> str:
     """Name a citation for a link: answer and position, or answer and passage: "a1-0", "a1-p2"."""
     if evidence.citation is None:
         return f"{evidence.message.id}-p{evidence.passage.number}"
@@ -65,17 +65,17 @@ def split_target(target: str) -> tuple[str, str]:
     return answer_id, place
 
 
-def resolve(message: Message, place: str) -> Evidence | None:
+def resolve(message: Message, place: str) -> CitedPassage | None:
     """Return what `place` names in an answer, None when it names nothing there."""
     if place.startswith("p"):
         passage = passage_of(message, _number(place[1:]))
-        return Evidence(message, passage, None) if passage else None
+        return CitedPassage(message, passage, None) if passage else None
     position = _number(place)
     if not 0 <= position < len(message.citations):
         return None
     citation = message.citations[position]
     cited = passage_of(message, citation.marker)
-    return Evidence(message, cited, citation) if cited else None
+    return CitedPassage(message, cited, citation) if cited else None
 
 
 def cited_numbers(message: Message) -> list[int]:
@@ -84,20 +84,20 @@ def cited_numbers(message: Message) -> list[int]:
     return [n for n in dict.fromkeys(number for _, number in markers(message.content)) if n in known]
 
 
-def _target(message: Message, offset: int, number: int) -> Evidence | None:
+def _target(message: Message, offset: int, number: int) -> CitedPassage | None:
     passage, at = passage_of(message, number), citation_of(message, offset, number)
-    return Evidence(message, passage, None if at is None else message.citations[at]) if passage else None
+    return CitedPassage(message, passage, None if at is None else message.citations[at]) if passage else None
 
 
 def _number(digits: str) -> int:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else -1
 
 
-def _doubtful(evidence: Evidence) -> bool:
+def _doubtful(evidence: CitedPassage) -> bool:
     return evidence.citation is not None and evidence.citation.status != "verified"
 
 
-def _hint(evidence: Evidence) -> str:
+def _hint(evidence: CitedPassage) -> str:
     words = " ".join(evidence.quote.split())
     short = words if len(words) <= HINT else words[: HINT - 1].rstrip() + "…"
     status = STATUSES.get(evidence.citation.status, "") if evidence.citation else ""

@@ -8,7 +8,7 @@ import streamlit as st
 from rag.exports.forms import MEDIA_TYPES, FormName, file_name
 from rag.workspace import Workspace
 from storage.errors import NotFound
-from storage.records import Conversation
+from storage.records import ConversationRecord
 from ui import pages
 from ui.faults import tried
 from ui.markdown import label
@@ -20,7 +20,7 @@ UNTITLED = "New chat"
 _FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON, to be verified"}
 
 
-def show_list(workspace: Workspace, current: Conversation | None) -> None:
+def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
     """Show the conversations, newest first, those that a search finds."""
     with st.sidebar:
         if st.button("New chat", icon=":material/edit_square:", width="stretch", key="new-chat"):
@@ -42,14 +42,14 @@ def show_list(workspace: Workspace, current: Conversation | None) -> None:
             st.caption(f"{len(found) - SHOWN} older chats: search to find them.")
 
 
-def show_header(workspace: Workspace, conversation: Conversation) -> None:
+def show_header(workspace: Workspace, conversation: ConversationRecord) -> None:
     """Show the open conversation's title, and rename, export and delete."""
     with st.container(key="chat-header", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {label(conversation.title or UNTITLED, 70)}", anchors=False, width="stretch")
         _show_actions(workspace, conversation)
 
 
-def _show_actions(workspace: Workspace, conversation: Conversation) -> None:
+def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> None:
     with st.container(horizontal=True, width="content", gap="small", wrap=False):
         with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename-chat"):
             st.text_input(
@@ -75,7 +75,7 @@ def _show_actions(workspace: Workspace, conversation: Conversation) -> None:
             )
 
 
-def _show_download(workspace: Workspace, conversation: Conversation, form: FormName, name: str) -> None:
+def _show_download(workspace: Workspace, conversation: ConversationRecord, form: FormName, name: str) -> None:
     """Let the chat be downloaded in one form, made only when it is asked for."""
     st.download_button(
         name,
@@ -89,7 +89,7 @@ def _show_download(workspace: Workspace, conversation: Conversation, form: FormN
     )
 
 
-def find(chat: str | None, workspace: Workspace) -> Conversation | None:
+def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
     """Return the conversation that an address names; None where it names none, or one that is gone."""
     with suppress(NotFound):
         return workspace.conversations.open(chat) if chat else None
@@ -103,7 +103,7 @@ def go_to(conversation_id: str | None) -> None:
         st.query_params[PARAMETER] = conversation_id
 
 
-def _row(conversation: Conversation, current: Conversation | None) -> None:
+def _row(conversation: ConversationRecord, current: ConversationRecord | None) -> None:
     is_open = current is not None and conversation.id == current.id
     if st.button(
         label(conversation.title or UNTITLED, 44),

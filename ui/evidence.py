@@ -15,7 +15,7 @@ from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import CitationFeedback, PageSpan, PassageRecord
 from storage.standing import Standing
-from ui.citing import Evidence, resolve, split_target
+from ui.citing import CitedPassage, resolve, split_target
 from ui.faults import tried
 from ui.markdown import label, marked, unwrap, verbatim
 from ui.page_view import is_pdf, show_page
@@ -63,7 +63,7 @@ def _dismiss() -> None:
     st.query_params.pop(PARAMETER, None)
 
 
-def _find(target: str, workspace: Workspace) -> Evidence | None:
+def _find(target: str, workspace: Workspace) -> CitedPassage | None:
     answer_id, place = split_target(target)
     try:
         return resolve(workspace.conversations.message(answer_id), place)
@@ -71,7 +71,7 @@ def _find(target: str, workspace: Workspace) -> Evidence | None:
         return None
 
 
-def _panel(evidence: Evidence, workspace: Workspace) -> None:
+def _panel(evidence: CitedPassage, workspace: Workspace) -> None:
     passage = evidence.passage
     found = workspace.standings.of([passage])[passage.document_id]
     for _, document_id in workspace.standings.present([passage]):  # it may have been added anew
@@ -108,7 +108,7 @@ def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
         st.link_button(f"Open at {host}", address, icon=":material/open_in_new:", type="tertiary")
 
 
-def _pages(evidence: Evidence, workspace: Workspace) -> list[PageSpan]:
+def _pages(evidence: CitedPassage, workspace: Workspace) -> list[PageSpan]:
     """Return the pages that the cited words stand on; of a passage that reaches over several, the first."""
     pages = workspace.library.documents.pages(evidence.passage.document_id)
     touched = [page for page in pages if page.start < evidence.end and evidence.start < page.end]
@@ -124,7 +124,7 @@ def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
     return f"Page{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
 
 
-def _words(evidence: Evidence, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
+def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
     """Show the cited words, and then among their neighbours; a page's own line ends are not kept."""
     status = evidence.citation.status if evidence.citation else "passage"
     if evidence.citation is not None:
@@ -142,7 +142,7 @@ def _words(evidence: Evidence, workspace: Workspace, found: Standing, pages: Seq
     st.markdown(marked(before, quote, after), anchors=False)
 
 
-def _show_feedback(evidence: Evidence, workspace: Workspace) -> None:
+def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
     """Let the reader say that a statement rests on the wrong source; a second click takes the word back."""
     if evidence.citation is None:
         return
@@ -165,7 +165,7 @@ def _mark(workspace: Workspace, answer_id: str, position: int, feedback: Citatio
 
 
 def _neighbours(
-    evidence: Evidence, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
+    evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
 ) -> tuple[str, str]:
     """Return the text on either side of the cited words: of the page, the document, or the stored passage."""
     passage, start, end = evidence.passage, evidence.start, evidence.end

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from rag.library import Progress
+from rag.library import IngestProgress
 from rag.workspace import Workspace
 from storage.records import DocumentRecord
 from ui.faults import told
@@ -26,12 +26,12 @@ def state_name(record: DocumentRecord) -> str:
     return STATES[record.state]
 
 
-def share(progress: Progress | None) -> float:
+def share(progress: IngestProgress | None) -> float:
     """Return how much of its stage is done, from 0 to 1."""
     return progress.done / progress.total if progress and progress.total else 0.0
 
 
-def step_name(progress: Progress) -> str:
+def step_name(progress: IngestProgress) -> str:
     """Return what is being done to a document: "learning its meaning, 40 of 128".
 
     Reading is counted where the pages are pictures whose text has to be recognised.

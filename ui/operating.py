@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from rag.observing import metrics, readiness
-from rag.observing.readiness import Standing
+from rag.observing.readiness import CheckResult
 from rag.own_model.model import OwnModel
 from rag.stores.spec import CHROMA
 from storage.errors import FootnoteError, StorageError
@@ -62,11 +62,11 @@ def may_see(headers: Mapping[str, str], client: str, token: str, *, alone: bool)
     return alone and _is_loopback(client) and not any(name in headers for name in FORWARDED)
 
 
-def standing() -> dict[str, Standing]:
+def standing() -> dict[str, CheckResult]:
     """Return how database, index, embedding, model and disk stand."""
     here = _opened()
     if not isinstance(here, PageServices):
-        return {"database": Standing(False, type(here).__name__)}
+        return {"database": CheckResult(False, type(here).__name__)}
     return readiness.look_at(
         {
             "database": lambda: _database(here),
@@ -85,41 +85,41 @@ def _opened() -> PageServices | FootnoteError:
         return error
 
 
-def _database(here: PageServices) -> Standing:
+def _database(here: PageServices) -> CheckResult:
     here.database.confirm()
-    return Standing(True, "open")
+    return CheckResult(True, "open")
 
 
-def _index(here: PageServices) -> Standing:
+def _index(here: PageServices) -> CheckResult:
     """Search each library that is open, by words, and by meaning where that asks nobody else."""
     if not here.warm:
-        return Standing(False, "being brought in step with the ledger")
+        return CheckResult(False, "being brought in step with the ledger")
     outside = here.settings.embedding_base_url or here.settings.vector_store != CHROMA
     with here.looking:
         for library in here.libraries():
             for name in ("bm25",) if outside else ("bm25", "similarity"):
                 library.retriever(name, 1).invoke("ready")
-    return Standing(True, "searched")
+    return CheckResult(True, "searched")
 
 
-def _embedding(here: PageServices) -> Standing:
+def _embedding(here: PageServices) -> CheckResult:
     """Look at what makes vectors; the index has tried it where it is here."""
     if here.settings.embedding_base_url:
         return readiness.server(here.settings.embedding_base_url)
     if not here.warm:
-        return Standing(False, "being opened")
+        return CheckResult(False, "being opened")
     with here.looking:
         for library in here.libraries():
             library.indexes.embedder.embed_query("ready")
-    return Standing(True, "open")
+    return CheckResult(True, "open")
 
 
-def _model(here: PageServices) -> Standing:
+def _model(here: PageServices) -> CheckResult:
     """Look at what writes the answers; without a model they are made of the documents' own sentences."""
     if here.llm is None:
-        return Standing(True, "none: answers are quotes")
+        return CheckResult(True, "none: answers are quotes")
     if isinstance(here.llm, OwnModel):
-        return Standing(True, "ready" if here.llm.ready else "started by the next question")
+        return CheckResult(True, "ready" if here.llm.ready else "started by the next question")
     return readiness.server(here.settings.llm_base_url)
 
 

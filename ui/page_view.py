@@ -8,7 +8,7 @@ from rag.pdf_pages import PageImage, page_image
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import PageSpan, PassageRecord
-from ui.citing import Evidence
+from ui.citing import CitedPassage
 from ui.markdown import verbatim
 
 SCALE = 2.0  # sharp on a dense screen, about 200 kB a page
@@ -23,7 +23,7 @@ def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
         return False
 
 
-def show_page(evidence: Evidence, span: PageSpan, workspace: Workspace) -> None:
+def show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
     """Show the page with the cited words highlighted; where their place is uncertain, say so."""
     library, passage = workspace.library, evidence.passage
     words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)

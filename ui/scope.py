@@ -9,7 +9,7 @@ from rag.scope import counted
 from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
-from storage.records import Conversation, Message
+from storage.records import ConversationRecord, Message
 from ui.faults import tried
 from ui.markdown import label, plain
 
@@ -19,7 +19,7 @@ ALL = "All documents"
 Choice = tuple[tuple[str, ...], tuple[str, ...]]  # ids of collections, of documents
 
 
-def show(conversation: Conversation | None, here: Workspace) -> None:
+def show(conversation: ConversationRecord | None, here: Workspace) -> None:
     """Show what is searched, and in it the ways to change that; nothing where there is nothing to choose."""
     chosen = _chosen(conversation, here)
     if not chosen and not here.library.documents.count():
@@ -74,7 +74,7 @@ def searched_in(said: str) -> str:
     return f"Searched in: {label(said, 300)}"
 
 
-def _chosen(conversation: Conversation | None, here: Workspace) -> tuple[Chosen, ...]:
+def _chosen(conversation: ConversationRecord | None, here: Workspace) -> tuple[Chosen, ...]:
     if conversation is not None:
         return here.choices.of(conversation.id)
     collections, documents = next_choice()
@@ -87,7 +87,7 @@ def _icon(chosen: Sequence[Chosen]) -> str:
     return ":material/filter_alt:" if counted(chosen) else ":material/warning:"
 
 
-def _show_choice(conversation: Conversation | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
+def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
     documents = [record for record in here.library.documents.list() if record.replaces is None]
     names = distinct({record.id: plain(record.name, 80) for record in documents})
     collections = {one.id: plain(one.name, LONGEST_NAME) for one in here.library.collections.list()}
@@ -137,7 +137,10 @@ def distinct(names: Mapping[str, str]) -> dict[str, str]:
 
 @tried
 def _keep(
-    conversation: Conversation | None, here: Workspace, collections: Sequence[str], documents: Sequence[str]
+    conversation: ConversationRecord | None,
+    here: Workspace,
+    collections: Sequence[str],
+    documents: Sequence[str],
 ) -> None:
     if conversation is None:
         st.session_state[NEXT] = (tuple(collections), tuple(documents))

@@ -9,7 +9,7 @@ from rag.quoting import place_name
 from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import Message, PassageRecord
-from storage.traces import Sent, Trace
+from storage.traces import SentRecord, Trace
 from ui.markdown import label, verbatim
 from ui.search_names import name_of
 
@@ -172,7 +172,7 @@ def _by_itself(message: Message) -> bool:
     return message.model is None and bool(message.citations)
 
 
-def _request(number: int, request: Sent) -> None:
+def _request(number: int, request: SentRecord) -> None:
     size = sum(len(content) for _, content in request.messages)
     purpose = _PURPOSES.get(request.purpose, label(request.purpose, 60))
     with st.expander(f"{number}\\. {purpose}: {size:,} characters", type="compact"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from rag.quoting import citation_of, markers, passage_of
 from rag.raptor.opened import upwards
 from rag.workspace import Workspace
-from storage.records import Conversation, Message
+from storage.records import ConversationRecord, Message
 
 LOOKED_AT = 5  # conversations and, in each, messages: where none of them cites anything there is no mark
 
@@ -19,7 +19,7 @@ class Marks:
 
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     answer: Message | None = None
-    conversation: Conversation | None = None
+    conversation: ConversationRecord | None = None
 
     def of(self, node_id: str) -> tuple[int, ...]:
         """Return the numbers of the sources at a node, or below it."""

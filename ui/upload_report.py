@@ -12,7 +12,7 @@ from threading import Lock
 
 
 @dataclass(frozen=True)
-class Line:
+class UploadLine:
     """What became of one file; `document_id` is None where it could not be kept."""
 
     name: str
@@ -20,13 +20,13 @@ class Line:
     document_id: str | None
 
 
-class Report:
+class UploadReport:
     """The lines of one browser session, and which of its uploads were taken; safe for two runs at once."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._claimed: set[str] = set()
-        self._lines: list[Line] = []
+        self._lines: list[UploadLine] = []
         self._writers = 0
         self._place: str | None = None  # where it was shown
 
@@ -36,7 +36,7 @@ class Report:
         return self._writers > 0
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[UploadLine, ...]:
         """One for each file, in the order in which they were taken."""
         with self._lock:
             return tuple(self._lines)
@@ -60,7 +60,7 @@ class Report:
             with self._lock:
                 self._writers -= 1
 
-    def add(self, line: Line) -> None:
+    def add(self, line: UploadLine) -> None:
         """Say what became of one more file."""
         with self._lock:
             self._lines.append(line)

@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui.markdown import label
-from ui.upload_report import Line, Report
+from ui.upload_report import UploadLine, UploadReport
 
 REPORT = "upload-report"
 LOOK = 0.5  # seconds between looks for files that are being taken
@@ -32,21 +32,21 @@ class _File(Protocol):
         """Read up to `size` bytes."""
 
 
-def report() -> Report:
+def report() -> UploadReport:
     """Return what is said of the files that were dropped last in this browser session."""
-    kept: Report = st.session_state.setdefault(REPORT, Report())
+    kept: UploadReport = st.session_state.setdefault(REPORT, UploadReport())
     return kept
 
 
 def take(
-    files: Sequence[_File], told: Report, workspace: Workspace, collection_id: str | None = None
-) -> list[Line]:
+    files: Sequence[_File], told: UploadReport, workspace: Workspace, collection_id: str | None = None
+) -> list[UploadLine]:
     """Copy those files that no run has taken into the library, and into a collection if one is given.
 
     All of them, even where the visitor ends the run meanwhile: nothing in here lets Streamlit end it.
     """
     mine = told.claim(file.file_id for file in files)
-    lines: list[Line] = []
+    lines: list[UploadLine] = []
     if mine:
         with told.writing():
             for file in files:
@@ -74,14 +74,14 @@ def show_report(place: str) -> None:
 
 
 @st.fragment(run_every=LOOK)
-def _follow(told: Report) -> None:
+def _follow(told: UploadReport) -> None:
     """Say how many files have been taken: a run of the page that the visitor has ended is still at it."""
     if not told.growing:
         st.rerun()
     st.caption(f"Your files are being added: {len(told.lines)} so far.")
 
 
-def _show_lines(lines: Sequence[Line], told: Report) -> None:
+def _show_lines(lines: Sequence[UploadLine], told: UploadReport) -> None:
     added = sum(line.document_id is not None for line in lines)
     with st.expander(
         counted(added, len(lines)), icon=":material/description:", type="compact", expanded=added < len(lines)
@@ -125,12 +125,12 @@ def _release(file: _File) -> None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
-def _take_one(file: _File, workspace: Workspace, collection_id: str | None) -> Line:
+def _take_one(file: _File, workspace: Workspace, collection_id: str | None) -> UploadLine:
     try:
         record, outcome = workspace.add(file.name, _pieces(file), collection_id)
     except FootnoteError as error:
-        return Line(file.name, label(str(error), 300), None)
-    return Line(file.name, _SAID[outcome], record.id)
+        return UploadLine(file.name, label(str(error), 300), None)
+    return UploadLine(file.name, _SAID[outcome], record.id)
 
 
 def _pieces(file: _File) -> Iterator[bytes]:

@@ -11,13 +11,13 @@ from rag.ask import RagPipeline
 from rag.chains import RetrievalQA
 from rag.cli.collecting import SLOW, collection_of
 from rag.cli.options import Commands, Options
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.condense import condense
 from rag.config import Settings
 from rag.evaluation.answers import ask_answers, summary
 from rag.evaluation.collection import Collection
 from rag.evaluation.question_sets import load
-from rag.evaluation.refusals import Decided, Turn, load_turns, report
+from rag.evaluation.refusals import Decided, LabelledTurn, load_turns, report
 from rag.meaning import SCALES
 from rag.passages import Passage
 
@@ -52,7 +52,7 @@ def answers_command(settings: Settings, options: Options) -> int:
     if options.unanswerable:
         return _refusals(settings, options)
     questions = load(options.dataset, limit=options.limit)
-    with closing(Progress(SLOW)) as told, collection_of(settings, questions, told) as collection:
+    with closing(ProgressBar(SLOW)) as told, collection_of(settings, questions, told) as collection:
         pipeline = _pipeline(settings, collection)
         answers = []
         for answer in ask_answers(questions, pipeline):
@@ -66,7 +66,7 @@ def _refusals(settings: Settings, options: Options) -> int:
     """Print how often the decision whether the documents answer at all is wrong, and at which score."""
     turns = load_turns(options.dataset, limit=options.limit)
     questions = load(options.dataset)
-    with closing(Progress(SLOW)) as told, collection_of(settings, questions, told) as collection:
+    with closing(ProgressBar(SLOW)) as told, collection_of(settings, questions, told) as collection:
         decided = []
         for turn in turns:
             decided.append(_decided(turn, settings, collection))
@@ -75,7 +75,7 @@ def _refusals(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _decided(turn: Turn, settings: Settings, collection: Collection) -> Decided:
+def _decided(turn: LabelledTurn, settings: Settings, collection: Collection) -> Decided:
     rarity = collection.words.rarity
     asked = condense(turn.text, turn.history, llm=None, rarity=rarity)
     found = collection.retriever(settings.retriever, settings.k).invoke(asked)

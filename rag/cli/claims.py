@@ -11,7 +11,7 @@ from typing import Any
 
 from rag.checker import Checker
 from rag.cli.options import Commands, Options
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.evaluation.claims import Claim, Verdict, as_passages, load_claims, measured, verdict
 from rag.factory import make_embedder, make_judge, make_llm
@@ -67,7 +67,7 @@ def _judge(settings: Settings, options: Options) -> Judge | None:
 
 def _verdicts(claims: Sequence[Claim], check: Callable[..., Checker]) -> list[Verdict]:
     verdicts = []
-    with closing(Progress({"checking": "checking {total} claims."})) as told:
+    with closing(ProgressBar({"checking": "checking {total} claims."})) as told:
         for done, claim in enumerate(claims, 1):
             verdicts.append(verdict(claim, check(as_passages(claim.passages))))
             told("checking", done, len(claims))

@@ -3,7 +3,7 @@
 import sys
 from contextlib import AbstractContextManager
 
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.evaluation.collection import Collection, default_cache, open_collection
 from rag.evaluation.question_sets import QuestionSet
@@ -17,7 +17,7 @@ SLOW = {
 
 
 def collection_of(
-    settings: Settings, questions: QuestionSet, told: Progress
+    settings: Settings, questions: QuestionSet, told: ProgressBar
 ) -> AbstractContextManager[Collection]:
     """Open the set's collection with the settings' embedding model and the analysers there are."""
     return open_collection(

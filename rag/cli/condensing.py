@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rag.cli.options import Commands, Options
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.evaluation.condensing import Turn, Written, load_turns, report, write_all
 from rag.factory import make_llm, rephrase_seconds
@@ -40,7 +40,7 @@ def condense_command(settings: Settings, options: Options) -> int:
 
 def _written(turns: list[Turn], llm: LanguageModel | None, seconds: float) -> list[Written]:
     done = []
-    with closing(Progress({"condensing": "making {total} questions stand alone."})) as told:
+    with closing(ProgressBar({"condensing": "making {total} questions stand alone."})) as told:
         for written in write_all(turns, llm=llm, seconds=seconds):
             done.append(written)
             told("condensing", len(done), len(turns))

@@ -8,7 +8,7 @@ from pathlib import Path
 from rag.cli import answers, claims, condensing, raptor, reranking
 from rag.cli.collecting import SLOW, collection_of, say
 from rag.cli.options import MAX_K, Commands, Options, count, positive
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.evaluation.collection import Collection
 from rag.evaluation.metrics import METRICS
@@ -87,7 +87,7 @@ def retrieval_command(settings: Settings, options: Options) -> int:
         questions = questions.rewritten()
     show = _show_json if options.json else _show_row
     failed = 0
-    with closing(Progress(SLOW)) as told, collection_of(chosen, questions, told) as collection:
+    with closing(ProgressBar(SLOW)) as told, collection_of(chosen, questions, told) as collection:
         if options.queries == "condensed":
             questions = _condensed(chosen, questions, collection, told)
         if not options.json:
@@ -100,7 +100,7 @@ def retrieval_command(settings: Settings, options: Options) -> int:
 
 
 def _condensed(
-    settings: Settings, questions: QuestionSet, collection: Collection, told: Progress
+    settings: Settings, questions: QuestionSet, collection: Collection, told: ProgressBar
 ) -> QuestionSet:
     return condensed(
         questions,
@@ -110,7 +110,7 @@ def _condensed(
     )
 
 
-def _measured(collection: Collection, questions: QuestionSet, name: str, k: int, told: Progress) -> Result:
+def _measured(collection: Collection, questions: QuestionSet, name: str, k: int, told: ProgressBar) -> Result:
     retriever = collection.retriever(name, k)
     next(ask_all(questions, {name: retriever}))  # what is loaded when first asked is not a question's time
     answered = []

@@ -6,7 +6,7 @@ from contextlib import closing
 from rag.cli.collecting import say
 from rag.cli.library import open_library
 from rag.cli.options import Commands, Options
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.library import Library
 
@@ -45,7 +45,7 @@ def tree_command(settings: Settings, options: Options) -> int:
 
 
 def _grow(library: Library) -> None:
-    with closing(Progress({})) as told:
+    with closing(ProgressBar({})) as told:
         for tended in library.forest.tend():
             step = tended.step
             told(f"{tended.document or 'all documents'}, layer {step.level}", step.done, step.total)

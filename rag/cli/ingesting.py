@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from rag.cli.library import open_library
 from rag.cli.options import Commands, Options
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.errors import EmbeddingError
 from rag.jobs import never
@@ -76,7 +76,7 @@ def reindex_command(settings: Settings, options: Options) -> int:
 
 def _renew_words(library: Library) -> None:
     """Index the words anew where another tokenizer did it: Footnote's own, or an analyser came or went."""
-    with closing(Progress(_SLOW)) as told:
+    with closing(ProgressBar(_SLOW)) as told:
         for done, total in library.indexes.words.renew(never):
             told("words", done, total)
 
@@ -87,7 +87,7 @@ def _beside(library: Library) -> None:
     print(
         f"Until it is done, {library.shadow.needs() / 1e6:,.0f} MB more are needed on the disk.", flush=True
     )
-    with closing(Progress(_SLOW)) as told:
+    with closing(ProgressBar(_SLOW)) as told:
         for step in library.reindex(anew=True):
             told(step.step, step.done, step.total)
     print(f"Embedded with {library.shadow.answering}, before with {before}.")
@@ -127,7 +127,7 @@ def run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) ->
 
 def _split_if_due(library: Library) -> None:
     """Split anew what was there and was put into a collection that splits in another way."""
-    told = Progress({"splitting": "splitting {total} documents anew"})
+    told = ProgressBar({"splitting": "splitting {total} documents anew"})
     due = len(library.collections.due())
     for step in resplit(library):
         told("splitting", step.done, max(due, step.total))
@@ -137,7 +137,7 @@ def _split_if_due(library: Library) -> None:
 def weigh_if_due(library: Library) -> None:
     """Find anew how words are weighed against meaning, where the collection has changed much."""
     if library.weighing.due():
-        told = Progress({"weighing": "weighing words against meaning over {total} passages"})
+        told = ProgressBar({"weighing": "weighing words against meaning over {total} passages"})
         for tuned in library.weighing.find():
             told("weighing", tuned.done, tuned.total)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from rag.cli.collecting import say
 from rag.cli.ingesting import run_ingest
 from rag.cli.options import Commands, Options
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import SAVED, Settings, load, shareable
 from rag.errors import EmbeddingError, RetrievalError
 from rag.library import Library
@@ -40,7 +40,9 @@ def backup_command(settings: Settings, options: Options) -> int:
     """Write an archive beside whoever works on the data directory; 1 when an original was lost before."""
     _refuse_server(settings)
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
-    with closing(Progress({"copying originals": "copying {total:,} bytes of originals"}, unit="B")) as told:
+    with closing(
+        ProgressBar({"copying originals": "copying {total:,} bytes of originals"}, unit="B")
+    ) as told:
         manifest = archives.write(settings.data, options.file, also, told)
     print(f"{manifest.originals} documents, the chats and the settings are saved in {options.file}.")
     print(f"It has {options.file.stat().st_size / 1e6:,.1f} MB, unencrypted: keep it where only you read it.")
@@ -58,7 +60,7 @@ def restore_command(settings: Settings, options: Options) -> int:
             f"Restored from {options.file}." + (f" What was there before is kept as {kept}." if kept else "")
         )
         return 0
-    with closing(Progress({}, unit="B")) as told:
+    with closing(ProgressBar({}, unit="B")) as told:
         manifest = restoring.restore(settings.data, options.file, told)
     print(
         f"Restored {manifest.originals} documents, the chats and the settings of {manifest.made}.", flush=True

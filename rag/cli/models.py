@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rag import config
 from rag.cli.options import Commands, Options
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.embedders.catalog import fetch
 from rag.factory import make_embedder
@@ -62,7 +62,7 @@ def _install(offer: Offer, cache: Path) -> None:
     if not shelf.here(offer, cache):
         missing = offer.bytes - shelf.begun(offer, cache)
         print(f"footnote: {offer.title}: {size(missing)} to download", file=sys.stderr, flush=True)
-    progress = Progress({}, unit="B")
+    progress = ProgressBar({}, unit="B")
     try:
         for step in install(offer, cache):
             if step.total:

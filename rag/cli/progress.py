@@ -5,7 +5,7 @@ import sys
 from tqdm import tqdm
 
 
-class Progress:
+class ProgressBar:
     """Told of one thing after the other; `slow` names those that are worth a line where no bar is seen."""
 
     def __init__(self, slow: dict[str, str], *, unit: str = "it"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.cli.collecting import say
 from rag.cli.options import Commands, Options, positive
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.errors import LLMError, SettingsError
 from rag.evaluation.collection import default_cache
@@ -51,7 +51,7 @@ def raptor_command(settings: Settings, options: Options) -> int:
     wholes = load(options.dataset, limit=options.limit)
     written = _by_model(settings) if options.summaries == "model" else Extracting()
     with (
-        closing(Progress(SLOW)) as told,
+        closing(ProgressBar(SLOW)) as told,
         planted(
             wholes,
             lambda: make_embedder(settings),

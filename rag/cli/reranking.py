@@ -8,10 +8,19 @@ from pathlib import Path
 
 from rag.cli.collecting import say
 from rag.cli.options import Commands, Options, positive
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.evaluation.question_sets import QuestionSet, load
-from rag.evaluation.reranking import CUTS, Candidates, Ordered, Report, listed, pooled, report, rerank_all
+from rag.evaluation.reranking import (
+    CUTS,
+    Candidates,
+    Ordered,
+    RerankingReport,
+    listed,
+    pooled,
+    report,
+    rerank_all,
+)
 from rag.evaluation.run_files import read_run
 from rag.factory import make_llm, make_reranker
 from rag.language_model import LanguageModel
@@ -117,12 +126,14 @@ def _unsaid(what: str, error: Exception) -> None:
     """Say nothing of one failure: the first of a reranker is said with their number."""
 
 
-def _measured(questions: QuestionSet, candidates: Candidates, name: str, reranker: Reranker | None) -> Report:
+def _measured(
+    questions: QuestionSet, candidates: Candidates, name: str, reranker: Reranker | None
+) -> RerankingReport:
     sent: list[Sent] = []
     noting = reranker.noting(sent) if isinstance(reranker, LLMReranker) else reranker
     done: list[Ordered] = []
     slow = {name: f"{name} puts the passages of {{total}} questions in order."} if reranker else {}
-    with closing(Progress(slow)) as told:
+    with closing(ProgressBar(slow)) as told:
         for ordered in rerank_all(questions, candidates, noting):
             done.append(ordered)
             told(name, len(done), len(questions.questions))
@@ -140,7 +151,7 @@ def _say_why(name: str, done: list[Ordered]) -> None:
         say(f"{name}: {note}")
 
 
-def _show(found: Report, *, as_json: bool) -> None:
+def _show(found: RerankingReport, *, as_json: bool) -> None:
     row = found.as_dict()
     line = "  ".join(f"{row[name]:{form}}" for name, form in COLUMNS.items())
     print(json.dumps(row, ensure_ascii=False) if as_json else line, flush=True)

@@ -11,7 +11,7 @@ from typing import Any
 from rag.cli.ingesting import run_ingest, weigh_if_due
 from rag.cli.library import open_services
 from rag.cli.options import Commands, Options
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 from rag.config import Settings
 from rag.errors import FootnoteError, SourceError
 from rag.factory import make_means
@@ -79,7 +79,7 @@ def _named(records: Sequence[SourceRecord], names: Sequence[str]) -> list[Source
 
 def _sync_one(record: SourceRecord, run: Callable[[], Iterator[Synced]]) -> dict[str, Any]:
     synced, reason = Synced(), None
-    with closing(Progress({})) as told:
+    with closing(ProgressBar({})) as told:
         try:
             for synced in run():
                 told(record.name, synced.items, 0)

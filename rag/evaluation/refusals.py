@@ -20,7 +20,7 @@ _POINTS = 20
 
 
 @dataclass(frozen=True)
-class Turn:
+class LabelledTurn:
     """A question, the conversation before it, and whether the documents answer it."""
 
     text: str
@@ -37,10 +37,10 @@ class Decided:
     answerable: bool
 
 
-def load_turns(directory: Path, *, limit: int | None = None) -> list[Turn]:
+def load_turns(directory: Path, *, limit: int | None = None) -> list[LabelledTurn]:
     """Read the first `limit` turns; raises QuestionRefused naming file and line."""
     path = directory / TASKS
-    turns: list[Turn] = []
+    turns: list[LabelledTurn] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             try:
@@ -55,11 +55,11 @@ def load_turns(directory: Path, *, limit: int | None = None) -> list[Turn]:
     return chosen
 
 
-def _turn(entry: dict[str, Any]) -> Iterator[Turn]:
+def _turn(entry: dict[str, Any]) -> Iterator[LabelledTurn]:
     history = tuple((turn["role"] + "", turn["content"] + "") for turn in entry["history"])
     for kind in entry["enrichments"]["Answerability"]:
         if kind in _KINDS:
-            yield Turn(entry["text"] + "", history, _KINDS[kind])
+            yield LabelledTurn(entry["text"] + "", history, _KINDS[kind])
 
 
 def report(name: str, decided: Sequence[Decided]) -> dict[str, Any]:

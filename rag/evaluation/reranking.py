@@ -32,7 +32,7 @@ class Ordered:
 
 
 @dataclass(frozen=True)
-class Report:
+class RerankingReport:
     """What one reranker did with a set: mean nDCG and seconds of a question, all requests and fallbacks."""
 
     dataset: str
@@ -91,10 +91,12 @@ def rerank_all(
         yield Ordered(id_, _ids(result.documents), time.perf_counter() - begun, kept, result.note)
 
 
-def report(questions: QuestionSet, name: str, ordered: Iterable[Ordered], *, requests: int = 0) -> Report:
+def report(
+    questions: QuestionSet, name: str, ordered: Iterable[Ordered], *, requests: int = 0
+) -> RerankingReport:
     """Return what a reranker did with all of the set's questions."""
     done = list(ordered)
-    return Report(
+    return RerankingReport(
         dataset=questions.name,
         reranker=name,
         queries=len(done),

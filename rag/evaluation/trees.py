@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 
 from rag.embeddings import Embedder
 from rag.evaluation.metrics import percentile
-from rag.evaluation.wholes import Asked, Wholes, content_recall, evidence_recall, interval
+from rag.evaluation.wholes import WholeQuestion, Wholes, content_recall, evidence_recall, interval
 from rag.factory import make_bench_library
 from rag.library import Library
 from rag.loaders.document import LoadedDocument
@@ -40,7 +40,7 @@ Told = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Scored:
+class TreeScore:
     """What one way of searching brought for one question: recalls from 0 to 1, None where nothing tells."""
 
     way: str
@@ -80,7 +80,7 @@ def planted(
 
 def ask_all(
     library: Library, ids: Mapping[str, str], wholes: Wholes, *, tokens: int, told: Told
-) -> Iterator[Scored]:
+) -> Iterator[TreeScore]:
     """Yield what each way brings for each question, within a budget of tokens."""
     names = {document_id: name for name, document_id in ids.items()}
     for way, kind in KINDS.items():
@@ -93,7 +93,7 @@ def ask_all(
             told(way, done, len(wholes.questions))
 
 
-def report(name: str, scored: Sequence[Scored]) -> Iterator[dict[str, Any]]:
+def report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, Any]]:
     """Yield a flat line for each kind of question and way: means, and the differences from flat search.
 
     ``content_diff`` is the mean over the questions, ``content_low`` to ``content_high`` its 95 % interval.
@@ -127,12 +127,14 @@ def _compared(
     return {key: round(value, 4) for key, value in zip(keys, values, strict=True)}
 
 
-def _scored(way: str, asked: Asked, found: Sequence[Document], names: Mapping[str, str], ms: float) -> Scored:
+def _scored(
+    way: str, asked: WholeQuestion, found: Sequence[Document], names: Mapping[str, str], ms: float
+) -> TreeScore:
     """Measure a context; its passages stand in the order of their documents, for every way alike."""
     places = sorted((names[d.metadata["document_id"]], d.metadata["start"], d.metadata["end"]) for d in found)
     texts = {(names[d.metadata["document_id"]], d.metadata["start"]): d.page_content for d in found}
     context = [texts[name, start] for name, start, _ in places]
-    return Scored(
+    return TreeScore(
         way,
         asked.kind,
         content_recall(asked.references, context) if asked.references else None,

@@ -26,7 +26,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Asked:
+class WholeQuestion:
     """A question about one document, or about all: reference summaries, and the spans that answer it."""
 
     id: str
@@ -43,7 +43,7 @@ class Wholes:
 
     name: str
     documents: Mapping[str, str]
-    questions: tuple[Asked, ...]
+    questions: tuple[WholeQuestion, ...]
 
 
 def load(directory: Path, *, limit: int | None = None) -> Wholes:
@@ -112,14 +112,14 @@ def _covered(reference: Sequence[str], told: Sequence[str]) -> float:
     return longest_common(reference, told) / len(reference) if reference else 0.0
 
 
-def _about(asked: Asked) -> set[str]:
+def _about(asked: WholeQuestion) -> set[str]:
     return {asked.document} if asked.document is not None else {id_ for id_, _, _ in asked.evidence}
 
 
 def _long(directory: Path, file: Path) -> Wholes:
     documents = {entry["_id"]: entry["text"] for entry in beir.read_lines(file)}
     lines = {id_: _starts(text) for id_, text in documents.items()}
-    asked: list[Asked] = []
+    asked: list[WholeQuestion] = []
     for entry in beir.read_lines(file.with_name(file.name.replace(".docs.", ".queries."))):
         document = str(entry.get("doc"))
         if document not in documents:
@@ -129,9 +129,9 @@ def _long(directory: Path, file: Path) -> Wholes:
     return Wholes(directory.resolve().name, documents, tuple(asked))
 
 
-def _asked(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> Asked:
+def _asked(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> WholeQuestion:
     spans = [(int(first), int(last)) for first, last in entry.get("spans") or []]
-    return Asked(
+    return WholeQuestion(
         id=entry["_id"],
         text=entry["text"],
         document=document,
@@ -158,7 +158,7 @@ def _passages(directory: Path) -> Wholes:
         documents[name] = before + passage["text"]
         places[passage["_id"]] = (name, len(before), len(documents[name]))
     asked = [
-        Asked(question["_id"], question["text"], None, "specific", (), evidence)
+        WholeQuestion(question["_id"], question["text"], None, "specific", (), evidence)
         for question in questions
         if (evidence := _judged(judgements.get(question["_id"], {}), places))
     ]

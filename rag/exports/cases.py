@@ -9,7 +9,7 @@ from storage.records import CitationRecord, Message
 
 
 @dataclass(frozen=True)
-class Case:
+class FeedbackCase:
     """A claim, the passages it was said to rest on, and whether a reader took them to support it."""
 
     claim: str
@@ -17,7 +17,7 @@ class Case:
     supported: bool
 
 
-def cases(answers: Sequence[Message]) -> Iterator[Case]:
+def cases(answers: Sequence[Message]) -> Iterator[FeedbackCase]:
     """Yield a case for each citation marked as wrong, and for each verified one of an answer rated up.
 
     An answer rated down says nothing of its single citations.
@@ -28,13 +28,13 @@ def cases(answers: Sequence[Message]) -> Iterator[Case]:
             passage = passage_of(answer, citation.marker)
             claim = statement_text(answer, citation)
             if supported is not None and passage is not None and claim:
-                yield Case(claim, (passage.text,), supported)
+                yield FeedbackCase(claim, (passage.text,), supported)
 
 
-def to_jsonl(found: Sequence[Case]) -> str:
+def to_jsonl(found: Sequence[FeedbackCase]) -> str:
     r"""Return cases as JSON lines, as `footnote eval citations` reads them.
 
-    >>> to_jsonl([Case("It is so.", ("So it is.",), True)])
+    >>> to_jsonl([FeedbackCase("It is so.", ("So it is.",), True)])
     '{"claim": "It is so.", "passages": ["So it is."], "supported": true}\n'
     """
     return "".join(json.dumps(asdict(case), ensure_ascii=False) + "\n" for case in found)

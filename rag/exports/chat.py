@@ -6,7 +6,7 @@ from datetime import datetime
 
 from rag.backing import backing
 from rag.quoting import citation_of, markers, passage_of, remarks, statement_text
-from storage.records import CitationRecord, CitationStatus, Conversation, Message, PassageRecord
+from storage.records import CitationRecord, CitationStatus, ConversationRecord, Message, PassageRecord
 
 UNTITLED = "Untitled chat"
 
@@ -33,7 +33,7 @@ class Quote:
 
 
 @dataclass(frozen=True)
-class Piece:
+class AnswerPiece:
     """A piece of an answer: its text, the number of a quote, or a remark of ours; the others are empty."""
 
     text: str = ""
@@ -52,7 +52,7 @@ class ExportedTurn:
     asked: datetime
     understood: str
     answer: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[AnswerPiece, ...]
     state: str
     model: str
     backed: str
@@ -70,7 +70,7 @@ class ExportedChat:
     turns: tuple[ExportedTurn, ...]
 
 
-def export(conversation: Conversation, messages: Sequence[Message], at: datetime) -> ExportedChat:
+def export(conversation: ConversationRecord, messages: Sequence[Message], at: datetime) -> ExportedChat:
     """Return a chat as it is written to a file; answers that are still on their way are left out."""
     questions = {message.id: message for message in messages if message.role == "user"}
     turns: list[ExportedTurn] = []
@@ -115,7 +115,7 @@ def _shown(answer: Message) -> Iterator[tuple[int, PassageRecord, int | None]]:
             yield offset, passage, citation_of(answer, offset, number)
 
 
-def pieces(answer: Message, marks: dict[int, int]) -> Iterator[Piece]:
+def pieces(answer: Message, marks: dict[int, int]) -> Iterator[AnswerPiece]:
     """Yield an answer in pieces, with quotes' numbers in place of the markers at the offsets of `marks`."""
     text, end = answer.content, 0
     ends = {offset: text.index("]", offset) + 1 for offset in marks}
@@ -125,11 +125,11 @@ def pieces(answer: Message, marks: dict[int, int]) -> Iterator[Piece]:
     ]
     for offset, kind, words in sorted(breaks):
         if offset > end:
-            yield Piece(text=text[end:offset])
+            yield AnswerPiece(text=text[end:offset])
         end = max(end, offset if kind else ends[offset])
-        yield Piece(remark=words) if kind else Piece(quote=marks[offset])
+        yield AnswerPiece(remark=words) if kind else AnswerPiece(quote=marks[offset])
     if text[end:]:
-        yield Piece(text=text[end:])
+        yield AnswerPiece(text=text[end:])
 
 
 def _quote(answer: Message, number: int, passage: PassageRecord, position: int | None) -> Quote:

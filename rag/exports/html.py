@@ -4,7 +4,7 @@ import base64
 import hashlib
 from html import escape
 
-from rag.exports.chat import ExportedChat, ExportedTurn, Piece, Quote
+from rag.exports.chat import AnswerPiece, ExportedChat, ExportedTurn, Quote
 from rag.exports.markdown import STATUSES
 from rag.sse import clean
 from rag.text import language
@@ -82,7 +82,7 @@ def _note(text: str) -> str:
     return f'<p class="note">{text}</p>' if text else ""
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: AnswerPiece) -> str:
     if piece.quote:
         return f'<a href="#quote-{piece.quote}">[{piece.quote}]</a>'
     return f' <span class="remark">{_text(piece.remark)}</span>' if piece.remark else _text(piece.text)

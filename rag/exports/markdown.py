@@ -5,7 +5,7 @@ Lists, tables and emphasis of an answer stay Markdown. What could load, link or 
 
 import re
 
-from rag.exports.chat import ExportedChat, ExportedTurn, Piece, Quote
+from rag.exports.chat import AnswerPiece, ExportedChat, ExportedTurn, Quote
 from rag.sse import clean
 
 _ACTING = re.compile(r"[\\`<>\[\]&$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
@@ -38,7 +38,7 @@ def _turn(number: int, turn: ExportedTurn) -> list[str]:
     return [block for block in blocks if block.strip()]
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: AnswerPiece) -> str:
     if piece.quote:
         return f"\\[{piece.quote}\\]"
     return f" *({piece.remark})*" if piece.remark else harmless(piece.text)

@@ -15,34 +15,34 @@ _PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
-class Standing:
+class CheckResult:
     """How one thing stands: whether it can be used, and in a few words why or why not."""
 
     usable: bool
     state: str
 
 
-Look = Callable[[], Standing]
+Look = Callable[[], CheckResult]
 
 
-def look_at(things: Mapping[str, Look]) -> dict[str, Standing]:
+def look_at(things: Mapping[str, Look]) -> dict[str, CheckResult]:
     """Return how each thing stands; one that fails in a way we know is not usable, by the error's name."""
     return {name: _looked(look) for name, look in things.items()}
 
 
-def _looked(look: Look) -> Standing:
+def _looked(look: Look) -> CheckResult:
     try:
         return look()
     except FootnoteError as error:
-        return Standing(False, type(error).__name__)
+        return CheckResult(False, type(error).__name__)
 
 
-def disk(directory: Path) -> Standing:
+def disk(directory: Path) -> CheckResult:
     """Look at the disk that holds `directory`."""
     free = free_bytes(directory)
     if free is None:
-        return Standing(False, "cannot be looked at")
-    return Standing(free >= LEAST_FREE, f"{free // 1_000_000} MB free")
+        return CheckResult(False, "cannot be looked at")
+    return CheckResult(free >= LEAST_FREE, f"{free // 1_000_000} MB free")
 
 
 def free_bytes(directory: Path) -> int | None:
@@ -53,12 +53,12 @@ def free_bytes(directory: Path) -> int | None:
         return None
 
 
-def server(url: str) -> Standing:
+def server(url: str) -> CheckResult:
     """Look whether anyone lets us in at a model's address. Nothing is asked, and no key is sent."""
     try:
         parts = urlsplit(url)
         address = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
         with socket.create_connection(address, timeout=PATIENCE):
-            return Standing(True, "its server answers")
+            return CheckResult(True, "its server answers")
     except (OSError, ValueError):
-        return Standing(False, "its server does not answer")
+        return CheckResult(False, "its server does not answer")

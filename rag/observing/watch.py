@@ -10,7 +10,7 @@ from rag.answer import Condensed, Done, Sources, Token
 from rag.conversation import Failed
 from rag.errors import Cancelled
 from rag.jobs import ANSWERS, Cancel, Work, closing, kind_of
-from rag.library import Progress
+from rag.library import IngestProgress
 from rag.observing.lines import fields
 from rag.observing.metrics import Metrics
 from rag.rerankers.stage import Reordered, Reranking
@@ -111,7 +111,7 @@ class _Run:
                 self.at_end = "complete"
             case Failed():
                 self.at_end = "failed"
-            case Progress(stage="meaning", done=done):
+            case IngestProgress(stage="meaning", done=done):
                 self.embedded += 0 if self.before is None else done - self.before
                 self.before = done
 

@@ -19,7 +19,7 @@ MOVES = 5  # of the centres that it starts from
 
 
 @dataclass(frozen=True)
-class Mixture:
+class GaussianComponents:
     """Weights [k], means [k, d] and covariances [k, d, d] of k components."""
 
     weights: Floats
@@ -27,12 +27,12 @@ class Mixture:
     covariances: Floats
 
 
-def fit(points: Floats, components: int, seed: int) -> Mixture:
+def fit(points: Floats, components: int, seed: int) -> GaussianComponents:
     """Return the mixture fitted to points, [n, d], n >= `components`; the same for the same seed."""
     return refined(maximised(points, _first(points, components, np.random.default_rng(seed))), points)
 
 
-def refined(mixture: Mixture, points: Floats) -> Mixture:
+def refined(mixture: GaussianComponents, points: Floats) -> GaussianComponents:
     """Return what a mixture becomes when it is fitted to points, starting from itself."""
     before = -np.inf
     for _ in range(ITERATIONS):
@@ -44,10 +44,10 @@ def refined(mixture: Mixture, points: Floats) -> Mixture:
     return mixture
 
 
-def expected(mixture: Mixture, points: Floats) -> tuple[float, Floats]:
+def expected(mixture: GaussianComponents, points: Floats) -> tuple[float, Floats]:
     """Return the log likelihood of points, [n, d], and how much of each every component has, [n, k].
 
-    >>> alike = Mixture(np.array([0.5, 0.5]), np.array([[0.0], [2.0]]), np.ones((2, 1, 1)))
+    >>> alike = GaussianComponents(np.array([0.5, 0.5]), np.array([[0.0], [2.0]]), np.ones((2, 1, 1)))
     >>> [round(float(share), 2) for share in expected(alike, np.array([[0.5]]))[1][0]]
     [0.73, 0.27]
     """
@@ -62,14 +62,14 @@ def expected(mixture: Mixture, points: Floats) -> tuple[float, Floats]:
     return float(totals.sum()), np.exp(logs - totals).T
 
 
-def maximised(points: Floats, shares: Floats) -> Mixture:
+def maximised(points: Floats, shares: Floats) -> GaussianComponents:
     """Return the mixture that fits points best when each component has these shares of them, [n, k]."""
     counts = shares.sum(axis=0) + 10 * np.finfo(np.float64).eps
     means = shares.T @ points / counts[:, None]
     apart = points[None] - means[:, None]  # [k, n, d]
     covariances: Any = np.swapaxes(apart * shares.T[:, :, None], 1, 2) @ apart / counts[:, None, None]
     covariances = covariances + LEAST_VARIANCE * np.eye(points.shape[1])
-    return Mixture(counts / counts.sum(), means, covariances)
+    return GaussianComponents(counts / counts.sum(), means, covariances)
 
 
 def bic(log_likelihood: float, points: int, dimensions: int, components: int) -> float:

@@ -9,7 +9,7 @@ from rag.embedders.opened import open_embedder
 from rag.embeddings import Embedder
 from rag.errors import EmbeddingError, IndexMismatch
 from rag.ingest import LANES, Ingest
-from rag.ingest_patience import FIRST, Patience
+from rag.ingest_patience import FIRST, Backoff
 from rag.jobs import Jobs
 from rag.library import EMBED_BATCH, Library
 from storage.database import Database
@@ -184,7 +184,7 @@ def test_documents_that_wait_go_on_by_themselves_once_the_server_is_sound(
     database: Database, library: Library, server: FakeEmbeddings
 ):
     now, jobs = [0.0], Jobs(LANES)
-    ingest = Ingest(library, jobs, patience=Patience(lambda: now[0]))
+    ingest = Ingest(library, jobs, patience=Backoff(lambda: now[0]))
 
     def tried(seconds: float) -> set[str]:
         """What became of all documents once they were tried again at a time, if it was time."""

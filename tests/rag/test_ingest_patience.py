@@ -3,12 +3,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.ingest_patience import FIRST, LONGEST, Patience
+from rag.ingest_patience import FIRST, LONGEST, Backoff
 
 
 def test_what_never_goes_on_is_tried_at_most_once_an_hour_for_ever():
     now = [0.0]
-    patience = Patience(lambda: now[0])
+    patience = Backoff(lambda: now[0])
     assert patience.due(["a"]) is None
     tried = []
     for hour in range(5000):
@@ -20,7 +20,7 @@ def test_what_never_goes_on_is_tried_at_most_once_an_hour_for_ever():
 
 def test_others_that_come_to_wait_are_not_made_to_wait_for_one_that_never_goes_on():
     now = [0.0]
-    patience = Patience(lambda: now[0])
+    patience = Backoff(lambda: now[0])
     for hour in range(50):
         now[0] = hour * LONGEST
         patience.due(["lost"])
@@ -30,7 +30,7 @@ def test_others_that_come_to_wait_are_not_made_to_wait_for_one_that_never_goes_o
 
 
 def test_nobody_is_let_go_on_where_nobody_waits():
-    patience = Patience()
+    patience = Backoff()
     assert not patience.rewarded()
     patience.due(["a"])
     patience.due([])
@@ -40,7 +40,7 @@ def test_nobody_is_let_go_on_where_nobody_waits():
 @given(st.lists(st.tuples(st.floats(0, 4000), st.lists(st.sampled_from("abcd"), unique=True)), max_size=30))
 def test_only_who_waits_is_tried_and_never_two_in_less_than_the_first_wait(steps):
     now, tried = [0.0], []
-    patience = Patience(lambda: now[0])
+    patience = Backoff(lambda: now[0])
     for seconds, waiting in steps:
         now[0] += seconds
         one = patience.due(waiting)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from storage.conversations import Conversations, LeftOut, interrupt_pending
+from storage.conversations import Conversations, LeftOutRecord, interrupt_pending
 from storage.documents import Documents
 from storage.errors import AccountClosed, AnswerPending, NotFound
 from storage.people import People
@@ -224,7 +224,7 @@ def test_rated_answers_of_all_conversations_come_newest_first(chats, chat):
 
 
 def test_what_was_left_out_of_the_search_is_kept_with_the_answer(chats, chat):
-    gaps = [LeftOut("similarity", "No model.\ud800"), LeftOut("bm25", "x" * 1000)]
+    gaps = [LeftOutRecord("similarity", "No model.\ud800"), LeftOutRecord("bm25", "x" * 1000)]
     turn = chats.begin_turn(chat, "why?")
     assert chats.message(turn.answer_id).left_out == ()
     chats.checkpoint(turn.answer_id, "be", left_out=gaps[:1])

@@ -4,7 +4,7 @@ from sqlalchemy import event, func, select
 from storage.documents import Documents, owners
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, PageSpan
-from storage.tables import Chunk, DocumentText, Page
+from storage.tables import Chunk, DocumentText, PageRow
 
 TEXT = "The first page. 둘째 쪽입니다. 三頁目です。"
 PAGES = [PageSpan(1, 0, 15), PageSpan(2, 16, 24), PageSpan(3, 25, 31)]
@@ -34,7 +34,8 @@ def rows(database):
     """How many chunks, pages and texts there are, of whatever document."""
     with database.reading() as session:
         return [
-            session.scalar(select(func.count()).select_from(table)) for table in (Chunk, Page, DocumentText)
+            session.scalar(select(func.count()).select_from(table))
+            for table in (Chunk, PageRow, DocumentText)
         ]
 
 

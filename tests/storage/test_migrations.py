@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 
 from storage import migrations, sqlite
 from storage.accounts import Account
-from storage.choice_tables import Choice
+from storage.choice_tables import ChoiceRow
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
@@ -46,7 +46,7 @@ def before_the_first(directory):
 def test_an_empty_directory_gets_exactly_the_tables_declared(database):
     with database.reading() as session:
         context = MigrationContext.configure(session.connection())
-        declared = {table.metadata for table in (LabSet, TreeNode, SourceItem, Choice, Usage)}
+        declared = {table.metadata for table in (LabSet, TreeNode, SourceItem, ChoiceRow, Usage)}
         assert len(declared) == 1
         assert compare_metadata(context, LabSet.metadata) == []
 

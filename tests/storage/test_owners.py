@@ -26,7 +26,7 @@ from storage.source_records import Listing
 from storage.sources import Sources
 from storage.standing import Standings
 from storage.tables import Base
-from storage.traces import Sent, Trace, Traces
+from storage.traces import SentRecord, Trace, Traces
 from storage.tree_rows import NodeRecord
 from storage.trees import Trees
 
@@ -225,7 +225,7 @@ def belongings(database, owner):
     conversation, waiting, cut = chats.create("title"), chats.create("waiting"), chats.create("cut")
     turn = chats.begin_turn(conversation.id, "why?")
     citation = CitationRecord(1, 0, 7, "verified", 0, 5, "words")
-    trace = Trace({"k": 6}, (Sent("answer", (("user", f"why, {owner}?"),)),))
+    trace = Trace({"k": 6}, (SentRecord("answer", (("user", f"why, {owner}?"),)),))
     chats.finish(turn.answer_id, "complete", "because", citations=[citation], trace=trace)
     chats.rate(turn.answer_id, "up")
     stopped = chats.begin_turn(cut.id, "why?")

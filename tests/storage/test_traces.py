@@ -2,9 +2,9 @@ import pytest
 
 from storage.conversations import Conversations
 from storage.errors import NotFound
-from storage.traces import LONGEST_SENT, MOST_SENT, MOST_UNSEARCHED, Sent, Trace, Traces, Unsearched
+from storage.traces import LONGEST_SENT, MOST_SENT, MOST_UNSEARCHED, SentRecord, Trace, Traces, Unsearched
 
-ASKED = Sent("answer", (("system", "Use only the passages."), ("user", "언제입니까?\n<passage>")))
+ASKED = SentRecord("answer", (("system", "Use only the passages."), ("user", "언제입니까?\n<passage>")))
 TRACE = Trace({"retriever": "bm25", "k": 6, "model": None}, (ASKED,), 0, (Unsearched("a.pdf", "refused"),), 1)
 
 
@@ -33,8 +33,8 @@ def test_an_answer_of_which_nothing_was_kept_has_no_trace(chats, traces):
 
 
 def test_what_is_kept_is_bounded_and_what_was_cut_is_counted(chats, traces):
-    long = Sent("answer", (("user", "x" * (LONGEST_SENT - 10)), ("user", "y" * 25)))
-    more = [Sent("check", (("user", "z" * 3),))] * MOST_SENT
+    long = SentRecord("answer", (("user", "x" * (LONGEST_SENT - 10)), ("user", "y" * 25)))
+    more = [SentRecord("check", (("user", "z" * 3),))] * MOST_SENT
     files = tuple(Unsearched(f"{number}.pdf", "queued") for number in range(MOST_UNSEARCHED + 5))
     settings = {"model": "m" * 5000}
     kept = traces.get(finished(chats, Trace(settings, (long, *more), 0, files, len(files))))
@@ -46,7 +46,7 @@ def test_what_is_kept_is_bounded_and_what_was_cut_is_counted(chats, traces):
 
 def test_what_no_database_holds_is_replaced(chats, traces):
     odd = Trace(
-        {}, (Sent("answer", (("user", "a\x00\ud800b"),)),), 0, (Unsearched("\ud800.pdf", "queued"),), 1
+        {}, (SentRecord("answer", (("user", "a\x00\ud800b"),)),), 0, (Unsearched("\ud800.pdf", "queued"),), 1
     )
     kept = traces.get(finished(chats, odd))
     assert kept.sent[0].messages == (("user", "a\ufffd\ufffdb"),)

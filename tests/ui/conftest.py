@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
-from storage.records import CitationRecord, LeftOut, PassageRecord, Turn
+from storage.records import CitationRecord, LeftOutRecord, PassageRecord, Turn
 from storage.traces import Trace
 from ui import services
 
@@ -74,7 +74,7 @@ def tell(
     error: str | None = None,
     standalone: str | None = None,
     chat: str | None = None,
-    left_out: Sequence[LeftOut] = (),
+    left_out: Sequence[LeftOutRecord] = (),
     trace: Trace | None = None,
     timings_ms: Mapping[str, float] | None = None,
 ) -> Turn:

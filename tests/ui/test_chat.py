@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
 from storage.conversations import Conversations
-from storage.records import LeftOut
+from storage.records import LeftOutRecord
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
 
@@ -39,7 +39,7 @@ def test_the_question_as_it_was_understood_is_shown_when_it_differs(page: Page, 
 
 
 def test_an_answer_says_what_it_was_made_without(page: Page, here: Workspace):
-    without = [LeftOut("similarity", "The embedding model <b>x</b> could not be opened.")]
+    without = [LeftOutRecord("similarity", "The embedding model <b>x</b> could not be opened.")]
     turn = tell(here, "Who?", ANSWER, passages=[passage()], left_out=without)
     at = page(chat=turn.conversation_id)
     said = next(c.value for c in at.caption if "Searched by words only" in c.value)

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
 from storage.records import CitationRecord
-from storage.traces import Sent, Trace, Unsearched
+from storage.traces import SentRecord, Trace, Unsearched
 from tests.rag.loaders import makers
 from tests.rag.loaders.makers import Placed
 from tests.ui.conftest import TEXT, citation, passage, tell, words
@@ -106,7 +106,7 @@ def test_a_passage_that_no_statement_cites_cannot_be_a_wrong_source(page: Page, 
 def test_how_an_answer_was_made_opens_from_its_button_with_all_that_was_kept(page: Page, here: Workspace):
     trace = Trace(
         {"retriever": "bm25", "k": 6, "server": "http://127.0.0.1:11434", "later": HOSTILE},
-        (Sent("answer", (("system", "Use only the passages."), ("user", HOSTILE))),),
+        (SentRecord("answer", (("system", "Use only the passages."), ("user", HOSTILE))),),
         cut=1200,
     )
     found = replace(passage(document=HOSTILE), found_by=FOUND)

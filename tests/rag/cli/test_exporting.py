@@ -34,7 +34,7 @@ def chat(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> str
     database = Database.open(settings.data)
     try:
         conversations = Conversations(database, LOCAL_OWNER)
-        library = make_library(settings, database, LOCAL_OWNER)
+        library = make_library(database, LOCAL_OWNER, lambda: (settings, None))
         asked = Conversation(conversations, lambda: make_pipeline(settings, library, None))
         made = conversations.create("성 castle")
         turn = asked.begin(made.id, "When was the castle of Aldenburg built?")

@@ -2,11 +2,11 @@ import sys
 
 import pytest
 
-from rag.cli.progress import Progress
+from rag.cli.progress import ProgressBar
 
 
 def test_what_is_slow_is_told_once_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]):
-    told = Progress({"vectors": "embedding {total} passages."})
+    told = ProgressBar({"vectors": "embedding {total} passages."})
     for what, done, total in [("words", 0, 1), ("words", 1, 1), ("vectors", 0, 9), ("vectors", 9, 9)]:
         told(what, done, total)
     told("vectors", 9, 9)
@@ -18,7 +18,7 @@ def test_a_terminal_sees_how_far_it_is_and_then_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    told = Progress({"vectors": "embedding {total} passages."})
+    told = ProgressBar({"vectors": "embedding {total} passages."})
     told("vectors", 0, 9)
     told("vectors", 9, 9)
     shown = capsys.readouterr().err

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import QuestionRefused
-from rag.evaluation.refusals import Decided, Turn, load_turns, report
+from rag.evaluation.refusals import Decided, LabelledTurn, load_turns, report
 
 TASKS = [
     {"text": "When?", "history": [], "enrichments": {"Answerability": ["ANSWERABLE"]}},
@@ -24,8 +24,8 @@ def written(folder: Path, *tasks: object) -> Path:
 
 def test_turns_are_read_with_their_conversation(tmp_path: Path):
     assert load_turns(written(tmp_path, *TASKS)) == [
-        Turn("When?", (), True),
-        Turn("And where?", (("user", "When?"),), False),
+        LabelledTurn("When?", (), True),
+        LabelledTurn("And where?", (("user", "When?"),), False),
     ]
 
 

@@ -10,13 +10,13 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from rag.exports.cases import Case, cases, to_jsonl
+from rag.exports.cases import FeedbackCase, cases, to_jsonl
 from rag.exports.chat import ExportedChat, export, pieces
 from rag.exports.forms import FORMS, file_name
 from rag.exports.html import STYLE, to_html
 from rag.exports.json_form import to_json
 from rag.exports.markdown import to_markdown
-from storage.records import CitationRecord, Conversation, Message, PassageRecord
+from storage.records import CitationRecord, ConversationRecord, Message, PassageRecord
 
 WHEN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 TEXT = "The castle was built in 1432. Its moat is nine metres deep."
@@ -72,7 +72,7 @@ def answer(number: int = 1, content: str = ANSWER, **fields: object) -> Message:
 
 
 def chat(*messages: Message, title: str = "The castle") -> ExportedChat:
-    return export(Conversation("c1", title, WHEN, WHEN), messages or (question(), answer()), WHEN)
+    return export(ConversationRecord("c1", title, WHEN, WHEN), messages or (question(), answer()), WHEN)
 
 
 def test_quotes_are_numbered_through_the_chat_and_know_their_file_page_and_hash():
@@ -226,8 +226,8 @@ def test_feedback_becomes_cases_and_the_readers_word_goes_before_the_checkers():
     wrong = CitationRecord(**{**vars(CITATIONS[1]), "feedback": "wrong"})
     judged = answer(citations=(CITATIONS[0], wrong, *CITATIONS[2:]), rating="up")
     assert list(cases([judged])) == [
-        Case("It was built in 1432.", (TEXT,), True),
-        Case("The moat is nine metres deep.", (TEXT,), False),
+        FeedbackCase("It was built in 1432.", (TEXT,), True),
+        FeedbackCase("The moat is nine metres deep.", (TEXT,), False),
     ]
     assert list(cases([answer(rating="down"), answer()])) == []
     lines = [json.loads(line) for line in to_jsonl(list(cases([judged]))).splitlines()]

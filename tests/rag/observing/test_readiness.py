@@ -5,15 +5,15 @@ import pytest
 
 from rag.errors import IndexMismatch
 from rag.observing import readiness
-from rag.observing.readiness import Standing
+from rag.observing.readiness import CheckResult
 
 
 def test_a_thing_that_fails_is_not_usable_and_told_by_its_errors_name():
-    def fails() -> Standing:
+    def fails() -> CheckResult:
         raise IndexMismatch("The index of /home/ann was made by another model.")
 
-    looked = readiness.look_at({"index": fails, "disk": lambda: Standing(True, "well")})
-    assert looked == {"index": Standing(False, "IndexMismatch"), "disk": Standing(True, "well")}
+    looked = readiness.look_at({"index": fails, "disk": lambda: CheckResult(True, "well")})
+    assert looked == {"index": CheckResult(False, "IndexMismatch"), "disk": CheckResult(True, "well")}
 
 
 def test_a_server_that_lets_us_in_is_usable_and_nothing_is_sent_to_it():
@@ -34,4 +34,4 @@ def test_an_address_that_is_none_is_not_usable(url: str):
 
 def test_a_disk_is_usable_while_there_is_room(tmp_path: Path):
     assert readiness.disk(tmp_path).usable == (readiness.free_bytes(tmp_path) >= readiness.LEAST_FREE)
-    assert readiness.disk(tmp_path / "gone") == Standing(False, "cannot be looked at")
+    assert readiness.disk(tmp_path / "gone") == CheckResult(False, "cannot be looked at")

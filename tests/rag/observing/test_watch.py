@@ -11,7 +11,7 @@ from rag.conversation import Failed
 from rag.embedders.opened import OpenedModels
 from rag.errors import Cancelled, EmbeddingError
 from rag.jobs import Cancel, Jobs
-from rag.library import Progress
+from rag.library import IngestProgress
 from rag.observing.metrics import Metrics
 from rag.observing.watch import Watch
 from rag.rerankers.stage import Reordered, Reranking
@@ -75,8 +75,8 @@ def test_embeddings_are_counted_by_what_is_embedded(metrics: Metrics):
 
 
 def test_an_ingest_is_counted_by_step_with_the_chunks_embedded_in_it(metrics: Metrics):
-    run(metrics, "read:22c1", Progress("words", 40, 40))
-    steps = [Progress("meaning", done, 40) for done in (16, 24, 40)]  # sixteen were there before
+    run(metrics, "read:22c1", IngestProgress("words", 40, 40))
+    steps = [IngestProgress("meaning", done, 40) for done in (16, 24, 40)]  # sixteen were there before
     run(metrics, "embed:22c1", *steps)
     run(metrics, "embed:22c1", steps[0], end=EmbeddingError("It is away."))
     run(metrics, "embed:22c1", end=Cancelled("Stopped."))

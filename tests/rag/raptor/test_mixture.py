@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
-from rag.raptor.mixture import LEAST_VARIANCE, Mixture, bic, expected, fit, maximised, refined
+from rag.raptor.mixture import LEAST_VARIANCE, GaussianComponents, bic, expected, fit, maximised, refined
 
 
 def blobs(*sizes, dimensions=3, apart=6.0, seed=0):
@@ -15,7 +15,7 @@ def blobs(*sizes, dimensions=3, apart=6.0, seed=0):
     )
 
 
-def sklearn_from(start: Mixture, points):
+def sklearn_from(start: GaussianComponents, points):
     return GaussianMixture(
         len(start.weights),
         reg_covar=LEAST_VARIANCE,
