@@ -40,7 +40,7 @@ MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common con
 
 @dataclass(frozen=True)
 class Rephrasing:
-    """Where a language model fell short of making a follow-up stand alone, in sentences for the trace."""
+    """Event: a language model fell short of rewriting a follow-up; the note is for the trace."""
 
     note: str
 

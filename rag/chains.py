@@ -29,7 +29,7 @@ ROLES = {"human": "user", "ai": "assistant"}
 
 
 class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
-    """What both chains share: a question in, the cited answer and its sources out.
+    """Base of both chains: a question in, the cited answer and its sources out.
 
     `llm` is rag.llm.LLM, any LangChain chat model, or None for the documents' own sentences. `embedder` and
     `rarity` are what the app gives its pipeline; without them sentences and terms are chosen by their words.
@@ -237,7 +237,7 @@ def _cited(number: int, document: Document, citations: Sequence[Citation]) -> Do
 
 @dataclass
 class _Outcome:
-    """What is known so far of an answer that is being made."""
+    """The parts of an answer, gathered from its events."""
 
     generated_question: str = ""
     text: str = ""

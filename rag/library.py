@@ -48,7 +48,7 @@ EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at 
 
 @dataclass(frozen=True)
 class IngestProgress:
-    """How far a document's ingest is: `done` of `total` chunks, or of one file while reading."""
+    """Progress of a document's ingest: `done` of `total` chunks, or of one file while reading."""
 
     stage: Stage
     done: int

@@ -61,9 +61,9 @@ class Services:
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
         self.warm = False
-        """Whether all that goes on by itself was begun, and every library that is open is in step."""
+        """True once all that goes on by itself was begun, and every open library is in step."""
         self.looking = threading.Lock()
-        """Held by who looks into libraries that are open, and by who closes them."""
+        """Lock held while open libraries are looked into, and while they are closed."""
         self._schedule = Schedule(self._tick)
         self._workspaces: dict[str, Workspace] = {}
         self._used: dict[str, float] = {}
@@ -72,7 +72,7 @@ class Services:
 
     @property
     def model_starts(self) -> bool:
-        """Whether the next answer has to wait until a model of one's own is started."""
+        """True where the next answer has to wait until a local model is started."""
         return isinstance(self.llm, OwnModel) and not self.llm.ready
 
     def current(self) -> tuple[Settings, LanguageModel | None]:

@@ -1,4 +1,4 @@
-"""Where the passages that a question set marked as right stand today: in which chunks, if in any.
+"""Gold passages: the chunks that hold today what a question set marked as right.
 
 A marked passage is frozen words. Documents are split anew, replaced and removed, so the chunks that hold
 the words are looked up when the questions are asked.

@@ -15,7 +15,7 @@ HINT = 180  # characters of a quote that a pointer resting on a marker shows
 
 @dataclass(frozen=True)
 class CitedPassage:
-    """What a target names: a passage that an answer was given, and the words of it that are cited."""
+    """A passage that an answer was given, and the words of it that are cited."""
 
     message: Message
     passage: PassageRecord
@@ -23,7 +23,7 @@ class CitedPassage:
 
     @property
     def exact(self) -> bool:
-        """Whether words of the passage are cited, not just the passage."""
+        """True where words of the passage are cited, not just the passage."""
         return self.citation is not None and bool(self.citation.quote)
 
     @property

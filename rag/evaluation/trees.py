@@ -41,7 +41,7 @@ Told = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class TreeScore:
-    """What one way of searching brought for one question: recalls from 0 to 1, None where nothing tells."""
+    """Result of one way of searching for one question: recalls from 0 to 1, None where nothing tells."""
 
     way: str
     kind: str

@@ -1,4 +1,4 @@
-"""Whether a server can work: what it needs, each looked at anew, told in a few words without name or path."""
+"""Readiness checks: each looks anew at something the server needs, and tells no name or path."""
 
 import shutil
 import socket
@@ -16,7 +16,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class CheckResult:
-    """How one thing stands: whether it can be used, and in a few words why or why not."""
+    """Result of one check: `usable`, and in a few words why or why not."""
 
     usable: bool
     state: str

@@ -148,6 +148,6 @@ def test_documents_that_are_still_being_read_are_said_to_be(library: Library):
     )
 
 
-def test_an_asker_of_any_retriever_takes_its_shelf_as_filled(library: Library):
+def test_a_pipeline_over_any_retriever_takes_it_as_searchable(library: Library):
     pipeline = RagPipeline(library.retriever("bm25", 3))
     assert "do not seem to answer" in said(list(pipeline.ask("When was it built?", [], never)))

@@ -139,7 +139,7 @@ def test_yes_takes_up_an_offer_and_is_small_talk_without_one(library: Library, c
         assert Sources(()) in said and any(isinstance(event, Token) for event in said)
 
 
-def test_an_asker_of_any_retriever_carries_what_it_is_given(library: Library):
+def test_a_pipeline_over_any_retriever_carries_what_it_is_given(library: Library):
     pipeline = RagPipeline(library.retriever("bm25", 2))
     events = pipeline.ask("why?", [("user", "a"), ("assistant", "b")], never, carried=[passage("given")])
     (sources,) = (event for event in events if isinstance(event, Sources))

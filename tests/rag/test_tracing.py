@@ -89,7 +89,7 @@ def test_files_that_could_not_be_searched_are_noted_only_where_nothing_was_found
     assert kept.unsearched_count == 1
 
 
-def test_an_asker_that_cannot_be_had_leaves_no_trace(database, conversations):
+def test_a_pipeline_that_cannot_be_had_leaves_no_trace(database, conversations):
     def broken() -> RagPipeline:
         raise RuntimeError("no model")
 

@@ -9,7 +9,7 @@ from rag.evaluation.answers import Answer, ask_answers, holds, summary
 from rag.evaluation.question_sets import QuestionSet
 
 CASTLE = "The castle of Aldenburg was built in 1432. Its moat is nine metres deep."
-ASKER = RagPipeline(retriever=RunnableLambda(lambda _: [Document(CASTLE, id="castle")]))
+PIPELINE = RagPipeline(retriever=RunnableLambda(lambda _: [Document(CASTLE, id="castle")]))
 
 
 def made(**answers: tuple[str, ...]) -> QuestionSet:
@@ -19,7 +19,7 @@ def made(**answers: tuple[str, ...]) -> QuestionSet:
 
 
 def test_an_answer_is_right_when_what_it_cites_holds_the_words():
-    built, cat = ask_answers(made(built=("in 1432",), cat=("all",)), ASKER)
+    built, cat = ask_answers(made(built=("in 1432",), cat=("all",)), PIPELINE)
     assert (built.first, built.any, built.abstained, cat.first, cat.any) == (True, True, False, False, False)
     assert cat.abstained
     assert built.verified == built.sentences >= 1
@@ -28,7 +28,7 @@ def test_an_answer_is_right_when_what_it_cites_holds_the_words():
 
 def test_questions_without_answers_are_refused():
     with pytest.raises(QuestionRefused, match="made has no question with answers"):
-        list(ask_answers(made(), ASKER))
+        list(ask_answers(made(), PIPELINE))
 
 
 @pytest.mark.parametrize(
