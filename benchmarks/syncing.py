@@ -24,7 +24,7 @@ from rag.sources.source import Item, Listed, Mark, Source
 from rag.sources.sync import Sync
 from storage.database import Database
 from storage.source_items import SourceItems
-from storage.sources import Sources
+from storage.sources import SourceStore
 
 
 class Pages(Source):
@@ -55,7 +55,7 @@ def measure(pages: int, rounds: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(Path(folder) / "data")
         library = make_bench_library(database, "ann", lambda: make_embedder(settings))
-        sources, items = Sources(database, "ann"), SourceItems(database, "ann")
+        sources, items = SourceStore(database, "ann"), SourceItems(database, "ann")
         source = sources.create("pages", "Pages", {})
         shelf = Pages(pages)
         sync = Sync(library, sources, items, lambda _: None, library.remove, max_bytes=1 << 20)

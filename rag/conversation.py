@@ -26,7 +26,7 @@ from rag.sending import Sent
 from storage import records, traces
 from storage.conversations import Conversations
 from storage.errors import NotFound
-from storage.records import AnswerState, CitationRecord, Message, PassageRecord, State, Turn
+from storage.records import AnswerState, CitationRecord, Message, PassageRecord, State, TurnRecord
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
@@ -68,17 +68,17 @@ class Conversation:
         self._make_pipeline = make_pipeline
         self._cut_off = cut_off
 
-    def begin(self, conversation_id: str, question: str) -> Turn:
+    def begin(self, conversation_id: str, question: str) -> TurnRecord:
         """Commit the question and an empty answer together; the first question names the conversation."""
         question = checked(question)
         return self._conversations.begin_turn(conversation_id, question, title=title_of(question))
 
-    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
+    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
         """Commit a question beside an earlier one, with an empty answer; `searched` is what to search for."""
         wanted = None if searched is None else checked(searched)
         return self._conversations.begin_version(question_id, checked(question), searched=wanted)
 
-    def run(self, turn: Turn, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
+    def run(self, turn: TurnRecord, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed."""
         draft = _Draft(self._conversations, turn)
         try:
@@ -103,7 +103,7 @@ class Conversation:
             draft.finish(self._cut_off())
 
     def _events(
-        self, turn: Turn, draft: "_Draft", pipeline: RagPipeline, cancelled: Cancel
+        self, turn: TurnRecord, draft: "_Draft", pipeline: RagPipeline, cancelled: Cancel
     ) -> Iterator[Event | Aside | Sent | Timings]:
         """Return what answers a turn, or goes on with the answer that it has."""
         question, answer = turn.question, turn.answer
@@ -128,7 +128,7 @@ class Conversation:
             searched=question.standalone_question,
         )
 
-    def _before(self, turn: Turn) -> tuple[list[Message], bool]:
+    def _before(self, turn: TurnRecord) -> tuple[list[Message], bool]:
         """Return the first question and the newest messages that say something, and if there are others."""
         if turn.follows is None:
             return [], False
@@ -146,7 +146,7 @@ class _Draft:
     """What of an answer has passed so far, written down every CHECKPOINT_SECONDS."""
 
     conversations: Conversations
-    turn: Turn
+    turn: TurnRecord
     pipeline: RagPipeline | None = None
     text: str = ""
     kept: str = ""  # of an answer that is gone on with, until its first token has passed

@@ -32,7 +32,7 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
 from storage.feedback import Feedback
-from storage.records import DocumentRecord, Outcome, Turn
+from storage.records import DocumentRecord, Outcome, TurnRecord
 from storage.standing import Standings
 from storage.traces import Traces
 
@@ -122,7 +122,7 @@ class Workspace:
         *,
         searching: tuple[Collection[str], Collection[str]] = ((), ()),
         after: Collection[str] = (),
-    ) -> Turn:
+    ) -> TurnRecord:
         """Commit a question and answer it in a job, once the documents `after` have been read.
 
         Without a conversation one is begun that searches these collections and documents, all where there
@@ -139,23 +139,23 @@ class Workspace:
             self._settle_in(conversation_id)
             return self._asked(conversation_id, question, after)
 
-    def otherwise(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
+    def otherwise(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
         """Ask in place of an earlier question, which is kept; `searched` is what to search, word for word."""
         conversation = self._conversation()
         return self._answered(lambda: conversation.begin_version(question_id, question, searched=searched))
 
-    def answer_again(self, answer_id: str) -> Turn:
+    def answer_again(self, answer_id: str) -> TurnRecord:
         """Answer a question anew, beside the answer that it has."""
         asked = self.conversations.message(self.conversations.message(answer_id).question_id or "")
         return self.otherwise(asked.id, asked.content, searched=asked.standalone_question)
 
-    def retry(self, answer_id: str) -> Turn:
+    def retry(self, answer_id: str) -> TurnRecord:
         """Answer a question again: beside what there is of an answer, or in the place of an empty one."""
         if self.conversations.message(answer_id).content:
             return self.answer_again(answer_id)
         return self._answered(lambda: self.conversations.begin_retry(answer_id))
 
-    def go_on(self, answer_id: str) -> Turn:
+    def go_on(self, answer_id: str) -> TurnRecord:
         """Have an answer finished that ended early."""
         return self._answered(lambda: self.conversations.begin_continuation(answer_id))
 
@@ -193,7 +193,7 @@ class Workspace:
 
     def _opened_with(
         self, question: str, searching: tuple[Collection[str], Collection[str]], after: Collection[str]
-    ) -> Turn:
+    ) -> TurnRecord:
         """Begin a conversation with a question, or none at all."""
         conversation_id = self.conversations.create().id
         try:
@@ -206,7 +206,7 @@ class Workspace:
                 self.conversations.delete(conversation_id)
             raise
 
-    def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> Turn:
+    def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> TurnRecord:
         return self._answered(lambda: self._conversation().begin(conversation_id, question), after)
 
     def _settle_in(self, conversation_id: str) -> None:
@@ -230,7 +230,7 @@ class Workspace:
 
         return metered
 
-    def _answered(self, begin: Callable[[], Turn], after: Collection[str] = ()) -> Turn:
+    def _answered(self, begin: Callable[[], TurnRecord], after: Collection[str] = ()) -> TurnRecord:
         """Begin a turn and its answer, where this owner may have one more; else LimitReached, and nothing."""
         with self._asking:
             self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
@@ -238,7 +238,7 @@ class Workspace:
             self._answer(turn, after)
         return turn
 
-    def _answer(self, turn: Turn, after: Collection[str]) -> None:
+    def _answer(self, turn: TurnRecord, after: Collection[str]) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
             self._wait_until_read(after, cancelled)
             yield from self._conversation(turn.conversation_id).run(turn, cancelled)

@@ -21,7 +21,7 @@ from storage.records import (
     PassageRecord,
     Rating,
     Role,
-    Turn,
+    TurnRecord,
 )
 from storage.traces import Trace
 
@@ -36,7 +36,7 @@ __all__ = [
     "PassageRecord",
     "Rating",
     "Role",
-    "Turn",
+    "TurnRecord",
     "interrupt_pending",
 ]
 
@@ -88,7 +88,7 @@ class Conversations:
         with self._database.reading() as session:
             return messages.read(session, [self._message(session, message_id)])[0]
 
-    def turn(self, answer_id: str) -> Turn:
+    def turn(self, answer_id: str) -> TurnRecord:
         """Read an answer with its question; NotFound when this owner has no such one."""
         with self._database.reading() as session:
             return turns.read(session, self._answer(session, answer_id))
@@ -112,7 +112,7 @@ class Conversations:
         with self._database.reading() as session:
             return turns.pending(session, self._row(session, conversation_id).id)
 
-    def begin_turn(self, conversation_id: str, question: str, *, title: str = "") -> Turn:
+    def begin_turn(self, conversation_id: str, question: str, *, title: str = "") -> TurnRecord:
         """Keep a question and its empty pending answer in one commit, after what is shown.
 
         ``title`` names a conversation that has none yet. Raises AnswerPending while another answer of the
@@ -124,7 +124,7 @@ class Conversations:
                 _name(session, row, title)
             return turns.begin(session, row, question, follows=row.tip_id)
 
-    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> Turn:
+    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
         """Keep a question that stands beside an earlier one, and is shown in its place from now on.
 
         What followed the earlier one stays with it. ``searched`` is what shall be searched, word for word.
@@ -147,7 +147,7 @@ class Conversations:
             row = self._row(session, question.conversation_id)
             row.tip_id, row.updated = branches.newest_after(session, question), messages.now()
 
-    def begin_retry(self, answer_id: str) -> Turn:
+    def begin_retry(self, answer_id: str) -> TurnRecord:
         """Empty an answer and make it pending again, in one commit.
 
         Raises as ``begin_turn`` does.
@@ -156,7 +156,7 @@ class Conversations:
             answer = self._answer(session, answer_id)
             return turns.begin_again(session, self._row(session, answer.conversation_id), answer)
 
-    def begin_continuation(self, answer_id: str) -> Turn:
+    def begin_continuation(self, answer_id: str) -> TurnRecord:
         """Make an answer that ended early pending again, with its text and passages, in one commit.
 
         Raises NotUnfinished for one that is whole or empty, or as ``begin_turn`` does.

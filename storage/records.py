@@ -156,7 +156,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Turn:
+class TurnRecord:
     """A question and its answer as they were when they were read; pending, and new, where it begins.
 
     ``follows`` is the answer that it goes on from, by its id; None where the conversation opens with it.

@@ -16,7 +16,7 @@ from storage.source_tables import SourceItem, SourceRow
 from storage.tables import Document
 
 
-class Sources:
+class SourceStore:
     """What one owner may see and change; anyone else's id is an id that does not exist."""
 
     def __init__(self, database: Database, owner: str) -> None:

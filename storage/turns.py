@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from storage import evidence, messages
 from storage.columns import storable, table_of
 from storage.errors import AnswerPending, NotUnfinished
-from storage.records import Message, Turn
+from storage.records import Message, TurnRecord
 from storage.tables import ConversationRow
 from storage.tables import MessageRow as Row
 
@@ -32,7 +32,7 @@ def begin(
     *,
     follows: str | None,
     searched: str | None = None,
-) -> Turn:
+) -> TurnRecord:
     """Add a question that follows a message, and its pending answer; the conversation shows them."""
     refuse_pending(session, conversation.id)
     now = messages.now()
@@ -42,10 +42,10 @@ def begin(
     messages.add(session, conversation.id, asked, last + 1, follows=follows)
     messages.add(session, conversation.id, answer, last + 2, follows=asked.id)
     session.connection().execute(_SHOWING, {"conversation": conversation.id, "tip": answer.id, "now": now})
-    return Turn(conversation.id, asked, answer, follows)
+    return TurnRecord(conversation.id, asked, answer, follows)
 
 
-def begin_again(session: Session, conversation: ConversationRow, answer: Row) -> Turn:
+def begin_again(session: Session, conversation: ConversationRow, answer: Row) -> TurnRecord:
     """Empty an answer and make it pending."""
     _reopen(session, conversation, answer)
     answer.content = answer.folded = ""
@@ -55,7 +55,7 @@ def begin_again(session: Session, conversation: ConversationRow, answer: Row) ->
     return read(session, answer)
 
 
-def go_on(session: Session, conversation: ConversationRow, answer: Row) -> Turn:
+def go_on(session: Session, conversation: ConversationRow, answer: Row) -> TurnRecord:
     """Make an answer pending that ended early, and keep its text and its passages."""
     if answer.state not in UNFINISHED or not answer.content:
         raise NotUnfinished("That answer is not one that ended early. Ask it anew instead.")
@@ -71,11 +71,11 @@ def _reopen(session: Session, conversation: ConversationRow, answer: Row) -> Non
     conversation.updated = messages.now()
 
 
-def read(session: Session, answer: Row) -> Turn:
+def read(session: Session, answer: Row) -> TurnRecord:
     """Read an answer with its question."""
     question = session.get_one(Row, answer.question_id)
     asked, answered = messages.read(session, [question, answer])
-    return Turn(answer.conversation_id, asked, answered, question.parent_id)
+    return TurnRecord(answer.conversation_id, asked, answered, question.parent_id)
 
 
 def pending(session: Session, conversation_id: str) -> str | None:

@@ -15,7 +15,7 @@ from streamlit.errors import StreamlitAPIException
 from rag.ask import checked
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
-from storage.records import Turn
+from storage.records import TurnRecord
 from ui import conversations, faults, paging, scope
 from ui.live import follow
 from ui.markdown import label
@@ -109,7 +109,7 @@ def _follow(here: Workspace) -> bool:
     return True
 
 
-def _show(turn: Turn, here: Workspace, seconds: float | None = None) -> None:
+def _show(turn: TurnRecord, here: Workspace, seconds: float | None = None) -> None:
     """Show a turn until its answer has ended, or for some seconds."""
     show_question(turn.question, here, settled=False)
     job = here.answering(turn.answer_id)
@@ -163,7 +163,7 @@ def _ask(sent: "_Sent", here: Workspace) -> None:
     paging.show_newest()
 
 
-def _show_alone(turn: Turn) -> None:
+def _show_alone(turn: TurnRecord) -> None:
     """Draw a turn and nothing else, where the page has come so far as to have a place for it."""
     st.session_state[_SENT] = turn
     try:

@@ -12,7 +12,7 @@ from rag.omissions import LeftOut
 from rag.rerankers.stage import Reranking
 from rag.scope import SearchedIn
 from rag.workspace import Workspace
-from storage.records import Message, Turn
+from storage.records import Message, TurnRecord
 from ui.answer_text import safe_answer
 from ui.messages import ANSWER_AVATAR, show_left_out
 from ui.scope import searched_in
@@ -25,7 +25,7 @@ GIVING_WAY = 0.5  # seconds between them while others wait for their first word
 LONGER = 3.0  # seconds more than asked that an answer is followed alone while others wait for theirs
 
 
-def follow(turn: Turn, job: Job[Any], workspace: Workspace, seconds: float | None = None) -> None:
+def follow(turn: TurnRecord, job: Job[Any], workspace: Workspace, seconds: float | None = None) -> None:
     """Show the answer of a turn grow until its job ends, or for some seconds.
 
     With `seconds` it shows no way to stop it yet.

@@ -20,7 +20,7 @@ from rag.sources.kinds import open_source
 from rag.sources.sync import Sync, Synced
 from storage.source_items import SourceItems
 from storage.source_records import SourceRecord
-from storage.sources import Sources
+from storage.sources import SourceStore
 
 DESCRIPTION = """Read the sources that were added on the Sources page: all of them, or those named. What is
 new or changed there is taken and embedded, what is gone goes. Stopped, it goes on where it was."""
@@ -47,7 +47,7 @@ def sync_command(settings: Settings, options: Options) -> int:
     failed = False
     with open_services(settings) as (services, library):
         library.recover()
-        sources = Sources(services.database, library.owner)
+        sources = SourceStore(services.database, library.owner)
         items = SourceItems(services.database, library.owner)
         # Documents are read after the last source.
         sync = Sync(library, sources, items, lambda _: None, library.remove, settings.max_upload_mb << 20)

@@ -18,7 +18,7 @@ from rag.sources.source import Gone, Item, Listed, Mark, Resting, Source, Unread
 from storage.records import Outcome
 from storage.source_items import SourceItems
 from storage.source_records import ItemRecord, Listing
-from storage.sources import Sources
+from storage.sources import SourceStore
 
 _IN_MEMORY = 1 << 20  # bytes of an item; larger ones wait on disk until they are whole
 _PIECE = 1 << 16
@@ -51,7 +51,7 @@ class Sync:
     def __init__(
         self,
         library: Library,
-        sources: Sources,
+        sources: SourceStore,
         items: SourceItems,
         start: Callable[[str], None],
         remove: Callable[[str], None],

@@ -15,7 +15,7 @@ from storage.database import Database
 from storage.errors import NotFound
 from storage.source_items import SourceItems
 from storage.source_records import SourceRecord
-from storage.sources import Sources
+from storage.sources import SourceStore
 
 SYNC, WATCH = "sync", "watch"
 LANES = {SYNC: 2}
@@ -41,7 +41,7 @@ class Syncing:
         max_bytes: Callable[[], int],
         look_every: float = EVERY,
     ):
-        self.sources = Sources(database, library.owner)
+        self.sources = SourceStore(database, library.owner)
         self.items = SourceItems(database, library.owner)
         self._library, self._ingest, self._jobs = library, ingest, jobs
         self._opened, self._max_bytes, self._look_every = opened, max_bytes, look_every

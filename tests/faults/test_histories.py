@@ -29,7 +29,7 @@ from rag.jobs import never
 from rag.library import Library
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
-from storage.records import DocumentRecord, Turn
+from storage.records import DocumentRecord, TurnRecord
 from tests.faults.auditing import audit, audit_ledger, audit_originals
 from tests.faults.snapshots import Snapshot
 from tests.rag.word_vectors import WordVectors
@@ -69,7 +69,7 @@ class Person:
         self.conversation = Conversation(
             self.chats, lambda: RagPipeline(self.library.retriever("ensemble-cc", 3)), lambda: "stopped"
         )
-        self.begun: dict[str, Turn] = {}  # by conversation: asked, and not answered yet
+        self.begun: dict[str, TurnRecord] = {}  # by conversation: asked, and not answered yet
 
     def finish_reading(self) -> None:
         for document_id in self.library.recover():

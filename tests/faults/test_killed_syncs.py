@@ -7,7 +7,7 @@ from rag.embeddings import Embedder
 from rag.library import Library
 from storage.database import Database
 from storage.source_items import SourceItems
-from storage.sources import Sources
+from storage.sources import SourceStore
 from tests.faults import worker
 from tests.faults.auditing import audit
 from tests.faults.forks import Fork
@@ -28,7 +28,7 @@ def test_a_sync_killed_again_and_again_takes_everything_once(tmp_path: Path, emb
     assert "ready" in Fork(worker.sync, data, folder).finish()
     database = Database.open(data)
     library = Library(database, "ann", lambda: embedder)
-    (source,) = Sources(database, "ann").list()
+    (source,) = SourceStore(database, "ann").list()
     for document_id in library.recover():
         list(library.index(document_id))
     items = SourceItems(database, "ann").list(source.id)

@@ -13,7 +13,7 @@ from rag.sources.sync import Sync
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.source_items import SourceItems
-from storage.sources import Sources
+from storage.sources import SourceStore
 
 
 def embedder() -> Embedder:
@@ -50,7 +50,7 @@ def sync(data: Path, folder: Path) -> None:
     database = Database.open(data)
     library = Library(database, "ann", embedder)
     library.recover()
-    sources, items = Sources(database, "ann"), SourceItems(database, "ann")
+    sources, items = SourceStore(database, "ann"), SourceItems(database, "ann")
     source = next(iter(sources.list()), None) or sources.create("folder", "Folder", {"path": str(folder)})
     reading = Sync(library, sources, items, lambda _: None, library.remove, 1 << 20)
     print("begun", flush=True)

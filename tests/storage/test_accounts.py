@@ -10,7 +10,7 @@ from storage.documents import Documents
 from storage.errors import AccountClosed, NotFound
 from storage.people import People
 from storage.question_sets import QuestionSets
-from storage.sources import Sources
+from storage.sources import SourceStore
 from storage.tables import Base, Departure
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -69,7 +69,7 @@ def test_one_who_is_being_removed_is_let_in_nowhere_and_keeps_nothing(database, 
         lambda: Documents(database, "ann").add("other.md", "b" * 64, 1),
         lambda: Conversations(database, "ann").create("title"),
         lambda: QuestionSets(database, "ann").create("title", "typed"),
-        lambda: Sources(database, "ann").create("folder", "Reports", {}),
+        lambda: SourceStore(database, "ann").create("folder", "Reports", {}),
     ):
         with pytest.raises(AccountClosed, match="is being removed"):
             keep()

@@ -23,7 +23,7 @@ from storage.records import ChunkSpan, CitationRecord, PageSpan
 from storage.runs import Runs
 from storage.source_items import SourceItems
 from storage.source_records import Listing
-from storage.sources import Sources
+from storage.sources import SourceStore
 from storage.standing import Standings
 from storage.tables import Base
 from storage.traces import SentRecord, Trace, Traces
@@ -189,7 +189,7 @@ FLOOR = {
     Feedback: FEEDBACK,
     Standings: STANDINGS,
     Trees: TREES,
-    Sources: SOURCES,
+    SourceStore: SOURCES,
     SourceItems: SOURCE_ITEMS,
     Collections: COLLECTIONS,
     Choices: CHOICES,
@@ -232,7 +232,7 @@ def belongings(database, owner):
     chats.finish(stopped.answer_id, "stopped", "bec")
     sets, runs = QuestionSets(database, owner), Runs(database, owner)
     question_set = sets.create("title", "typed")
-    source = Sources(database, owner).create("folder", "Reports", {"path": "/reports"})
+    source = SourceStore(database, owner).create("folder", "Reports", {"path": "/reports"})
     SourceItems(database, owner).keep(source.id, Listing("page", "Page", "1"), "c" * 64, 1)
     collection = Collections(database, owner).create("Reports")
     Collections(database, owner).put([document.id], collection.id)
@@ -311,7 +311,7 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     ids = set(everyone.values())
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
-    shown += [*Feedback(database, "bob").answers(), *Sources(database, "bob").list()]
+    shown += [*Feedback(database, "bob").answers(), *SourceStore(database, "bob").list()]
     shown += Collections(database, "bob").list()
     assert len(shown) == 15
     assert not {item.id for item in shown} & ids

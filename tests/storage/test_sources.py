@@ -6,14 +6,14 @@ from storage.documents import Documents
 from storage.errors import NotFound
 from storage.source_items import SourceItems
 from storage.source_records import Listing, Tally
-from storage.sources import Sources
+from storage.sources import SourceStore
 
 DUE = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 @pytest.fixture
 def sources(database):
-    return Sources(database, "ann")
+    return SourceStore(database, "ann")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
-from storage.records import CitationRecord, LeftOutRecord, PassageRecord, Turn
+from storage.records import CitationRecord, LeftOutRecord, PassageRecord, TurnRecord
 from storage.traces import Trace
 from ui import services
 
@@ -77,7 +77,7 @@ def tell(
     left_out: Sequence[LeftOutRecord] = (),
     trace: Trace | None = None,
     timings_ms: Mapping[str, float] | None = None,
-) -> Turn:
+) -> TurnRecord:
     """Store a question and its finished answer."""
     chat = chat or here.conversations.create("About the harbour").id
     turn = here.conversations.begin_turn(chat, question)

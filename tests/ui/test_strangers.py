@@ -23,7 +23,7 @@ from rag.reindexing import Reindexing
 from rag.sources.syncing import Syncing
 from rag.workspace import Workspace
 from storage.database import Database
-from storage.records import Message, Role, Turn
+from storage.records import Message, Role, TurnRecord
 from storage.tables import Base
 from tests.storage.test_owners import belongings
 
@@ -54,7 +54,7 @@ CONVERSATION = {
     "begin": lambda my, ids: my.begin(ids["conversation"], "mine?"),
     "begin_version": lambda my, ids: my.begin_version(ids["question"], "mine?"),
     "run": lambda my, ids: my.run(
-        Turn(ids["conversation"], said(ids["question"], "user"), said(ids["pending"], "assistant")),
+        TurnRecord(ids["conversation"], said(ids["question"], "user"), said(ids["pending"], "assistant")),
         lambda: False,
     ),
 }

@@ -8,7 +8,7 @@ from rag.sources.source import Item
 from storage.database import Database
 from storage.source_items import SourceItems
 from storage.source_records import Listing
-from storage.sources import Sources
+from storage.sources import SourceStore
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def reports(tmp_path):
 @pytest.fixture
 def data(tmp_path, reports):
     database = Database.open(tmp_path / "data")
-    Sources(database, "local").create("folder", "Reports", {"path": str(reports)})
-    Sources(database, "local").create("folder", "Gone", {"path": str(tmp_path / "gone")})
+    SourceStore(database, "local").create("folder", "Reports", {"path": str(reports)})
+    SourceStore(database, "local").create("folder", "Gone", {"path": str(tmp_path / "gone")})
     database.close()
     return ["--data", str(tmp_path / "data")]
 
@@ -57,7 +57,7 @@ def test_a_folder_that_was_emptied_loses_its_documents_only_where_that_is_said(c
 def test_what_waits_for_its_next_try_is_tried_at_once_where_that_is_asked(capsys, data, tmp_path, reports):
     database = Database.open(tmp_path / "data")
     items = SourceItems(database, "local")
-    (source,) = [one for one in Sources(database, "local").list() if one.name == "Reports"]
+    (source,) = [one for one in SourceStore(database, "local").list() if one.name == "Reports"]
     (found,) = [
         one for one in FolderSource(FolderSettings(path=str(reports))).list() if isinstance(one, Item)
     ]

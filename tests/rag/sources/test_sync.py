@@ -12,7 +12,7 @@ from rag.sources.source import Gone, Item, Mark, Source, Unreadable
 from rag.sources.sync import Sync
 from storage.database import Database
 from storage.source_items import SourceItems
-from storage.sources import Sources
+from storage.sources import SourceStore
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -56,7 +56,7 @@ class Desk:
 
     def __init__(self, database: Database, embedder: Embedder, max_bytes: int = 1 << 20):
         self.library = Library(database, "ann", lambda: embedder)
-        self.sources, self.items = Sources(database, "ann"), SourceItems(database, "ann")
+        self.sources, self.items = SourceStore(database, "ann"), SourceItems(database, "ann")
         self.id = self.sources.create("shelf", "Shelf", {}).id
         self.now = NOON
         self.sync = Sync(
