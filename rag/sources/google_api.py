@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel
-from rag.sources.fetcher import Fetched, Fetcher
 from rag.sources.google_credentials import Person, ServiceAccount
 from rag.sources.google_records import About, Changes, DriveFile, Files, Record, Refused, Start, Token
+from rag.sources.http import Fetched, Fetcher
 from rag.sources.rest import FIRST_WAIT, TRIES, Parameters, Rest, understood
 
 R = TypeVar("R", bound=Record)
@@ -48,10 +48,9 @@ class DriveApi(Rest):
         now: Callable[[], datetime],
         first_wait: float = FIRST_WAIT,
     ):
-        super().__init__(fetcher, first_wait=first_wait)
+        super().__init__(fetcher, f"{service.rstrip('/')}/drive/v3", first_wait=first_wait)
         self.account = asker.account
-        self._asker, self._now = asker, now
-        self._base, self._tokens = f"{service.rstrip('/')}/drive/v3", tokens
+        self._asker, self._now, self._tokens = asker, now, tokens
         self._token, self._ends = "", now()
 
     def about(self, cancelled: Cancel) -> About:
