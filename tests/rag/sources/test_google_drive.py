@@ -400,7 +400,7 @@ def test_a_broken_key_is_refused_and_not_shown(opened: Open, pem: str):
 
 
 def test_without_its_package_the_way_to_install_it_is_told(opened: Open, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
+    monkeypatch.setitem(sys.modules, "google.oauth2.service_account", None)
     with pytest.raises(SourceError, match=r"pip install 'footnote\[gdrive\]'"):
         opened().test()
 
