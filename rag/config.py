@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from rag.errors import SettingsError
 from rag.morphemes import Use
 from rag.refusing import PREFIX, http_address, sentence
-from rag.sources.addresses import allowed
+from rag.sources.ssrf import allowed
 
 RetrieverName = Literal[
     "ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25", "raptor-collapsed", "raptor-traversal"

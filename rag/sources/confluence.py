@@ -18,7 +18,7 @@ from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.confluence_wiki import Scope, Wiki
 from rag.sources.credentials import Credentials
 from rag.sources.cursors import Reached, digest
-from rag.sources.fetcher import MAX_BYTES, Fetcher
+from rag.sources.http import MAX_BYTES, Fetcher
 from rag.sources.rest import FIRST_WAIT
 from rag.sources.source import Item, Listed, Mark, Source, Unreadable
 

@@ -10,7 +10,7 @@ from rag.jobs import Cancel
 from rag.sources.confluence_records import Person, Record, Results
 from rag.sources.confluence_settings import GATEWAY, ConfluenceSettings
 from rag.sources.credentials import Credentials
-from rag.sources.fetcher import Fetched, Fetcher
+from rag.sources.http import Fetched, Fetcher
 from rag.sources.rest import FIRST_WAIT, Parameters, Rest
 
 R = TypeVar("R", bound=Record)
@@ -31,10 +31,8 @@ class ConfluenceApi(Rest):
         *,
         first_wait: float = FIRST_WAIT,
     ):
-        super().__init__(fetcher, first_wait=first_wait)
-        self.web = settings.url
-        self._base, self._secret = settings.url, settings.credential
-        self._host = urlsplit(settings.url).netloc
+        super().__init__(fetcher, settings.url, first_wait=first_wait)
+        self.web, self._secret = settings.url, settings.credential
         token = credentials.get(settings.credential).get_secret_value().strip()
         if settings.cloud:
             pair = base64.b64encode(f"{settings.email}:{token}".encode()).decode("ascii")

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel
-from rag.sources.fetcher import Fetched, Fetcher
-from rag.sources.google_credentials import Person, ServiceAccount
+from rag.sources.google_credentials import Person, ServiceAccount, access_token, refused
 from rag.sources.google_records import About, Changes, DriveFile, Files, Record, Refused, Start, Token
+from rag.sources.http import Fetched, Fetcher
 from rag.sources.rest import FIRST_WAIT, TRIES, Parameters, Rest, understood
 
 R = TypeVar("R", bound=Record)
@@ -48,10 +48,9 @@ class DriveApi(Rest):
         now: Callable[[], datetime],
         first_wait: float = FIRST_WAIT,
     ):
-        super().__init__(fetcher, first_wait=first_wait)
+        super().__init__(fetcher, f"{service.rstrip('/')}/drive/v3", first_wait=first_wait)
         self.account = asker.account
-        self._asker, self._now = asker, now
-        self._base, self._tokens = f"{service.rstrip('/')}/drive/v3", tokens
+        self._asker, self._now, self._tokens = asker, now, tokens
         self._token, self._ends = "", now()
 
     def about(self, cancelled: Cancel) -> About:
@@ -115,19 +114,23 @@ class DriveApi(Rest):
         return {"Authorization": f"Bearer {self._token}", **payer}
 
     def _renew(self, cancelled: Cancel) -> None:
-        form = self._asker.form(self._now())
-        answer = self._answered(
-            lambda headers: self._fetcher.post(self._tokens, form=form, headers=headers, cancelled=cancelled),
-            dict,
-            cancelled,
-        )
-        if not 200 <= answer.status < 300:
-            raise SourceError(
-                "Google does not accept the credential: it was revoked or has expired, or this computer's "
-                "clock is wrong. Make a new one and put it into the secret."
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        life = timedelta(0)
+
+        def post(url: str, body: bytes) -> Fetched:
+            nonlocal life
+            answer = self._answered(
+                lambda headers: self._fetcher.post(url, body=body, headers=headers, cancelled=cancelled),
+                lambda: form,
+                cancelled,
             )
-        token = understood(Token, answer)
-        self._token, self._ends = token.access_token, self._now() + timedelta(seconds=token.expires_in)
+            if not 200 <= answer.status < 300:
+                raise refused()
+            life = timedelta(seconds=understood(Token, answer).expires_in)
+            return answer
+
+        self._token = access_token(self._asker, self._tokens, post)
+        self._ends = self._now() + life
 
     def _tries(self, answer: Fetched) -> int:
         if answer.status == 401 and self._token:

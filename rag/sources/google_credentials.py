@@ -1,18 +1,20 @@
-"""Who asks Google: a service account with its key, or a person who agreed once; how each gets a token."""
+"""Credentials for Google: a service account with its key, or a person who agreed; tokens by google-auth."""
 
-import base64
-import json
-from datetime import datetime
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
 
 from rag.errors import SourceError
 from rag.sources.credentials import Credentials
+from rag.sources.http import Fetched
+
+if TYPE_CHECKING:
+    from google.auth.credentials import Credentials as GoogleCredentials
 
 SCOPE = "https://www.googleapis.com/auth/drive.readonly"
 TOKENS = "https://oauth2.googleapis.com/token"
-_LIFE = 3600  # seconds that a signed request is good for; Google takes no longer ones
 
 
 class ServiceAccount(BaseModel):
@@ -25,20 +27,21 @@ class ServiceAccount(BaseModel):
     private_key: SecretStr
     quota_project: str = Field("", alias="quota_project_id")
 
-    def form(self, now: datetime) -> dict[str, str]:
-        """Return what asks for a token: a request signed with the account's key (RFC 7523)."""
-        issued = int(now.timestamp())
-        claims: dict[str, str | int] = {
-            "iss": self.account,
-            "scope": SCOPE,
-            "aud": TOKENS,
-            "iat": issued,
-            "exp": issued + _LIFE,
-        }
-        return {
-            "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
-            "assertion": signed(claims, self.private_key),
-        }
+    def credentials(self, tokens: str) -> "GoogleCredentials":
+        """Return what gets a token at the address `tokens`: a request signed with the account's key."""
+        from google.oauth2.service_account import Credentials
+
+        key = self.private_key.get_secret_value()
+        info = {"client_email": self.account, "private_key": key, "token_uri": tokens}
+        made: Credentials | None
+        try:
+            made = Credentials.from_service_account_info(info, scopes=[SCOPE])
+            made.sign_bytes(b"")  # another kind of key than RSA is noticed only here
+        except (ValueError, TypeError):  # their text may hold parts of the key
+            made = None
+        if made is None:
+            raise SourceError("The key of the service account cannot be read. Download its JSON anew.")
+        return made
 
 
 class Person(BaseModel):
@@ -57,16 +60,18 @@ class Person(BaseModel):
         """Who it is, as far as the credential tells."""
         return "this account"
 
-    def form(self, now: datetime) -> dict[str, str]:
-        """Return what asks for a token: one for reading, even where the lasting one may do more."""
-        del now
-        return {
-            "grant_type": "refresh_token",
-            "scope": SCOPE,
-            "client_id": self.client_id,
-            "client_secret": self.client_secret.get_secret_value(),
-            "refresh_token": self.refresh_token.get_secret_value(),
-        }
+    def credentials(self, tokens: str) -> "GoogleCredentials":
+        """Return what gets a token for reading at the address `tokens`, even where more is granted."""
+        from google.oauth2.credentials import Credentials
+
+        return Credentials(
+            None,
+            refresh_token=self.refresh_token.get_secret_value(),
+            token_uri=tokens,
+            client_id=self.client_id,
+            client_secret=self.client_secret.get_secret_value(),
+            scopes=[SCOPE],
+        )
 
 
 Asker = Annotated[ServiceAccount | Person, Field(discriminator="type")]
@@ -84,36 +89,41 @@ def asker(credentials: Credentials, name: str) -> ServiceAccount | Person:
         ) from None
 
 
-def signed(claims: dict[str, str | int], key: SecretStr) -> str:
-    """Return claims as a JSON Web Token signed with RS256 (RFC 7515, 7518)."""
-    parts = [_packed({"alg": "RS256", "typ": "JWT"}), _packed(claims)]
-    signature = _signature(".".join(parts).encode("ascii"), key)
-    return ".".join([*parts, _encoded(signature)])
+@dataclass(frozen=True)
+class _TokenResponse:
+    """Response in the form of google.auth.transport.Response."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
 
 
-def _signature(text: bytes, key: SecretStr) -> bytes:
+def access_token(who: ServiceAccount | Person, tokens: str, post: Callable[[str, bytes], Fetched]) -> str:
+    """Return a new token of `who`. `post` sends a form to an address, so google-auth opens no connection."""
+
+    def transport(url: str, *, body: bytes, **_: Any) -> _TokenResponse:
+        answer = post(url, body)
+        return _TokenResponse(answer.status, answer.headers, answer.body)
+
     try:
-        from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-        from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-        from cryptography.hazmat.primitives.hashes import SHA256
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+        from google.auth.exceptions import GoogleAuthError
+
+        granted = who.credentials(tokens)
     except ImportError as error:
         raise SourceError(
-            "A service account's requests are signed by the package cryptography, which is not installed. "
+            "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
             "Install it: pip install 'footnote[gdrive]'."
         ) from error
     try:
-        loaded = load_pem_private_key(key.get_secret_value().encode(), password=None)
-    except (ValueError, TypeError):  # their text may hold parts of the key
-        loaded = None
-    if not isinstance(loaded, RSAPrivateKey):
-        raise SourceError("The key of the service account cannot be read. Download its JSON anew.")
-    return loaded.sign(text, PKCS1v15(), SHA256())
+        granted.refresh(transport)
+    except GoogleAuthError:  # its text quotes the answer, which may hold a token
+        raise refused() from None
+    return str(granted.token)
 
 
-def _packed(values: dict[str, str] | dict[str, str | int]) -> str:
-    return _encoded(json.dumps(values, separators=(",", ":")).encode())
-
-
-def _encoded(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
+def refused() -> SourceError:
+    """Return the error for a credential that Google does not accept."""
+    return SourceError(
+        "Google does not accept the credential: it was revoked or has expired, or this computer's "
+        "clock is wrong. Make a new one and put it into the secret."
+    )

@@ -7,7 +7,6 @@ from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel, never
 from rag.sources.credentials import Credentials
 from rag.sources.cursors import Reached, digest
-from rag.sources.fetcher import MAX_BYTES, Fetcher
 from rag.sources.google_api import DriveApi
 from rag.sources.google_changes import Known, files, moves_folders
 from rag.sources.google_credentials import TOKENS, asker
@@ -15,6 +14,7 @@ from rag.sources.google_items import exported, listed
 from rag.sources.google_records import FOLDER, Changes, DriveFile
 from rag.sources.google_settings import DriveSettings
 from rag.sources.google_tree import Tree
+from rag.sources.http import MAX_BYTES, Fetcher
 from rag.sources.rest import FIRST_WAIT
 from rag.sources.source import Gone, Item, Listed, Mark, Source, Unreadable
 

@@ -3,33 +3,33 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from pydantic import BaseModel, ValidationError
 
 from rag.errors import ConnectionLost, ItemFailed, RequestRejected, SourceError
 from rag.jobs import Cancel, never
-from rag.sources.fetcher import Fetched, Fetcher
-from rag.sources.fetcher_patience import Patience
-from rag.sources.urls import target
+from rag.sources.http import Fetched, Fetcher, wait
+from rag.sources.ssrf import target
 
 M = TypeVar("M", bound=BaseModel)
 Parameters = Mapping[str, str | int | Sequence[str]]
 
 TRIES = 4
 FIRST_WAIT = 1.0  # seconds; doubled before each further try
-_PASSING = frozenset({500, 502, 504})  # 429 and 503 are the fetcher's
+_PASSING = frozenset({500, 502, 504})  # 429 and 503 are the HTTP client's
 _LONGEST_ERROR = 100_000  # bytes of an answer that says why something was refused
 
 
 class Rest(ABC):
-    """What every such API has in common. `asked` counts the requests that were answered.
+    """What every such API has in common, below the address `base`. `asked` counts the answered requests.
 
     Raises SourceError where nothing more can be had of the service, ItemFailed for what concerns one thing.
     """
 
-    def __init__(self, fetcher: Fetcher, *, first_wait: float = FIRST_WAIT):
+    def __init__(self, fetcher: Fetcher, base: str, *, first_wait: float = FIRST_WAIT):
         self.asked = 0
+        self._base, self._host = base, urlsplit(base).netloc
         self._fetcher, self._first_wait = fetcher, first_wait
 
     def get(self, record: type[M], url: str, parameters: Parameters, cancelled: Cancel = never) -> M:
@@ -108,7 +108,7 @@ class Rest(ABC):
             raise self._refused(answer) from error
 
     def _wait(self, attempt: int, cancelled: Cancel) -> None:
-        Patience(0, 0, cancelled).wait(self._first_wait * 2 ** (attempt - 1))
+        wait(self._first_wait * 2 ** (attempt - 1), self._host, cancelled)
 
 
 def understood(record: type[M], answer: Fetched) -> M:

@@ -16,9 +16,9 @@ from rag.errors import (
     SourceError,
 )
 from rag.jobs import Cancel, never
-from rag.sources.fetcher import Fetched, Fetcher
+from rag.sources.http import Fetched, Fetcher
 from rag.sources.source import Gone, Item, Listed, Mark, Resting, Source, Unreadable
-from rag.sources.urls import shown, target
+from rag.sources.ssrf import shown, target
 from rag.sources.web_documents import WebDocument, digest, document
 
 _ACCEPT = {"Accept": "text/html,application/xhtml+xml,application/pdf;q=0.9,*/*;q=0.8"}

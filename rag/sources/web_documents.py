@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from rag.errors import DocumentRefused
 from rag.loaders import sandbox
-from rag.sources.fetcher import Fetched
-from rag.sources.urls import shown
+from rag.sources.http import Fetched
+from rag.sources.ssrf import shown
 
 SECONDS, MEMORY = 60.0, 1 << 30
 _LONGEST = 120  # characters of a name

@@ -15,7 +15,7 @@ from rag.loaders import LoadedDocument, load
 from rag.sources.confluence import ConfluenceSource
 from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.credentials import Credentials
-from rag.sources.fetcher import MAX_REDIRECTS, Fetcher
+from rag.sources.http import MAX_REDIRECTS, Fetcher
 from rag.sources.rest import TRIES
 from rag.sources.source import Item, Listed, Mark, Unreadable
 from tests.rag.sources.confluence_server import EPOCH, ConfluenceServer

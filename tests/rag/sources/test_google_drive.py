@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from rag.errors import Cancelled, ItemFailed, SourceError
 from rag.loaders import LoadedDocument, load
 from rag.sources.credentials import Credentials
-from rag.sources.fetcher import Fetcher
 from rag.sources.google_drive import DriveSource
 from rag.sources.google_settings import DriveSettings
+from rag.sources.http import Fetcher
 from rag.sources.source import Gone, Item, Listed, Mark, Unreadable
 from tests.rag.loaders import makers
 from tests.rag.sources.drive_server import DOCUMENT, GOOGLE, SHEET, SLIDES, DriveServer, error
@@ -400,7 +400,7 @@ def test_a_broken_key_is_refused_and_not_shown(opened: Open, pem: str):
 
 
 def test_without_its_package_the_way_to_install_it_is_told(opened: Open, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
+    monkeypatch.setitem(sys.modules, "google.oauth2.service_account", None)
     with pytest.raises(SourceError, match=r"pip install 'footnote\[gdrive\]'"):
         opened().test()
 

@@ -12,9 +12,9 @@ from rag.errors import SourceError
 from rag.sources.confluence import ConfluenceSource
 from rag.sources.confluence_settings import ConfluenceSettings
 from rag.sources.credentials import Credentials
-from rag.sources.fetcher import Fetcher
 from rag.sources.google_drive import DriveSource
 from rag.sources.google_settings import DriveSettings
+from rag.sources.http import Fetcher
 from rag.sources.rest import TRIES
 from rag.sources.web import WebSettings, WebSource
 from storage.database import Database

@@ -14,8 +14,8 @@ import pytest
 import trustme
 
 from rag.errors import Cancelled, ConnectionLost, ItemFailed, RequestRejected, SourceError
-from rag.sources.addresses import Address
-from rag.sources.fetcher import Fetcher
+from rag.sources.http import Fetcher
+from rag.sources.ssrf import Address
 from tests.rag.sources.site import Page, Site
 
 SECRET = "Bearer marked-secret"
