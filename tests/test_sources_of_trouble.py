@@ -114,9 +114,10 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_no_source_trusts_data(path: Path):
-    assert troubles((ROOT / path).read_text(encoding="utf-8")) == []
+def test_no_source_trusts_data():
+    found = {path.as_posix(): troubles((ROOT / path).read_text(encoding="utf-8")) for path in SOURCES}
+    assert len(found) > 100
+    assert {path: what for path, what in found.items() if what} == {}
 
 
 @pytest.mark.parametrize(
