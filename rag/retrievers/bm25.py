@@ -1,6 +1,7 @@
 """BM25 as a LangChain retriever, over a word index that lives on."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from pydantic import ConfigDict
 
 from rag.errors import RetrievalError
 from rag.morphemes import find
+from rag.retrievers.ensemble import Candidates
 from rag.stores.lexical import Entry, LexicalIndex, TantivyIndex
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
@@ -100,6 +102,11 @@ class BM25Retriever(BaseRetriever):
                 "This retriever searches documents that are kept elsewhere. Add and delete them there."
             )
         return self.hydrate
+
+    def candidates(self, query: str) -> Candidates:
+        """Return the ids of the best `k` with their BM25 scores; no document is read."""
+        hits = self.index.search(query, self.k, self.document_ids)
+        return Candidates(hits, partial(self.index.scores, query))
 
     def _get_relevant_documents(
         self,

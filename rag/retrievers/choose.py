@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -11,8 +11,9 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import SettingsError
 from rag.retrievers.bm25 import BM25Retriever
-from rag.retrievers.hybrid import Hits, HybridRetriever
+from rag.retrievers.ensemble import Candidates, EnsembleRetriever
 from rag.retrievers.mixture import NORMALISERS, POOL, Mixture
+from rag.retrievers.named import raised
 from rag.retrievers.vector import VectorStoreRetriever
 from rag.stores.index import Hydrate, NamesOf, VectorIndex
 from rag.stores.lexical import LexicalIndex
@@ -23,9 +24,13 @@ Failed = Callable[[str, Exception], None]
 
 
 class LateRetriever(BaseRetriever):
-    """A retriever opened when it is first asked, so that failing to open is failing to answer."""
+    """Vector store retriever opened when it is first asked, so that failing to open is failing to answer."""
 
-    open: Callable[[], BaseRetriever]
+    open: Callable[[], VectorStoreRetriever]
+
+    def candidates(self, query: str) -> Candidates | None:
+        """Return the ids of what fits best with their relevance."""
+        return self.open().candidates(query)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
@@ -59,14 +64,20 @@ def choose_retriever(
         case "bm25":
             return halves.by_words(k)
         case "similarity":
-            return halves.by_meaning("similarity", k=k)
+            return halves.by_meaning("similarity", hydrate, k=k)
         case "mmr":
-            return halves.by_meaning("mmr", k=k, fetch_k=POOL)
+            return halves.by_meaning("mmr", hydrate, k=k, fetch_k=POOL)
         case "ensemble-cc":
             mixed = _Mixed(mixture)
-            return halves.both(k, on_failure, weights=mixed.weights_for, normaliser=mixed.normalise)
+            return halves.both(
+                k,
+                on_failure,
+                weights=mixed.weights_for,
+                normalisers=dict.fromkeys(("similarity", "bm25"), mixed.normalise),
+                boost=raised,
+            )
         case "ensemble-rrf":
-            return halves.both(k, on_failure)
+            return halves.both(k, on_failure, fusion="rrf")
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
 
 
@@ -99,11 +110,12 @@ class _Halves:
     names: NamesOf
     document_ids: Collection[str] | None
 
-    def both(self, k: int, on_failure: Failed | None, **fusing: Any) -> HybridRetriever:
+    def both(self, k: int, on_failure: Failed | None, **fusing: Any) -> EnsembleRetriever:
         """Return both at once."""
-        return HybridRetriever(
-            halves={"similarity": self.near, "bm25": self.sharing},
-            at_hand=self.at_hand,
+        near = self.by_meaning("similarity", self.label, k=POOL)
+        return EnsembleRetriever(
+            retrievers={"similarity": near, "bm25": self.by_words(POOL)},
+            inline=self.inline,
             names=self.names,
             hydrate=self.hydrate,
             k=k,
@@ -111,36 +123,19 @@ class _Halves:
             **fusing,
         )
 
-    def at_hand(self) -> Sequence[str]:
+    def inline(self) -> Sequence[str]:
         """Name the halves for the calling thread: the longer one first, unless it may keep one waiting."""
         return ("similarity", "bm25") if self.near_at_hand() else ("bm25",)
-
-    def near(self, question: str) -> Hits:
-        """Return the candidates by meaning with their relevance."""
-        index = self.vectors()
-        vector = index.embeddings.embed_query(question)
-        found = index.ranked(vector, POOL, self.label, self.chosen)
-        return Hits(found, partial(index.relevances, vector))
-
-    def sharing(self, question: str) -> Hits:
-        """Return the candidates by words with their BM25 score."""
-        found = self.words.search(question, POOL, self.document_ids)
-        return Hits(found, partial(self.words.scores, question))
-
-    @property
-    def chosen(self) -> dict[str, Any] | None:
-        """The filter of the vectors."""
-        return None if self.document_ids is None else {"document_id": {"$in": list(self.document_ids)}}
 
     def by_words(self, k: int) -> BM25Retriever:
         return BM25Retriever(index=self.words, hydrate=self.hydrate, k=k, document_ids=self.document_ids)
 
-    def by_meaning(self, search_type: str, **search: Any) -> LateRetriever:
-        if self.chosen is not None:
-            search["filter"] = self.chosen
+    def by_meaning(self, search_type: str, hydrate: Hydrate, **search: Any) -> LateRetriever:
+        if self.document_ids is not None:
+            search["filter"] = {"document_id": {"$in": list(self.document_ids)}}
         return LateRetriever(
             open=lambda: VectorStoreRetriever(
-                vectorstore=self.vectors().read_by(self.hydrate),
+                vectorstore=self.vectors().read_by(hydrate),
                 search_type=search_type,
                 search_kwargs=search,
             )

@@ -1,18 +1,39 @@
 """LangChain's vector store retriever, with what fusion and evidence need: the score of each document."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStoreRetriever as LangChainRetriever
 from pydantic import model_validator
 
 from rag.errors import RetrievalError
 from rag.retrievers.bm25 import scored
+from rag.retrievers.ensemble import Candidates
 
 SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
 
 Scored = list[tuple[Document, float]]
+
+
+@runtime_checkable
+class RankedStore(Protocol):
+    """Vector store that tells relevances by id, without reading documents."""
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The embedding model."""
+
+    def ranked(
+        self, vector: Sequence[float], k: int, chosen: Mapping[str, Any] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` ids with their relevance to a vector, best first."""
+
+    def relevances(self, vector: Sequence[float], ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the relevance to a vector of those of the ids that are there."""
 
 
 class VectorStoreRetriever(LangChainRetriever):
@@ -39,6 +60,16 @@ class VectorStoreRetriever(LangChainRetriever):
                 f"The score_threshold in search_kwargs is {threshold!r}. Give a number from 0 to 1."
             )
         return values
+
+    def candidates(self, query: str) -> Candidates | None:
+        """Return the ids of the best `k` with their relevance; None where the store has only documents."""
+        store, options = self.vectorstore, self.search_kwargs
+        plain = self.search_type == "similarity" and options.keys() <= {"k", "filter"}
+        if not plain or not isinstance(store, RankedStore):
+            return None
+        vector = store.embeddings.embed_query(query)
+        hits = store.ranked(vector, options.get("k", 4), options.get("filter"))
+        return Candidates(hits, partial(store.relevances, vector))
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any

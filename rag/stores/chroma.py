@@ -52,7 +52,6 @@ class ChromaVectorStore(VectorIndex):
         self._hydrate = hydrate
         self._guard = guard
         self._name = collection_name or f"memory-{uuid4().hex}"
-        self._searched = False  # the first search reads the graph, for seconds where it is large
         with self._speaking("opened"):
             if guard:
                 guard.opening()
@@ -89,8 +88,8 @@ class ChromaVectorStore(VectorIndex):
     @property
     def at_hand(self) -> bool:
         """Whether its graph is in memory, its copy in step, and questions are embedded here, too."""
-        at_rest = self._exact is not None and self._exact.at_rest
-        return at_rest and self._searched and getattr(self._embeddings, "local", False)
+        at_rest = self._exact is not None and self._exact.searched and self._exact.at_rest
+        return at_rest and getattr(self._embeddings, "local", False)
 
     def add_texts(
         self,
@@ -169,14 +168,8 @@ class ChromaVectorStore(VectorIndex):
         documents = self._documents([id_ for id_, _ in hits])
         return [(documents[id_], distance) for id_, distance in hits if id_ in documents]
 
-    def ranked(
-        self,
-        vector: Sequence[float],
-        k: int,
-        label: Hydrate,  # noqa: ARG002
-        chosen: Filter | None = None,
-    ) -> Ranked:
-        """Return at most `k` ids with their relevance, best first, known to `label` or not."""
+    def ranked(self, vector: Sequence[float], k: int, chosen: Filter | None = None) -> Ranked:
+        """Return at most `k` ids with their relevance, best first, without reading their documents."""
         hits = self._query(vector, k, chosen)
         return [(id_, RELEVANCE[self.space](distance)) for id_, distance in hits]
 
@@ -223,10 +216,9 @@ class ChromaVectorStore(VectorIndex):
 
     def _first_searched(self) -> None:
         """Bring the copy in step after the first search, which need not be quick; later ones rest on it."""
-        if not self._searched:
-            self._searched = True
-            if self._exact:
-                self._exact.mend()
+        if self._exact and not self._exact.searched:
+            self._exact.searched = True
+            self._exact.mend()
 
     def _nearest(
         self, vector: Sequence[float], k: int, chosen: Filter | None

@@ -46,6 +46,7 @@ class ExactCopy:
         self._changing = RLock()
         self._in_step = False
         self._being_changed = False
+        self.searched = False  # the first search of the index reads its graph, for seconds where it is large
 
     @property
     def at_rest(self) -> bool:

@@ -108,15 +108,10 @@ class VectorIndex(VectorStore):
         """Return the vectors [dimension] of those of the ids that are there, in their order."""
         return dict(zip(*self.rows_of(ids), strict=True))
 
-    def ranked(
-        self, vector: Sequence[float], k: int, label: Hydrate, chosen: Mapping[str, Any] | None = None
-    ) -> Ranked:
-        """Return at most `k` ids that a filter chooses with their relevance to a vector, best first.
-
-        `label` knows those that count, and gives a filter what it looks at.
-        """
+    def ranked(self, vector: Sequence[float], k: int, chosen: Mapping[str, Any] | None = None) -> Ranked:
+        """Return at most `k` ids that a filter chooses with their relevance to a vector, best first."""
         limits = {} if chosen is None else {"filter": chosen}
-        found = self.read_by(label).similarity_search_by_vector_with_score(vector, k, **limits)
+        found = self.similarity_search_by_vector_with_score(vector, k, **limits)
         return [(str(document.id), RELEVANCE[self.space](distance)) for document, distance in found]
 
     def relevances(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:

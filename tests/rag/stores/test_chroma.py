@@ -45,7 +45,7 @@ def test_ids_with_their_relevance_are_those_of_the_search(circle: ChromaVectorSt
     upper = {"half": {"$in": [0]}}
     for question, chosen in (("10.5", None), ("95", None), ("95", upper), ("95", {"half": {"$in": []}})):
         found = circle._similarity_search_with_relevance_scores(question, k=4, filter=chosen)
-        ranked = circle.ranked(ByAngle().embed_query(question), 4, circle._documents, chosen)
+        ranked = circle.ranked(ByAngle().embed_query(question), 4, chosen)
         assert ranked == [(document.id, score) for document, score in found]
 
 
@@ -56,7 +56,7 @@ def test_ids_are_rated_as_a_search_would_rate_them(space: Space, tmp_path: Path)
         store = ChromaVectorStore.from_texts(angles, ByAngle(), ids=angles, space=space, **place)
         asked = ByAngle().embed_query("60")
         rated = store.relevances(asked, [*angles[::-1], "never there"])
-        assert rated == pytest.approx(dict(store.ranked(asked, 5, store._documents)), abs=1e-5)
+        assert rated == pytest.approx(dict(store.ranked(asked, 5)), abs=1e-5)
         assert store.relevances(asked, []) == store.relevances(asked, ["never there"]) == {}
         store.close()
 

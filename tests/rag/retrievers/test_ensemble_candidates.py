@@ -1,17 +1,19 @@
-"""Search by both halves at once, which rate what the other found."""
+"""Ensemble whose members tell ids and scores, score what the others found, and read only the best."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import RetrievalError
 from rag.retrievers.bm25 import Shelf
+from rag.retrievers.ensemble import Candidates, EnsembleRetriever
 from rag.retrievers.fusion import Ranking, min_max
-from rag.retrievers.hybrid import Hits, HybridRetriever
+from rag.retrievers.named import raised
 
 NAMES = {"a": "2022.pdf", "b": "2023.pdf", "c": "notes.md", "d": ""}
 WORDS: Ranking = [("a", 9.0), ("b", 3.0), ("c", 0.0)]
@@ -27,19 +29,38 @@ def texts(*ids: str) -> Shelf:
     return Shelf({str(document.id): document for document in documents})
 
 
+class Half(BaseRetriever):
+    """Member that tells candidates and never documents."""
+
+    find: Callable[[str], Candidates]
+
+    def candidates(self, query: str) -> Candidates:
+        return self.find(query)
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        raise AssertionError("Documents are read after the fusion.")
+
+
 def hybrid(
     words: Any = WORDS, meaning: Any = MEANING, rated: Mapping[str, Any] | None = None, **options: Any
-) -> HybridRetriever:
+) -> EnsembleRetriever:
+    """Return the two fused as the app fuses them: scores combined by `weights`, or else ranks."""
     rated = rated or {}
     halves = {
         "similarity": answer(meaning, rated.get("similarity", {})),
         "bm25": answer(words, rated.get("bm25", {})),
     }
-    given = {"names": names, "hydrate": texts("a", "b", "c", "d"), "normaliser": min_max}
-    return HybridRetriever(halves=halves, **({"at_hand": lambda: ("bm25",)} | given | options))
+    given = {
+        "names": names,
+        "hydrate": texts("a", "b", "c", "d"),
+        "normalisers": dict.fromkeys(halves, min_max),
+        "inline": lambda: ("bm25",),
+    }
+    fusing = {"boost": raised} if "weights" in options else {"fusion": "rrf"}
+    return EnsembleRetriever(retrievers=halves, **(given | fusing | options))
 
 
-def answer(outcome: Any, rated: Any) -> Any:
+def answer(outcome: Any, rated: Any) -> Half:
     """Return a half that finds, or raises, `outcome`, and rates, or raises, what `rated` has by id."""
 
     def told(what: Any, asked: Any) -> Any:
@@ -50,7 +71,7 @@ def answer(outcome: Any, rated: Any) -> Any:
     def rate(ids: Sequence[str]) -> dict[str, float]:
         return {id_: score for id_, score in told(rated, ids).items() if id_ in ids}
 
-    return lambda question: Hits(told(outcome, question), rate)
+    return Half(find=lambda question: Candidates(told(outcome, question), rate))
 
 
 def halved(question: str) -> dict[str, float]:
@@ -136,7 +157,7 @@ def test_a_half_that_cannot_rate_counts_with_what_it_found(
 
 
 def test_a_rating_that_is_late_is_done_without(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("rag.retrievers.hybrid.RATING", 0.05)
+    monkeypatch.setattr("rag.retrievers.ensemble.RATING", 0.05)
     ends = threading.Event()
     rated = {"similarity": lambda _: ends.wait(30) and {"a": 0.9}}
     assert ids(hybrid(rated=rated, weights=halved).invoke("q")) == ["b", "a", "d", "c"]
@@ -150,7 +171,7 @@ def test_halves_at_hand_rate_in_the_calling_thread_and_others_in_their_own():
         return lambda _: rating.update({name: threading.current_thread()}) or {}
 
     rated = {name: by(name) for name in ("similarity", "bm25")}
-    hybrid(rated=rated, weights=halved, at_hand=lambda: ("similarity", "bm25")).invoke("q")
+    hybrid(rated=rated, weights=halved, inline=lambda: ("similarity", "bm25")).invoke("q")
     assert set(rating.values()) == {threading.current_thread()}
     hybrid(rated=rated, weights=halved).invoke("q")
     assert rating["similarity"] is not rating["bm25"] is threading.current_thread()
@@ -175,6 +196,25 @@ def test_what_has_no_name_is_no_candidate_and_counts_in_no_score():
     gone: Ranking = [("gone", 90.0), *WORDS, ("gone too", -9.0)]
     with_gone, without = (hybrid(words=words, weights=halved).invoke("q") for words in (gone, WORDS))
     assert with_gone == without
+
+
+class Reading(Shelf):
+    """Documents by id that remember which were read."""
+
+    def __call__(self, ids: Sequence[str]) -> dict[str, Document]:
+        self.read = [*getattr(self, "read", []), *ids]
+        return super().__call__(ids)
+
+
+def test_the_best_are_read_and_nothing_else_is():
+    shelf = Reading(texts("a", "b", "c", "d"))
+    assert ids(hybrid(weights=halved, hydrate=shelf, k=2).invoke("q")) == ["b", "a"]
+    assert shelf.read == ["b", "a"]
+
+
+@pytest.mark.parametrize(("k", "read"), [(0, []), (1, ["a"]), (2, ["a", "c"]), (9, ["a", "c"])])
+def test_there_may_be_fewer_or_none(k: int, read: list[str]):
+    assert ids(hybrid(weights=halved, hydrate=texts("a", "c"), k=k).invoke("q")) == read
 
 
 def test_what_is_gone_when_it_is_read_makes_way_for_the_next():
@@ -240,6 +280,20 @@ def test_the_half_that_is_here_is_asked_in_the_calling_thread_and_the_other_mean
 
     assert ids(hybrid(words=words, meaning=meaning, weights=halved, k=1).invoke("q")) == ["b"]
     assert here == [threading.current_thread()]
+
+
+def test_a_member_that_tells_documents_only_is_fused_with_one_that_tells_ids():
+    class Documents(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return [Document("short", id=id_, metadata={"score": score}) for id_, score in MEANING]
+
+    rated: dict[str, Any] = {"bm25": {"d": 9.0}}
+    members = {"similarity": Documents(), "bm25": answer(WORDS, rated["bm25"])}
+    options = {"names": names, "hydrate": texts("a", "b", "c", "d"), "k": 2}
+    best, second = EnsembleRetriever(retrievers=members, **options).invoke("q")
+    assert (best.id, best.page_content) == ("d", "text d"), "rated by words as high as the best"
+    assert best.metadata["found_by"].keys() == {"similarity"}
+    assert second.id == "b"
 
 
 async def test_async_gives_the_same():
