@@ -7,7 +7,7 @@ from rag.jobs import never
 from rag.language_model import LanguageModel
 from rag.limits import Limits
 from rag.llm import Chat
-from rag.odds import Odds
+from rag.logprobs import Logprobs
 from rag.prompts import count_tokens
 from storage.accounts import Account
 from storage.errors import StorageError
@@ -90,17 +90,17 @@ class Metered:
         return answer
 
     @property
-    def tells_odds(self) -> bool:
+    def supports_logprobs(self) -> bool:
         """Whether the model may tell odds."""
-        return self._llm.tells_odds
+        return self._llm.supports_logprobs
 
-    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
         """Return the odds of the first token; errors as of `stream`."""
-        if not self.tells_odds:
+        if not self.supports_logprobs:
             return None
         self._allowance.tokens()
         self._allowance.used(tokens=_read(messages))
-        return self._llm.odds(messages, cancelled=cancelled)
+        return self._llm.logprobs(messages, cancelled=cancelled)
 
 
 def _read(messages: Chat) -> int:

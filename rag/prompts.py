@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from math import ceil
 
+from rag.control_characters import clean
 from rag.passages import Passage
 from rag.rerankers.reorder import best_outside
-from rag.sse import clean
 
 ANSWER = """\
 You answer questions about the user's own documents.

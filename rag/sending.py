@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rag.jobs import never
 from rag.language_model import LanguageModel
 from rag.llm import Chat
-from rag.odds import Odds
+from rag.logprobs import Logprobs
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,16 @@ class Noted:
         return self._llm.complete(messages, max_tokens=max_tokens, cancelled=cancelled)
 
     @property
-    def tells_odds(self) -> bool:
+    def supports_logprobs(self) -> bool:
         """Whether the model may tell odds."""
-        return self._llm.tells_odds
+        return self._llm.supports_logprobs
 
-    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
         """Note the request, if there will be one, then return the odds; errors are the model's own."""
-        if not self.tells_odds:
+        if not self.supports_logprobs:
             return None
         self._note(messages)
-        return self._llm.odds(messages, cancelled=cancelled)
+        return self._llm.logprobs(messages, cancelled=cancelled)
 
     def _note(self, messages: Chat) -> None:
         told = tuple((str(message["role"]), str(message["content"])) for message in messages)
