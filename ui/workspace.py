@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from rag.allowance import Allowance, Metered
 from rag.ask import Asker
 from rag.assembly import make_asker, make_embedder, make_means, make_store, make_summariser
 from rag.config import Settings
@@ -22,7 +21,9 @@ from rag.lab import Lab
 from rag.language_model import LanguageModel
 from rag.library import Library
 from rag.limits import Limits
+from rag.model_wrappers import ObservedModel
 from rag.morphemes import find
+from rag.quota import Quota
 from rag.reindexing import Reindexing
 from rag.scope import EVERYTHING, scope_of
 from rag.sources.kinds import open_source
@@ -61,7 +62,7 @@ class Workspace:
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
         self.standings = Standings(database, owner)
-        self.allowance = Allowance(Account(database, owner), lambda: Limits.of(current()[0]))
+        self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
         settings, _ = current()
         current = self._metered(current)
         opened = opened or OpenedModels()
@@ -240,7 +241,7 @@ class Workspace:
 
         def metered() -> tuple[Settings, LanguageModel | None]:
             settings, llm = current()
-            return settings, None if llm is None else Metered(llm, self.allowance)
+            return settings, None if llm is None else ObservedModel(llm, meter=self.allowance)
 
         return metered
 

@@ -8,11 +8,11 @@ from pydantic import SkipValidation
 from rag.brief import excerpts
 from rag.errors import RerankError
 from rag.language_model import LanguageModel
+from rag.model_wrappers import ObservedModel, Sent
 from rag.passages import Passage
 from rag.prompts import count_tokens
 from rag.rerankers.prompts import shortened
 from rag.rerankers.reranker import Reranker
-from rag.sending import Noted, Sent
 
 PURPOSE = "rerank"
 """What a request is for, as it is noted."""
@@ -25,7 +25,7 @@ class LLMReranker(Reranker):
 
     def noting(self, sent: list[Sent]) -> "LLMReranker":
         """Return the same reranker, which notes its requests in `sent`."""
-        return self.model_copy(update={"llm": Noted(self.llm, PURPOSE, sent)})
+        return self.model_copy(update={"llm": ObservedModel(self.llm, purpose=PURPOSE, sent=sent)})
 
     def cut(
         self,

@@ -11,7 +11,7 @@ from rag.errors import Cancelled, LLMError, LLMGarbled, LLMRejected
 from rag.language_model import ChatModel
 from rag.llm import LLM, LLMSettings
 from rag.logprobs import yes_against_no
-from rag.sending import Noted, Sent
+from rag.model_wrappers import ObservedModel, Sent
 from tests.rag.fake_llm import FakeLLM, Reply
 
 CHAT = [{"role": "user", "content": "Is it?"}]
@@ -76,7 +76,7 @@ def test_a_cancel_closes_the_connection(fake_llm, model):
 
 def test_a_request_is_noted_where_there_is_one(fake_llm, model):
     sent: list[Sent] = []
-    noted = Noted(model, "rerank", sent)
+    noted = ObservedModel(model, purpose="rerank", sent=sent)
     assert noted.logprobs(CHAT) is None and noted.logprobs(CHAT) is None
     assert [one.messages for one in sent] == [(("user", "Is it?"),)]
 

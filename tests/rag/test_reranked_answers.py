@@ -15,10 +15,10 @@ from rag.errors import Cancelled, ModelUnavailable, SettingsError
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
+from rag.model_wrappers import Sent
 from rag.omissions import LeftOut
 from rag.rerankers.llm_pointwise import NO_LOGPROBS, LogprobReranker
 from rag.rerankers.stage import Reordered, Reranking
-from rag.sending import Sent
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.traces import Traces
