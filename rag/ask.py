@@ -24,6 +24,7 @@ from rag.errors import Cancelled, QuestionRefused
 from rag.jobs import Cancel
 from rag.judges import Judge, LanguageModelJudge
 from rag.language_model import LanguageModel
+from rag.model_wrappers import ObservedModel, Sent
 from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
 from rag.readings import readings, search
@@ -32,7 +33,6 @@ from rag.rerankers.reranker import Reranker
 from rag.rerankers.stage import Reordered, Reranking, reranked
 from rag.rewriting import SECONDS
 from rag.scope import EVERYTHING, Scope, SearchedIn
-from rag.sending import Noted, Sent
 from rag.small_talk import assents
 
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
@@ -181,13 +181,13 @@ class RagPipeline:
         ways = readings(standalone, turn.question, turn.history)
         return search(self.retriever, ways, self.fetch_k or self.k)
 
-    def _noted(self, purpose: str, turn: Request) -> Noted | None:
-        return None if self.llm is None else Noted(self.llm, purpose, turn.sent)
+    def _noted(self, purpose: str, turn: Request) -> ObservedModel | None:
+        return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
 
     def _judge(self, turn: Request) -> Judge | None:
         """Return the judge; what is sent to one that is a language model is noted, too."""
         if isinstance(self.judge, LanguageModelJudge):
-            return LanguageModelJudge(Noted(self.judge.llm, "check", turn.sent))
+            return LanguageModelJudge(ObservedModel(self.judge.llm, purpose="check", sent=turn.sent))
         return self.judge
 
 

@@ -9,8 +9,8 @@ from rag.answer import Done, Token
 from rag.errors import FootnoteError
 from rag.followup import goes_on, last_answer
 from rag.jobs import Cancel, never
+from rag.model_wrappers import Sent
 from rag.passages import Passage
-from rag.sending import Sent
 
 E = TypeVar("E")
 

@@ -17,12 +17,12 @@ from rag.backing import rests_on_nothing
 from rag.citations import Citation
 from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel
+from rag.model_wrappers import Sent
 from rag.omissions import LeftOut
 from rag.passages import Passage
 from rag.rerankers.llm_reranker import PURPOSE as RERANK
 from rag.rerankers.stage import Reordered
 from rag.scope import SearchedIn
-from rag.sending import Sent
 from storage import records, traces
 from storage.conversations import Conversations
 from storage.errors import NotFound

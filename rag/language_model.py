@@ -9,7 +9,7 @@ from langchain_core.runnables import Runnable
 from rag.errors import Cancelled, FootnoteError, LLMError, LLMGarbled
 from rag.jobs import never
 from rag.llm import Chat, LLMSettings
-from rag.odds import Odds
+from rag.logprobs import Logprobs
 
 
 class LanguageModel(Protocol):
@@ -26,11 +26,11 @@ class LanguageModel(Protocol):
         """Return the whole answer; errors as of `stream`."""
 
     @property
-    def tells_odds(self) -> bool:
-        """Whether `odds` may be worth asking for: not where it is known to give none."""
+    def supports_logprobs(self) -> bool:
+        """True where `logprobs` may be worth asking for: not where it is known to give none."""
 
-    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:
-        """Return how likely the answer's first token is each of several, or None; errors as of `stream`."""
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
+        """Return the log-probabilities of the answer's first token, or None; errors as of `stream`."""
 
 
 class ChatModel:
@@ -40,7 +40,7 @@ class ChatModel:
     LangChain does not tell, and passages beyond it are left out of the prompt.
     """
 
-    tells_odds = False  # each provider of LangChain's tells them in its own way, or does not
+    supports_logprobs = False  # each provider of LangChain's tells them in its own way, or does not
 
     def __init__(self, model: Runnable[Any, Any], *, context_tokens: int = 8192):
         self._model = model
@@ -74,8 +74,8 @@ class ChatModel:
         """Return the whole answer; errors as of `stream`."""
         return "".join(self.stream(messages, max_tokens=max_tokens, cancelled=cancelled))
 
-    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:  # noqa: ARG002
-        """Return None: LangChain has no one way to tell odds."""
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:  # noqa: ARG002
+        """Return None: LangChain has no one way to tell log-probabilities."""
         return None
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from rag.control_characters import clean
 from rag.errors import LLMError, LLMRejected, LLMUnreachable
-from rag.sse import clean
 
 AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed; 529 is "overloaded" with some providers."""

@@ -2,8 +2,8 @@
 
 import re
 
+from rag.control_characters import clean
 from rag.passages import Passage
-from rag.sse import clean
 
 _FENCE = re.compile(r"[<＜](?=\s*[/／]?\s*passage)", re.IGNORECASE)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from rag.control_characters import clean
 from rag.passage_fence import fenced
 from rag.passages import Passage
 from rag.rerankers.reorder import best_outside
-from rag.sse import clean
 from rag.text_budget import count_fitting, count_tokens
 
 ANSWER = """\

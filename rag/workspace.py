@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from rag.allowance import Allowance, Metered
 from rag.ask import RagPipeline
 from rag.config import Settings
 from rag.conversation import Conversation
@@ -21,6 +20,8 @@ from rag.jobs import ANSWERS, Cancel, Job, Jobs
 from rag.lab import Lab
 from rag.language_model import LanguageModel
 from rag.limits import Limits
+from rag.model_wrappers import ObservedModel
+from rag.quota import Quota
 from rag.reindexing import Reindexing
 from rag.scope import EVERYTHING, scope_of
 from rag.sources.kinds import open_source
@@ -59,7 +60,7 @@ class Workspace:
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
         self.standings = Standings(database, owner)
-        self.allowance = Allowance(Account(database, owner), lambda: Limits.of(current()[0]))
+        self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
         current = self._metered(current)
         self.library = make_library(
             database, owner, current, opened=opened or OpenedModels(), admit=self.allowance.document
@@ -226,7 +227,7 @@ class Workspace:
 
         def metered() -> tuple[Settings, LanguageModel | None]:
             settings, llm = current()
-            return settings, None if llm is None else Metered(llm, self.allowance)
+            return settings, None if llm is None else ObservedModel(llm, meter=self.allowance)
 
         return metered
 

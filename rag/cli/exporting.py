@@ -8,12 +8,12 @@ from typing import get_args
 
 from rag.cli.options import Commands, Options
 from rag.config import LOCAL_OWNER, Settings
+from rag.control_characters import clean
 from rag.errors import ExportRefused
 from rag.exports.cases import cases, to_jsonl
 from rag.exports.chat import export
 from rag.exports.forms import FORMS, FormName
 from rag.exports.verify import Checked, read_export, verify
-from rag.sse import clean
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound

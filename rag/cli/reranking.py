@@ -24,11 +24,11 @@ from rag.evaluation.reranking import (
 from rag.evaluation.run_files import read_run
 from rag.factory import make_llm, make_reranker
 from rag.language_model import LanguageModel
+from rag.model_wrappers import Sent
 from rag.rerankers.choose import NAMES, NONE
 from rag.rerankers.llm_reranker import LLMReranker
 from rag.rerankers.remote import RemoteReranker
 from rag.rerankers.reranker import Reranker
-from rag.sending import Sent
 
 DESCRIPTION = """Give each reranker the same passages for each question of a set and measure the order that it
 makes of them. Those that ask a language model ask the connected one."""

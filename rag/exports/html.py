@@ -4,9 +4,9 @@ import base64
 import hashlib
 from html import escape
 
+from rag.control_characters import clean
 from rag.exports.chat import AnswerPiece, ExportedChat, ExportedTurn, Quote
 from rag.exports.markdown import STATUSES
-from rag.sse import clean
 from rag.text import language
 
 STYLE = """

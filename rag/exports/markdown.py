@@ -5,8 +5,8 @@ Lists, tables and emphasis of an answer stay Markdown. What could load, link or 
 
 import re
 
+from rag.control_characters import clean
 from rag.exports.chat import AnswerPiece, ExportedChat, ExportedTurn, Quote
-from rag.sse import clean
 
 _ACTING = re.compile(r"[\\`<>\[\]&$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$&]|^[-+=]|:(?=//)|(?<=www)\.", re.IGNORECASE)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from rag.errors import OwnModelUnusable
 from rag.jobs import never
 from rag.llm import LLM, Chat, LLMSettings
-from rag.odds import Odds
+from rag.logprobs import Logprobs
 from rag.own_model.gguf import read_head
 from rag.own_model.server import Address, Server
 
@@ -47,8 +47,8 @@ class OwnModel:
         return self._server.running
 
     @property
-    def tells_odds(self) -> bool:
-        """Whether `odds` can be asked: llama.cpp tells them."""
+    def supports_logprobs(self) -> bool:
+        """True: llama.cpp tells log-probabilities."""
         return True
 
     def stream(
@@ -75,9 +75,9 @@ class OwnModel:
         llm = self._served(cancelled)
         return llm.complete(messages, max_tokens=max_tokens, temperature=temperature, cancelled=cancelled)
 
-    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:
-        """Return how likely it finds each first token of its answer; errors as of `stream`."""
-        return self._served(cancelled).odds(messages, cancelled=cancelled)
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
+        """Return the log-probabilities of the answer's first token; errors as of `stream`."""
+        return self._served(cancelled).logprobs(messages, cancelled=cancelled)
 
     def warm(self) -> None:
         """Load what a request needs, which takes a second; the model itself waits for a question."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 
+from rag.control_characters import clean
 from rag.cross_encoders import open_cross_encoder
 from rag.errors import Cancelled, RerankError
 from rag.jobs import Cancel
 from rag.rerankers.reranker import Reranker, Scored
-from rag.sse import clean
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 
 from rag.errors import LLMError, LLMGarbled
 from rag.jobs import Cancel
-from rag.odds import yes_against_no
+from rag.logprobs import yes_against_no
 from rag.passages import Passage
 from rag.rerankers.each import WIDTH, each
 from rag.rerankers.llm_reranker import LLMReranker
@@ -26,7 +26,7 @@ from rag.rerankers.reranker import Scored
 
 LONGEST = 600
 """Tokens of a passage that are read: more than a chunk has, and a judgement of one page says enough."""
-NO_ODDS = "The model's server does not tell probabilities, so each passage was rated from 0 to 100."
+NO_LOGPROBS = "The model's server does not tell probabilities, so each passage was rated from 0 to 100."
 _RATING_TOKENS = 8
 _RATING = re.compile(r"\s*\**(\d{1,3})(?:\s?/\s?100)?\**\s*\.?\s*")
 
@@ -77,19 +77,19 @@ class LogprobReranker(_PointwiseReranker):
         passages = self._alone(query, documents, RELEVANT + RELEVANT_PASSAGE + query)
 
         def probability(passage: Passage) -> Score:
-            odds = self.llm.odds(relevance_messages(query, passage), cancelled=cancelled)
-            if odds is None:
-                raise _NoOdds
-            return yes_against_no(odds)
+            logprobs = self.llm.logprobs(relevance_messages(query, passage), cancelled=cancelled)
+            if logprobs is None:
+                raise _NoLogprobs
+            return yes_against_no(logprobs)
 
         try:
             return Scored(each(passages, probability, width=self.width))
-        except _NoOdds:
+        except _NoLogprobs:
             rated = RatingReranker(llm=self.llm, width=self.width).score(query, documents, cancelled)
-            return Scored([None if score is None else score / 100 for score in rated.scores], NO_ODDS)
+            return Scored([None if score is None else score / 100 for score in rated.scores], NO_LOGPROBS)
 
 
-class _NoOdds(LLMError):
+class _NoLogprobs(LLMError):
     """The model's server tells no probabilities."""
 
 

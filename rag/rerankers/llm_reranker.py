@@ -8,10 +8,10 @@ from pydantic import SkipValidation
 from rag.brief import excerpts
 from rag.errors import RerankError
 from rag.language_model import LanguageModel
+from rag.model_wrappers import ObservedModel, Sent
 from rag.passages import Passage
 from rag.rerankers.prompts import shortened
 from rag.rerankers.reranker import Reranker
-from rag.sending import Noted, Sent
 from rag.text_budget import count_tokens
 
 PURPOSE = "rerank"
@@ -25,7 +25,7 @@ class LLMReranker(Reranker):
 
     def noting(self, sent: list[Sent]) -> "LLMReranker":
         """Return the same reranker, which notes its requests in `sent`."""
-        return self.model_copy(update={"llm": Noted(self.llm, PURPOSE, sent)})
+        return self.model_copy(update={"llm": ObservedModel(self.llm, purpose=PURPOSE, sent=sent)})
 
     def cut(
         self,

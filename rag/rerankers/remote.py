@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.documents import Document
 from pydantic import PrivateAttr, SecretStr
 
+from rag.control_characters import clean
 from rag.errors import Cancelled, LLMError, RerankError
 from rag.jobs import Cancel
 from rag.llm_errors import host_of, rejected, silent, unreachable
 from rag.rerankers.reranker import Reranker, Scored
-from rag.sse import clean
 
 if TYPE_CHECKING:
     import httpx2

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from langchain_core.documents import Document
 
 from rag.jobs import Cancel
+from rag.model_wrappers import Sent
 from rag.rerankers.llm_reranker import LLMReranker
 from rag.rerankers.reranker import Reranker
-from rag.sending import Sent
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
+from rag.control_characters import clean
 from rag.errors import FootnoteError, StoreFailed
-from rag.sse import clean
 from rag.stores.handed import HandedEmbeddings
 from rag.stores.rows import Floats
 from rag.stores.spec import StoreSpec

@@ -318,6 +318,16 @@ def test_a_character_split_over_packets_is_whole(fake_llm):
         assert collect(llm) == ("수도", None)
 
 
+@pytest.mark.parametrize(
+    "end", [b"data: [DONE]\n\n", b"data:[DONE]", b": done\r\ndata: [DONE]\r\n\r\nleft over"]
+)
+@pytest.mark.parametrize("trickle", [0.0, 0.001])
+def test_a_server_may_tell_the_end_in_either_way(fake_llm, end, trickle):
+    fake_llm.reply(Reply(body=EVENT + end, trickle=trickle))
+    with LLM(settings(fake_llm.url, timeout=60.0, idle_timeout=60.0)) as llm:
+        assert collect(llm) == ("one", None)
+
+
 # --- A4: the server talks nonsense
 
 

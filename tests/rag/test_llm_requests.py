@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag.llm_requests import LLMSettings, Requests
+from rag.llm import LLMSettings, Requests
 from tests.rag.fake_llm import FakeLLM, Reply
 
 
@@ -29,7 +29,7 @@ def left_over(url: str, *, cancelled: bool) -> list[str]:
         request = {"model": "fake-model", "messages": [{"role": "user", "content": "Hello"}]}
         async with requests.client() as client:
             reading = asyncio.create_task(
-                requests.stream(client, request, lambda _: came.set(), unhurried=True)
+                requests.stream(client, request, lambda _: came.set(), throttled=True)
             )
             if cancelled:
                 await came.wait()

@@ -10,7 +10,7 @@ from rag.conversation import Conversation
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, Chat, LLMSettings
-from rag.odds import Odds
+from rag.logprobs import Logprobs
 from rag.raptor.retrievers import CollapsedTreeRetriever
 from rag.raptor.summaries import ByModel
 from rag.rerankers.choose import ASKING
@@ -49,7 +49,7 @@ class Divided:
 
     answering: LLM
     failing: LLM
-    tells_odds: bool = True
+    supports_logprobs: bool = True
 
     @property
     def settings(self) -> LLMSettings:
@@ -63,8 +63,8 @@ class Divided:
     def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
         return self.failing.complete(messages, max_tokens=max_tokens, cancelled=cancelled)
 
-    def odds(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Odds | None:
-        return self.failing.odds(messages, cancelled=cancelled)
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
+        return self.failing.logprobs(messages, cancelled=cancelled)
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from rag.factory import make_pipeline, make_reranker
 from rag.jobs import never
 from rag.library import Library
 from rag.llm import LLM, LLMSettings
+from rag.model_wrappers import Sent
 from rag.omissions import LeftOut
-from rag.rerankers.llm_pointwise import NO_ODDS, LogprobReranker
+from rag.rerankers.llm_pointwise import NO_LOGPROBS, LogprobReranker
 from rag.rerankers.stage import Reordered, Reranking
-from rag.sending import Sent
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.traces import Traces
@@ -123,7 +123,7 @@ def test_one_that_hangs_is_left_out_and_why_is_said_on_the_page_and_in_the_trace
 def test_what_a_server_cannot_tell_is_said_in_the_trace(library, fake_llm, llm):
     fake_llm.say("50")
     events = ask(make_pipeline(settings(), library, llm))
-    assert [event.note for event in events if isinstance(event, Reordered)] == [NO_ODDS]
+    assert [event.note for event in events if isinstance(event, Reordered)] == [NO_LOGPROBS]
 
 
 def test_a_reader_who_stops_the_turn_stops_the_reranker(library, fake_llm, llm):

@@ -14,10 +14,10 @@ from rag.ask import RagPipeline
 from rag.conversation import Conversation
 from rag.jobs import never
 from rag.llm import LLM, LLMSettings
+from rag.model_wrappers import Sent
 from rag.passage_fence import fenced
 from rag.passages import Passage
 from rag.quoting import citation_of, markers, passage_of
-from rag.sending import Sent
 from storage.conversations import Conversations
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM, Reply

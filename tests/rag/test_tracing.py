@@ -8,7 +8,7 @@ from rag.corpus import PlainCorpus, UnsearchedFile
 from rag.jobs import never
 from rag.judges import LanguageModelJudge
 from rag.llm import LLM, LLMSettings
-from rag.sending import Sent
+from rag.model_wrappers import Sent
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.traces import Trace, Traces

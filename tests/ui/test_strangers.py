@@ -12,13 +12,13 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import select
 
-from rag.allowance import Allowance
 from rag.config import load
 from rag.conversation import Conversation
 from rag.ingest import Ingest
 from rag.jobs import Jobs
 from rag.lab import Lab
 from rag.library import Library
+from rag.quota import Quota
 from rag.reindexing import Reindexing
 from rag.sources.syncing import Syncing
 from rag.workspace import Workspace
@@ -145,7 +145,7 @@ FLOOR = {
     Reindexing: REINDEXING,
     Jobs: JOBS,
     Workspace: WORKSPACE,
-    Allowance: ALLOWANCE,
+    Quota: ALLOWANCE,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -175,7 +175,7 @@ def scene(database: Database) -> Iterator[SimpleNamespace]:
         Reindexing: bob.reindexing,
         Jobs: jobs,
         Workspace: bob,
-        Allowance: bob.allowance,
+        Quota: bob.allowance,
     }
     yield SimpleNamespace(ids=ids, bobs=parts, running=running)
     stop.set()

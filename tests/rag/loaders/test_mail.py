@@ -1,5 +1,6 @@
 """Messages: fields, body and the names of what is attached, in any encoding, however malformed."""
 
+import base64
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -21,6 +22,11 @@ def message(body: str = SENTENCES["en"], **fields: str) -> EmailMessage:
 def read(path: Path, content: bytes | EmailMessage, name: str = "a.eml") -> LoadedDocument:
     path.joinpath("x").write_bytes(content if isinstance(content, bytes) else content.as_bytes())
     return load(path / "x", name)
+
+
+def encoded(content: bytes, charset: str) -> bytes:
+    """Return an encoded word of a header."""
+    return b"=?%s?b?%s?=" % (charset.encode(), base64.b64encode(content))
 
 
 def test_a_message_says_who_wrote_what_to_whom(tmp_path: Path) -> None:
@@ -96,6 +102,23 @@ def test_a_message_saved_as_utf16_is_read(tmp_path: Path, encoding: str) -> None
 )
 def test_malformed_messages_are_read_as_far_as_they_go(tmp_path: Path, content: bytes) -> None:
     assert "The harbour." in read(tmp_path, content).text
+
+
+@pytest.mark.parametrize(
+    ("subject", "title"),
+    [
+        ("항구의 계약서 초안, 항구의 계약서".encode("cp949"), "항구의 계약서 초안, 항구의 계약서"),
+        ("港の契約書の案、港の契約書の案".encode("cp932"), "港の契約書の案、港の契約書の案"),
+        (encoded("똠방각하의 계약".encode("cp949"), "euc-kr"), "똠방각하의 계약"),
+        (encoded("①の契約書".encode("cp932"), "shift_jis"), "①の契約書"),
+        (encoded("항구의 계약서".encode(), "euc-kr"), "항구의 계약서"),
+    ],
+    ids=["bytes of cp949", "bytes of cp932", "cp949 as euc-kr", "cp932 as shift_jis", "utf-8 as euc-kr"],
+)
+def test_a_subject_is_read_whatever_its_encoding_is_called(
+    tmp_path: Path, subject: bytes, title: str
+) -> None:
+    assert read(tmp_path, b"From: a@b.example\nSubject: " + subject + b"\n\nThe harbour.").title == title
 
 
 def test_an_encrypted_message_is_refused_with_its_reason(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rag.condense import understand
 from rag.errors import Cancelled, LLMError, OwnModelUnusable
-from rag.odds import yes_against_no
+from rag.logprobs import yes_against_no
 from rag.own_model import runtime
 from rag.own_model.model import OwnModel
 from rag.own_model.server import Server
@@ -47,8 +47,8 @@ def test_it_answers_in_pieces(own_model: OwnModel):
 
 def test_it_tells_the_odds_of_yes_and_no(own_model: OwnModel):
     asked = "Is Seoul the capital of Korea? Answer Yes or No."
-    odds = own_model.odds(said(asked))
-    assert odds is not None and (yes_against_no(odds) or 0) > 0.5
+    logprobs = own_model.logprobs(said(asked))
+    assert logprobs is not None and (yes_against_no(logprobs) or 0) > 0.5
 
 
 def test_it_is_told_how_much_it_can_read(own_model: OwnModel, file: Path):

@@ -7,7 +7,7 @@ from langchain_core.language_models import FakeListChatModel
 from rag.errors import LLMRejected
 from rag.language_model import ChatModel
 from rag.llm import LLM, LLMSettings
-from rag.rerankers.llm_pointwise import NO_ODDS, LogprobReranker, RatingReranker, rating
+from rag.rerankers.llm_pointwise import NO_LOGPROBS, LogprobReranker, RatingReranker, rating
 from rag.text_budget import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 from tests.rag.rerankers.shelf import found, ids, model
@@ -60,7 +60,7 @@ def test_without_probabilities_passages_are_rated_and_it_is_said(fake_llm, llm):
     reranker = LogprobReranker(llm=llm, seconds=60)
     results = [reranker.rerank(found(*TEXTS), "Where is z?") for _ in range(2)]
     assert [ids(result.documents) for result in results] == [["3", "4", "2", "1"]] * 2
-    assert [result.note for result in results] == [NO_ODDS] * 2
+    assert [result.note for result in results] == [NO_LOGPROBS] * 2
     assert results[0].documents[0].metadata["score"] == 0.6
     asked = [bool(request.body.get("logprobs")) for request in fake_llm.requests]
     assert asked == [True] + [False] * (2 * len(TEXTS))
@@ -135,4 +135,4 @@ def test_a_small_model_is_shown_the_words_that_answer(fake_llm):
 def test_any_model_of_langchain_rates(fake_llm):
     chat = ChatModel(FakeListChatModel(responses=["10", "90"]))
     result = LogprobReranker(llm=chat, width=1, seconds=60).rerank(found("a", "z"), "?")
-    assert ids(result.documents) == ["2", "1"] and result.note == NO_ODDS
+    assert ids(result.documents) == ["2", "1"] and result.note == NO_LOGPROBS

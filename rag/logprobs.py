@@ -1,51 +1,51 @@
-"""How likely a model finds each first word of its answer, read from what its server tells of it. Pure."""
+"""Log-probabilities of an answer's first token, read from a chat completion of the openai SDK. Pure."""
 
-import json
 import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from rag.errors import LLMGarbled
 
-Odds = Mapping[str, float]
+Logprobs = Mapping[str, float]
 """The likeliest first tokens of an answer, and the natural logarithm of each one's probability."""
 
-LARGEST = 1_000_000
-"""Characters of a reply that is read; one with twenty tokens has about 2,000."""
 YES = frozenset({"yes", "예", "네", "はい"})
 NO = frozenset({"no", "아니", "아니요", "아니오", "いいえ"})
 _AROUND = " \t\r\n*_\"'`.,:!▁Ġ"
 
 
-def read_odds(body: str) -> Odds | None:
-    """Return the odds in a chat completion, as it was received; None where it is one that tells none.
+def first_token_logprobs(completion: Any) -> Logprobs | None:
+    """Return those of a `ChatCompletion`; None where it has none, empty where the answer is.
 
-    They are empty where the answer is. Raises LLMGarbled for what is no chat completion.
+    The SDK makes its objects of whatever is sent: raises LLMGarbled for what is no chat completion.
     """
     try:
-        told = json.loads(body[:LARGEST])["choices"][0].get("logprobs")
-        if not told or not isinstance(told.get("content"), list):
+        logprobs = completion.choices[0].logprobs
+        if not logprobs or not isinstance(logprobs.content, list):
             return None
-        if not told["content"]:
+        if not logprobs.content:
             return {}
-        listed = told["content"][0].get("top_logprobs") or []
-        return _summed([(one["token"], float(one["logprob"])) for one in listed]) or None
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise LLMGarbled(
-            "The model's server sent something that is not an answer. Check its address."
-        ) from error
+        listed = logprobs.content[0].top_logprobs or []
+        return _summed([(one.token, float(one.logprob)) for one in listed]) or None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise not_an_answer() from error
 
 
-def _summed(odds: list[tuple[Any, float]]) -> dict[str, float]:
+def not_an_answer() -> LLMGarbled:
+    """Make the error of a reply that is no chat completion."""
+    return LLMGarbled("The model's server sent something that is not an answer. Check its address.")
+
+
+def _summed(listed: list[tuple[Any, float]]) -> dict[str, float]:
     """Return one logarithm for each token; servers may tell one token twice, from other bytes."""
     found: dict[str, float] = {}
-    for token, logprob in odds:
+    for token, logprob in listed:
         if isinstance(token, str) and not math.isnan(logprob):
             found[token] = min(0.0, _log_sum([found.get(token, -math.inf), logprob]))
     return found
 
 
-def yes_against_no(odds: Odds) -> float | None:
+def yes_against_no(logprobs: Logprobs) -> float | None:
     """Return p(yes) / (p(yes) + p(no)), each summed over its spellings; None where neither is told.
 
     A side that is not among the tokens told is at most as likely as the least likely of them, and taken
@@ -57,10 +57,10 @@ def yes_against_no(odds: Odds) -> float | None:
     >>> round(yes_against_no({"Yes": log(0.9), "The": log(0.1)}), 4)
     0.9
     """
-    yes, no = (_spelt(odds, words) for words in (YES, NO))
+    yes, no = (_spelt(logprobs, words) for words in (YES, NO))
     if max(yes, no) == -math.inf:
         return None
-    least = min(odds.values())
+    least = min(logprobs.values())
     return 1 / (1 + math.exp(_bounded(max(no, least) - max(yes, least))))
 
 
@@ -68,8 +68,10 @@ def _bounded(exponent: float) -> float:
     return max(-700.0, min(700.0, 0.0 if math.isnan(exponent) else exponent))
 
 
-def _spelt(odds: Odds, words: Collection[str]) -> float:
-    return _log_sum([logprob for token, logprob in odds.items() if token.strip(_AROUND).casefold() in words])
+def _spelt(logprobs: Logprobs, words: Collection[str]) -> float:
+    return _log_sum(
+        [logprob for token, logprob in logprobs.items() if token.strip(_AROUND).casefold() in words]
+    )
 
 
 def _log_sum(logprobs: Collection[float]) -> float:

@@ -3,15 +3,15 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, LLMRejected
 from rag.language_model import ChatModel
 from rag.llm import LLM, LLMSettings
-from rag.odds import read_odds, yes_against_no
-from rag.sending import Noted, Sent
+from rag.logprobs import yes_against_no
+from rag.model_wrappers import ObservedModel, Sent
 from tests.rag.fake_llm import FakeLLM, Reply
 
 CHAT = [{"role": "user", "content": "Is it?"}]
@@ -32,12 +32,12 @@ def body(logprobs: object) -> str:
     return json.dumps({"choices": [{"message": {"content": "Yes"}, "logprobs": logprobs}]})
 
 
-def test_the_odds_of_the_first_token_are_asked_for_with_one_token_of_answer(fake_llm, model):
+def test_the_logprobs_of_the_first_token_are_asked_for_with_one_token_of_answer(fake_llm, model):
     fake_llm.reply(Reply("Yes", odds=lambda _: YES))
-    assert model.odds(CHAT) == pytest.approx(logs(**YES))
+    assert model.logprobs(CHAT) == pytest.approx(logs(**YES))
     sent = fake_llm.requests[0].body
     assert (sent["max_tokens"], sent["logprobs"], sent["top_logprobs"]) == (1, True, 20)
-    assert model.tells_odds
+    assert model.supports_logprobs
 
 
 @pytest.mark.parametrize(
@@ -51,48 +51,49 @@ def test_the_odds_of_the_first_token_are_asked_for_with_one_token_of_answer(fake
 )
 def test_a_server_that_tells_none_is_found_out_once(fake_llm, model, reply):
     fake_llm.reply(reply)
-    assert [model.odds(CHAT), model.odds(CHAT)] == [None, None]
-    assert len(fake_llm.requests) == 1 and not model.tells_odds
+    assert [model.logprobs(CHAT), model.logprobs(CHAT)] == [None, None]
+    assert len(fake_llm.requests) == 1 and not model.supports_logprobs
 
 
 def test_an_empty_answer_says_nothing_of_the_server(fake_llm, model):
     fake_llm.reply(Reply("", odds=lambda _: {}))
-    assert model.odds(CHAT) == {} and model.tells_odds
+    assert model.logprobs(CHAT) == {} and model.supports_logprobs
 
 
 def test_a_server_s_faults_are_told_as_of_an_answer(fake_llm, model):
     fake_llm.reply(Reply(status=503), Reply("Yes", odds=lambda _: YES), Reply(status=401))
-    assert model.odds(CHAT) is not None
+    assert model.logprobs(CHAT) is not None
     with pytest.raises(LLMRejected, match="refused the API key"):
-        model.odds(CHAT)
+        model.logprobs(CHAT)
 
 
 def test_a_cancel_closes_the_connection(fake_llm, model):
     fake_llm.reply(Reply(hang=True))
     with pytest.raises(Cancelled):
-        model.odds(CHAT, cancelled=fake_llm.asked.is_set)
+        model.logprobs(CHAT, cancelled=fake_llm.asked.is_set)
     assert fake_llm.hung_up.wait(10)
 
 
 def test_a_request_is_noted_where_there_is_one(fake_llm, model):
     sent: list[Sent] = []
-    noted = Noted(model, "rerank", sent)
-    assert noted.odds(CHAT) is None and noted.odds(CHAT) is None
+    noted = ObservedModel(model, purpose="rerank", sent=sent)
+    assert noted.logprobs(CHAT) is None and noted.logprobs(CHAT) is None
     assert [one.messages for one in sent] == [(("user", "Is it?"),)]
 
 
 def test_a_model_of_langchain_tells_none():
     model = ChatModel(FakeListChatModel(responses=["Yes"]))
-    assert not model.tells_odds and model.odds(CHAT) is None
+    assert not model.supports_logprobs and model.logprobs(CHAT) is None
 
 
 HUGE = body({"content": [{"top_logprobs": [{"token": "Yes", "logprob": -(10**400)}]}]})
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "<html>", '{"choices": []}', body(7), HUGE, "[" * 100_000])
-def test_what_is_no_completion_is_one_sentence(text):
+def test_what_is_no_completion_is_one_sentence(fake_llm, model, text):
+    fake_llm.reply(Reply(body=text.encode(), content_type="application/json"))
     with pytest.raises(LLMGarbled, match="not an answer"):
-        read_odds(text)
+        model.logprobs(CHAT)
 
 
 JSON = st.recursive(
@@ -107,13 +108,26 @@ JSON = st.recursive(
 )
 
 
-@given(st.builds(json.dumps, JSON) | st.builds(body, JSON) | st.text())
-def test_whatever_is_sent_is_read_or_refused(text: str):
+@pytest.fixture(scope="module")
+def answering() -> Iterator[tuple[FakeLLM, LLM]]:
+    with FakeLLM() as server, LLM(LLMSettings(server.url, "fake-model")) as llm:
+        yield server, llm
+
+
+@given(
+    st.builds(json.dumps, JSON) | st.builds(body, JSON) | st.text(st.characters(codec="utf-8")),
+    st.sampled_from(["application/json", "text/html"]),
+)
+@settings(deadline=None)
+def test_whatever_is_sent_is_read_or_refused(answering: tuple[FakeLLM, LLM], text: str, kind: str):
+    server, llm = answering
+    server.reply(Reply(body=text.encode(), content_type=kind))
+    llm.supports_logprobs = True
     try:
-        odds = read_odds(text)
+        logprobs = llm.logprobs(CHAT)
     except LLMError:
         return
-    share = yes_against_no(odds or {})
+    share = yes_against_no(logprobs or {})
     assert share is None or 0.0 <= share <= 1.0
 
 

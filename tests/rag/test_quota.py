@@ -2,10 +2,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from rag.allowance import Allowance, Metered
 from rag.errors import LimitReached
 from rag.limits import Limits
 from rag.llm import LLM, LLMSettings
+from rag.model_wrappers import ObservedModel, Sent
+from rag.quota import Quota
 from storage.account_records import Used
 from storage.accounts import Account
 from storage.database import Database
@@ -28,12 +29,12 @@ def llm() -> Iterator[LLM]:
         yield opened
 
 
-def allowance(account: Account, **limits: int) -> Allowance:
-    return Allowance(account, lambda: Limits(**limits))
+def quota(account: Account, **limits: int) -> Quota:
+    return Quota(account, lambda: Limits(**limits))
 
 
 def test_what_a_model_reads_and_writes_is_counted_as_ones_own(database, account, llm):
-    metered = Metered(llm, allowance(account))
+    metered = ObservedModel(llm, meter=quota(account))
     written = metered.complete(ASKED, max_tokens=50)
     assert account.used().tokens >= 10 + len(written) / 3.5
     after_one = account.used().tokens
@@ -43,7 +44,7 @@ def test_what_a_model_reads_and_writes_is_counted_as_ones_own(database, account,
 
 
 def test_nothing_is_sent_once_the_days_tokens_are_used(account, llm):
-    metered = Metered(llm, allowance(account, tokens_a_day=15))
+    metered = ObservedModel(llm, meter=quota(account, tokens_a_day=15))
     metered.complete(ASKED, max_tokens=50)
     before = account.used()
     for ask in (metered.complete, lambda *a, **k: list(metered.stream(*a, **k))):
@@ -53,25 +54,45 @@ def test_nothing_is_sent_once_the_days_tokens_are_used(account, llm):
 
 
 def test_an_answer_that_its_reader_leaves_is_counted_as_far_as_it_came(account, llm):
-    pieces = Metered(llm, allowance(account)).stream(ASKED, max_tokens=50)
+    pieces = ObservedModel(llm, meter=quota(account)).stream(ASKED, max_tokens=50)
     next(pieces)
     pieces.close()
     assert account.used().tokens > 10
 
 
+def test_a_model_that_is_observed_twice_is_recorded_and_counted_once(account, llm):
+    rephrasing: list[Sent] = []
+    metered = ObservedModel(llm, meter=quota(account))
+    written = ObservedModel(metered, purpose="rephrase", sent=rephrasing).complete(ASKED, max_tokens=50)
+    used = account.used().tokens
+    assert rephrasing == [Sent("rephrase", (("user", "x" * 35),))]
+    assert metered.complete(ASKED, max_tokens=50) == written
+    assert account.used().tokens == 2 * used and len(rephrasing) == 1
+
+
+def test_a_request_that_the_quota_refuses_is_recorded_and_not_sent(account, llm):
+    asked: list[Sent] = []
+    observed = ObservedModel(
+        ObservedModel(llm, meter=quota(account, tokens_a_day=0)), purpose="answer", sent=asked
+    )
+    with pytest.raises(LimitReached):
+        observed.complete(ASKED, max_tokens=50)
+    assert len(asked) == 1 and account.used() == Used(0, 0)
+
+
 def test_what_is_there_already_is_never_one_too_many(database, account):
     Documents(database, "ann").add("mine.md", "a" * 64, 5)
     Documents(database, "bob").add("his.md", "b" * 64, 5)
-    full = allowance(account, documents=1)
+    full = quota(account, documents=1)
     full.document("a" * 64, 5)
     with pytest.raises(LimitReached):
         full.document("b" * 64, 5)
-    allowance(account, documents=2).document("b" * 64, 5)
+    quota(account, documents=2).document("b" * 64, 5)
 
 
 def test_what_was_set_for_one_person_counts_and_counts_at_once(database, account):
     account.count()
-    here = allowance(account, answers_at_once=1)
+    here = quota(account, answers_at_once=1)
     with pytest.raises(LimitReached):
         here.answer(1)
     People(database).set_limits("ann", {"answers_at_once": 2})
