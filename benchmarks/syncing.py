@@ -21,7 +21,7 @@ from rag.assembly import make_embedder
 from rag.config import load
 from rag.jobs import Cancel, never
 from rag.library import Library
-from rag.sources.source import Item, Listed, Mark, Source
+from rag.sources.base import Item, Listed, Mark, Source
 from rag.sources.sync import Sync
 from storage.database import Database
 from storage.source_items import SourceItems

@@ -60,7 +60,7 @@ MAY_IMPORT_STORAGE = {
         "scope",
         "shadow",
         "sources/sync",
-        "sources/syncing",
+        "sources/scheduler",
         "targets",
         "trial",
         "weighing",

@@ -21,8 +21,8 @@ from rag.llm import LLM
 from rag.observing.metrics import Metrics
 from rag.observing.watch import Watch
 from rag.own_model.model import OwnModel
-from rag.sources import syncing
-from rag.sources.schedule import Schedule
+from rag.sources import scheduler
+from rag.sources.scheduler import Schedule
 from storage.accounts import Account
 from storage.conversations import interrupt_pending
 from storage.database import Database
@@ -58,7 +58,7 @@ class Services:
         self.metrics = Metrics()
         self._models = OpenedModels(self.metrics.embedding)
         self._held: Embedder | None = None
-        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES}, Watch(self.metrics))
+        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **scheduler.LANES}, Watch(self.metrics))
         self.llm: LLM | OwnModel | None = make_llm(settings)
         self.people = People(self.database)
         self.removals = Removals(self.people, self.jobs, self._library_of, self._forget)

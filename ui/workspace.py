@@ -25,9 +25,9 @@ from rag.limits import Limits
 from rag.morphemes import find
 from rag.reindexing import Reindexing
 from rag.scope import EVERYTHING, scope_of
+from rag.sources.base import Source
 from rag.sources.kinds import open_source
-from rag.sources.source import Source
-from rag.sources.syncing import Syncing
+from rag.sources.scheduler import Syncing
 from storage.accounts import Account
 from storage.choices import Choices
 from storage.conversations import Conversations

@@ -20,7 +20,7 @@ from rag.jobs import Jobs
 from rag.lab import Lab
 from rag.library import Library
 from rag.reindexing import Reindexing
-from rag.sources.syncing import Syncing
+from rag.sources.scheduler import Syncing
 from storage.database import Database
 from storage.records import Message, Role, Turn
 from storage.tables import Base
