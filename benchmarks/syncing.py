@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from rag.config import load
 from rag.factory import make_bench_library, make_embedder
 from rag.jobs import Cancel, never
-from rag.sources.source import Item, Listed, Mark, Source
+from rag.sources.base import Item, Listed, Mark, Source
 from rag.sources.sync import Sync
 from storage.database import Database
 from storage.source_items import SourceItems

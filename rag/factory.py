@@ -29,7 +29,7 @@ from rag.rerankers.reranker import NAME as RERANKER
 from rag.rerankers.reranker import Reranker
 from rag.rewriting import BRIEF_SECONDS
 from rag.scope import EVERYTHING, Scope
-from rag.sources.credentials import Credentials
+from rag.sources.base import Credentials
 from rag.sources.http import Fetcher
 from rag.sources.kinds import Means
 from rag.stores.spec import StoreSpec

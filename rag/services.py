@@ -22,8 +22,8 @@ from rag.observing.watch import Watch
 from rag.own_model.installing import Installs
 from rag.own_model.model import OwnModel
 from rag.removal import Removals
-from rag.sources import syncing
-from rag.sources.schedule import Schedule
+from rag.sources import scheduler
+from rag.sources.scheduler import Schedule
 from rag.workspace import Workspace
 from storage.accounts import Account
 from storage.conversations import interrupt_pending
@@ -55,7 +55,7 @@ class Services:
         self.metrics = Metrics()
         self._models = OpenedModels(self.metrics.embedding)
         self._held: Embedder | None = None
-        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **syncing.LANES}, Watch(self.metrics))
+        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **scheduler.LANES}, Watch(self.metrics))
         self.llm: LLM | OwnModel | None = make_llm(settings)
         self.people = People(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)

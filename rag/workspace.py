@@ -24,9 +24,9 @@ from rag.model_wrappers import ObservedModel
 from rag.quota import Quota
 from rag.reindexing import Reindexing
 from rag.scope import EVERYTHING, scope_of
+from rag.sources.base import Source
 from rag.sources.kinds import open_source
-from rag.sources.source import Source
-from rag.sources.syncing import Syncing
+from rag.sources.scheduler import Syncing
 from storage.accounts import Account
 from storage.choices import Choices
 from storage.conversations import Conversations

@@ -7,14 +7,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rag.errors import SourceError
+from rag.sources.base import Credentials, Source
 from rag.sources.confluence import ConfluenceSource
-from rag.sources.confluence_settings import ConfluenceSettings
-from rag.sources.credentials import Credentials
+from rag.sources.confluence_models import ConfluenceSettings
 from rag.sources.folder import FolderSettings, FolderSource
 from rag.sources.google_drive import DriveSource
-from rag.sources.google_settings import DriveSettings
+from rag.sources.google_models import DriveSettings
 from rag.sources.http import Fetcher
-from rag.sources.source import Source
 from rag.sources.web import WebSettings, WebSource
 
 

@@ -13,8 +13,7 @@ from typing import IO
 from rag.errors import Cancelled, FootnoteError, ItemFailed, ItemRefused, SourceEmptied
 from rag.jobs import Cancel, never
 from rag.library import Library
-from rag.sources.retrying import wait_after
-from rag.sources.source import Gone, Item, Listed, Mark, Resting, Source, Unreadable
+from rag.sources.base import Gone, Item, Listed, Mark, Resting, Source, Unreadable, wait_after
 from storage.records import Outcome
 from storage.source_items import SourceItems
 from storage.source_records import ItemRecord, Listing

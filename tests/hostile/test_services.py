@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from rag.errors import ItemFailed, SourceError
+from rag.sources.base import Credentials, Item
 from rag.sources.confluence import ConfluenceSource
-from rag.sources.confluence_settings import ConfluenceSettings
-from rag.sources.credentials import Credentials
+from rag.sources.confluence_models import ConfluenceSettings
 from rag.sources.google_drive import DriveSource
-from rag.sources.google_settings import DriveSettings
+from rag.sources.google_models import DriveSettings
 from rag.sources.http import Fetcher
-from rag.sources.source import Item
 from tests.rag.sources.confluence_server import ConfluenceServer
 from tests.rag.sources.drive_server import DriveServer
 from tests.rag.sources.service import Fault

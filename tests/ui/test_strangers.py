@@ -20,7 +20,7 @@ from rag.lab import Lab
 from rag.library import Library
 from rag.quota import Quota
 from rag.reindexing import Reindexing
-from rag.sources.syncing import Syncing
+from rag.sources.scheduler import Syncing
 from rag.workspace import Workspace
 from storage.database import Database
 from storage.records import Message, Role, TurnRecord

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from rag.cli import main
+from rag.sources.base import Item
 from rag.sources.folder import FolderSettings, FolderSource
-from rag.sources.source import Item
 from storage.database import Database
 from storage.source_items import SourceItems
 from storage.source_records import Listing

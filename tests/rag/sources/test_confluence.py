@@ -12,12 +12,11 @@ import pytest
 
 from rag.errors import Cancelled, ItemFailed, SourceError
 from rag.loaders import LoadedDocument, load
+from rag.sources.base import Credentials, Item, Listed, Mark, Unreadable
 from rag.sources.confluence import ConfluenceSource
-from rag.sources.confluence_settings import ConfluenceSettings
-from rag.sources.credentials import Credentials
+from rag.sources.confluence_models import ConfluenceSettings
 from rag.sources.http import MAX_REDIRECTS, Fetcher
 from rag.sources.rest import TRIES
-from rag.sources.source import Item, Listed, Mark, Unreadable
 from tests.rag.sources.confluence_server import EPOCH, ConfluenceServer
 from tests.rag.sources.service import Fault
 

@@ -1,7 +1,7 @@
 import pytest
 
 from rag.errors import SourceError
-from rag.sources.credentials import Credentials
+from rag.sources.base import Credentials
 
 
 def test_the_environment_wins_over_the_file(tmp_path):

@@ -10,9 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from rag.errors import ItemFailed, SourceError
-from rag.sources.folder import FolderSettings, FolderSource
-from rag.sources.folder_patterns import chosen
-from rag.sources.source import Item, Listed, Mark, Unreadable
+from rag.sources.base import Item, Listed, Mark, Unreadable
+from rag.sources.folder import FolderSettings, FolderSource, chosen
 
 Make = Callable[..., FolderSource]
 

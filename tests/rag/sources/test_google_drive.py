@@ -14,11 +14,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from rag.errors import Cancelled, ItemFailed, SourceError
 from rag.loaders import LoadedDocument, load
-from rag.sources.credentials import Credentials
+from rag.sources.base import Credentials, Gone, Item, Listed, Mark, Unreadable
 from rag.sources.google_drive import DriveSource
-from rag.sources.google_settings import DriveSettings
+from rag.sources.google_models import DriveSettings
 from rag.sources.http import Fetcher
-from rag.sources.source import Gone, Item, Listed, Mark, Unreadable
 from tests.rag.loaders import makers
 from tests.rag.sources.drive_server import DOCUMENT, GOOGLE, SHEET, SLIDES, DriveServer, error
 from tests.rag.sources.service import Fault

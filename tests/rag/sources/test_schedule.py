@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from rag.errors import SourceError
-from rag.sources.schedule import Schedule
+from rag.sources.scheduler import Schedule
 
 PATIENCE = 30
 

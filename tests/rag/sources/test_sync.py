@@ -8,7 +8,7 @@ import pytest
 from rag.embeddings import Embedder
 from rag.errors import ItemFailed, ItemRefused, SourceEmptied, SourceError
 from rag.library import Library
-from rag.sources.source import Gone, Item, Mark, Source, Unreadable
+from rag.sources.base import Gone, Item, Mark, Source, Unreadable
 from rag.sources.sync import Sync
 from storage.database import Database
 from storage.source_items import SourceItems

@@ -9,11 +9,11 @@ import pytest
 
 from rag.embeddings import Embedder
 from rag.errors import SourceError
+from rag.sources.base import Credentials
 from rag.sources.confluence import ConfluenceSource
-from rag.sources.confluence_settings import ConfluenceSettings
-from rag.sources.credentials import Credentials
+from rag.sources.confluence_models import ConfluenceSettings
 from rag.sources.google_drive import DriveSource
-from rag.sources.google_settings import DriveSettings
+from rag.sources.google_models import DriveSettings
 from rag.sources.http import Fetcher
 from rag.sources.rest import TRIES
 from rag.sources.web import WebSettings, WebSource

@@ -10,9 +10,8 @@ from rag import ingest
 from rag.ingest import Ingest
 from rag.jobs import Jobs
 from rag.library import Library
-from rag.sources import syncing
-from rag.sources.source import Item, Mark, Source
-from rag.sources.syncing import Syncing, is_due
+from rag.sources.base import Item, Mark, Source
+from rag.sources.scheduler import LANES, Syncing, is_due
 
 PATIENCE = 60
 
@@ -46,7 +45,7 @@ class Server:
     """One owner's library with the jobs of a server."""
 
     def __init__(self, database, embedder, shelf):
-        self.jobs = Jobs({**ingest.LANES, **syncing.LANES})
+        self.jobs = Jobs({**ingest.LANES, **LANES})
         self.library = Library(database, "ann", lambda: embedder)
         self.ingest = Ingest(self.library, self.jobs)
 

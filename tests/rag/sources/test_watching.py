@@ -7,7 +7,7 @@ import pytest
 
 from rag.errors import SourceError
 from rag.sources.folder import FolderSettings, FolderSource
-from rag.sources.watching import changes
+from rag.sources.scheduler import changes
 
 
 def watched(folder: Path, stopped: threading.Event, looks: list[int]):

@@ -10,8 +10,8 @@ from reportlab.pdfgen import canvas
 
 from rag.errors import Cancelled, ItemFailed, SourceError
 from rag.loaders import load
+from rag.sources.base import Gone, Item, Listed, Mark, Resting, Unreadable
 from rag.sources.http import Fetcher
-from rag.sources.source import Gone, Item, Listed, Mark, Resting, Unreadable
 from rag.sources.web import WebSettings, WebSource
 from tests.rag.sources.site import Page, Site
 from tests.rag.sources.web_pages import PARAGRAPHS, TITLES, page

@@ -1,21 +1,64 @@
-"""One owner's syncs in the server's threads: begun by hand or by the clock, one at a time for each source."""
+"""Syncs in the background: by hand, by the clock, and when a watched folder has changed."""
 
+import hashlib
+import logging
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
+from rag.errors import FootnoteError
 from rag.ingest import Ingest
 from rag.jobs import Cancel, Job, Jobs
 from rag.library import Library
-from rag.sources.source import Source
+from rag.sources.base import Item, Source
 from rag.sources.sync import Sync, Synced
-from rag.sources.watching import EVERY, changes
 from storage.database import Database
 from storage.errors import NotFound
 from storage.source_items import SourceItems
 from storage.source_records import SourceRecord
 from storage.sources import SourceStore
+
+EVERY = 10.0
+"""Seconds between two looks, where a look is quick."""
+_SHARE = 20
+_LOOK = 0.2
+
+
+def changes(source: Source, cancelled: Cancel, *, every: float = EVERY) -> Iterator[None]:
+    """Yield whenever what `source` lists has changed and two looks after each other have found the same.
+
+    Ends when it is cancelled. Raises SourceError where the source cannot be listed.
+    """
+    told = before = None
+    while not cancelled():
+        began = time.monotonic()
+        now = _state(source, cancelled)
+        took = time.monotonic() - began
+        told = now if told is None else told
+        if now == before and now != told and not cancelled():
+            told = now
+            yield
+        before = now
+        _rest(max(every, _SHARE * took), cancelled)
+
+
+def _state(source: Source, cancelled: Cancel) -> bytes:
+    """Return a hash of which items there are in which versions."""
+    state = hashlib.sha256()
+    for listed in source.list(None, cancelled):
+        if isinstance(listed, Item):
+            state.update(f"{listed.id}\0{listed.version}\0".encode())
+    return state.digest()
+
+
+def _rest(seconds: float, cancelled: Cancel) -> None:
+    until = time.monotonic() + seconds
+    while not cancelled() and (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, _LOOK))
+
 
 SYNC, WATCH = "sync", "watch"
 LANES = {SYNC: 2}
@@ -134,3 +177,38 @@ def _failed_just_now(record: SourceRecord, now: datetime) -> bool:
 
 def _key(source_id: str, kind: str = SYNC) -> str:
     return f"{kind}:{source_id}"
+
+
+log = logging.getLogger(__name__)
+
+
+class Schedule:
+    """Calls `look` every so many seconds in a thread of its own; a look that fails is not the last."""
+
+    def __init__(self, look: Callable[[], None], seconds: float = 20.0):
+        self._look, self._seconds, self._failed = look, seconds, ""
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="schedule", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look, the first time at once."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Look no more; a look that has begun is waited for."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(self._seconds)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._look()
+                self._failed = ""
+            except FootnoteError as error:
+                if str(error) != self._failed:  # what lasts is said once
+                    log.warning("%s", error)
+                self._failed = str(error)
+            except Exception:
+                log.exception("A look at what is due failed")
+            self._stopped.wait(self._seconds)
