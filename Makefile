@@ -1,6 +1,7 @@
-# Two commands: `make run` serves the app, `make test` runs everything that must hold. `make audit` wants the network.
+# `make run` serves the app, `make check` takes a minute or two, `make test` runs everything that must hold,
+# `make test-all` runs for hours. `make audit` wants the network.
 .DELETE_ON_ERROR:
-.PHONY: run test lint format audit clean
+.PHONY: run check test test-all lint format audit clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.14 || command -v python3)
 VENV   := .venv
@@ -10,8 +11,19 @@ PIP    := $(BIN)/python -m pip install --disable-pip-version-check --constraint 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
 
+# Each file runs in one process. Data directories in memory, where there is room for them, save waiting for the disk.
+MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "TMPDIR=/dev/shm"}')
+PYTEST := $(MEMORY) $(BIN)/pytest --dist loadfile --no-loadscope-reorder
+
+check: $(VENV)/.installed-tests lint
+	$(PYTEST) --numprocesses 2 -m "not slow and not integration"
+
+# Three processes for two cores: tests with a browser wait for it half of the time.
 test: $(VENV)/.installed-tests chromium tesseract lint
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) --numprocesses 3
+
+test-all: $(VENV)/.installed-tests chromium tesseract lint
+	$(PYTEST) --numprocesses 3 -m ""
 
 lint: $(VENV)/.installed-tests
 	$(BIN)/ruff check .

@@ -4,11 +4,9 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadFileScheduling
 
 from rag.config import default_model_cache
 from rag.embedders import bert
@@ -27,23 +25,19 @@ settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")
 
-BROWSER = (
-    "tests/e2e/",
-    "tests/hostile/test_documents_that_command.py",
-    "tests/hostile/test_names.py",
-)
+INTEGRATION = ("e2e", "faults", "hostile", "ui")  # folders whose tests run the application
+REAL_MODELS = {"embedder", "own_model"}  # fixtures
 
 
-class OneBrowser(LoadFileScheduling):
-    """The suite in several processes: a file in one of them, and all files with a browser in the same."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return "the browser's" if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneBrowser | None:
-    return OneBrowser(config, log) if config.getvalue("dist") == "loadfile" else None
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make check` leaves out, and ask each slow test for its reason."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in INTEGRATION or REAL_MODELS & set(getattr(item, "fixturenames", ())):
+            item.add_marker("integration")
+        for slow in item.iter_markers("slow"):
+            if not slow.kwargs.get("reason"):
+                raise pytest.UsageError(f'{item.nodeid}: say why it is slow: pytest.mark.slow(reason="...")')
 
 
 SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")

@@ -353,7 +353,7 @@ class Histories(RuleBasedStateMachine):
 
 
 SHORT = pytest.mark.timeout(600)  # here: a mark on the function would count in place of the long one's own
-LONG = [pytest.mark.faults, pytest.mark.timeout(6 * 3600)]
+LONG = [pytest.mark.slow(reason="invents 5,000 histories"), pytest.mark.timeout(6 * 3600)]
 QUICKLY = (Phase.generate,)  # to make a history shorter that fails takes minutes: it is told as it was
 
 

@@ -70,7 +70,7 @@ def whole(directory: Path) -> bool:
     return bool(documents)
 
 
-LONG = [pytest.mark.faults, pytest.mark.timeout(1800)]
+LONG = [pytest.mark.slow(reason="kills 50 backups and 50 restores"), pytest.mark.timeout(1800)]
 AMOUNTS = [(4, 7), pytest.param(50, 8, marks=LONG)]
 
 

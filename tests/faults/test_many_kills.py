@@ -1,6 +1,6 @@
 """SIGKILL again and again at random moments: nothing that was acknowledged is lost or doubled.
 
-A few each by default, forty with those of tests/faults/test_kills.py; `pytest -m faults` runs hundreds.
+A few each by default, forty with those of tests/faults/test_kills.py; `make test-all` runs hundreds.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from tests.faults.forks import FORKS
 from tests.rag.fake_llm import FakeLLM, Reply
 
 SHORT = pytest.mark.timeout(600)  # here: a mark on the function would count in place of the long one's own
-MANY = pytest.param(250, marks=[pytest.mark.faults, pytest.mark.timeout(7200)])
+MANY = pytest.param(250, marks=[pytest.mark.slow(reason="kills 250 processes"), pytest.mark.timeout(7200)])
 WORDS = tuple(f"word{number} " for number in range(60))
 AUDITED = 20  # kills between two whole audits, which read every index
 

@@ -51,7 +51,7 @@ ANSWER = (
     "Conversations.finish",
 )
 AGAIN = (3, 40, 110)  # calls into the recovery, after which it is cut off as well
-LONG = [pytest.mark.faults, pytest.mark.timeout(1800)]
+LONG = [pytest.mark.slow(reason="crashes at every call"), pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")
@@ -176,8 +176,7 @@ def test_a_deletion_that_crashes_is_done_or_undone(filled: Path, tmp_path: Path,
     assert sorted(left, reverse=True) == left  # once it is gone it stays so
 
 
-# Failed once, at a moment that did not come again in 30 runs and two of every call: long runs only.
-@pytest.mark.faults
+@pytest.mark.slow(reason="failed once, at a moment that did not come again in 30 runs and two of every call")
 @pytest.mark.parametrize("every", moments(40))
 def test_a_rebuilding_of_the_vectors_that_crashes_is_finished(filled: Path, tmp_path: Path, every: int):
     def attempt(target: Path, calls: int) -> bool:

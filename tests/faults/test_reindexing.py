@@ -14,7 +14,7 @@ from tests.faults.forks import Fork
 from tests.faults.reindexing import MODELS, reindex
 from tests.rag.test_shadow import castle, finds
 
-LONG = [pytest.mark.faults, pytest.mark.timeout(3600)]
+LONG = [pytest.mark.slow(reason="kills 50 changes of model"), pytest.mark.timeout(3600)]
 DOCUMENTS, PARTS = 4, 12
 
 

@@ -83,7 +83,8 @@ HOW: dict[str, Callable[[Path], object]] = {
 }
 FILES = ("length.bin", "data_level0.bin", "header.bin", "index_metadata.pickle", "link_lists.bin")
 CASES = [(name, how) for name in FILES for how in HOW]
-LONG = [pytest.param(*case, marks=pytest.mark.faults) for case in CASES if case[1] != "random"]
+EVERY_WAY = pytest.mark.slow(reason="damages each file in each way, and starts a process for each")
+LONG = [pytest.param(*case, marks=EVERY_WAY) for case in CASES if case[1] != "random"]
 
 
 @pytest.mark.parametrize(("name", "how"), [*((name, "random") for name in FILES), *LONG])
