@@ -101,8 +101,3 @@ def test_each_engine_is_known_in_its_own_room_only(path: Path):
 @pytest.mark.parametrize("path", SOURCES, ids=str)
 def test_a_room_is_read_in_one_sitting(path: Path):
     assert len((ROOT / path).read_text(encoding="utf-8").splitlines()) <= 300
-
-
-@pytest.mark.parametrize("path", [p for p in SOURCES if p.name != "__init__.py"], ids=str)
-def test_the_plan_of_the_house_names_every_room(path: Path):
-    assert path.as_posix() in (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
