@@ -94,7 +94,7 @@ def _entrance() -> Entrance:
         raise SystemExit(
             f"Footnote was not started: at {address or 'every address of this computer'} everyone could read "
             "the documents, since nobody signs in. Start it with --server.address=127.0.0.1, or set up "
-            "sign-in first: docs/SIGNING_IN.md."
+            "sign-in first: docs/operator/sign-in.md."
         )
     return entrance
 

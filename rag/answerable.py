@@ -2,7 +2,7 @@
 
 No model is asked. The best sentence of all passages is held against the question: which part of its words,
 rare ones counting most, it has; and how near in meaning the nearest passage is, where that is known. How
-often this is wrong, either way: docs/CITATIONS.md.
+often this is wrong, either way: docs/developer/citations.md.
 """
 
 from collections.abc import Callable, Sequence

@@ -16,7 +16,7 @@ from rag.text_budget import count_tokens
 
 PASSAGES = 4
 PROMPT_TOKENS = 260
-"""Of a prompt's passages together, by `count_tokens`: nine in ten answers are in them (docs/OWN_MODEL.md)."""
+"""Tokens of all passages of a prompt: nine in ten answers are in them (docs/benchmarks/local-model.md)."""
 EXCERPT_TOKENS = 75
 """Of each passage where each is read by itself; what a short one leaves, the next one may have."""
 ANSWER_TOKENS = 300

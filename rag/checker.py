@@ -2,7 +2,7 @@
 
 A sentence is verified by up to three neighbouring sentences of a passage that have most of its words and
 differ in nothing that they state: number, name, denial, direction, order. Precision goes before recall: what
-is not found is only `related`. How it was measured: docs/CITATIONS.md.
+is not found is only `related`. How it was measured: docs/developer/citations.md.
 """
 
 import re

@@ -55,74 +55,189 @@ def default_model_cache() -> Path:
 class Settings(BaseSettings):
     """Everything that can be set. In the environment each name is upper case after `FOOTNOTE_`.
 
-    A language model is connected when `llm_model` is set; else `own_model` is used, the name or the path of a
-    model that is served here. `OPENAI_BASE_URL` and `OPENAI_API_KEY`
-    are read too, but alone they connect nothing: documents are sent nowhere unasked. `citation_judge` is
-    "llm" for the connected model, or a cross-encoder's folder or hub id; empty for none. With a `reranker`
-    `fetch_k` passages are found and `k` kept, those below `rerank_threshold` dropped; `rerank_model` is a
-    cross-encoder's folder or hub id, or what the server at `rerank_base_url` calls its model. `raptor` builds
-    trees over documents, their summaries "extractive" or by the connected "model", which reads all of them.
-
-    `trusted_header` names who someone is, where one of the `trusted_proxies` (networks) sends it. Those
-    `admitted` may enter (nobody named: all who sign in), `admins` see everyone's usage and these settings;
-    both are ids, e-mail addresses or, as `@example.org`, domains. The `user_...` limits are each person's.
-    The pages of a scan are recognised for `recognition_minutes`, and the rest is said to be missing.
-    Sources reach the public internet and `private_hosts`, names and networks; they read folders that lie in
-    `folder_roots`, or anywhere where none are named.
+    The field descriptions make the table in docs/operator/settings.md (`python scripts/settings_page.py`).
     """
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, extra="ignore", validate_by_name=True, frozen=True, allow_inf_nan=False
     )
 
-    data: Path = Path("data")
-    database_url: str | None = Field(None, validation_alias="DATABASE_URL")
-    model_cache: Path = Field(default_factory=default_model_cache)
+    data: Path = Field(
+        Path("data"),
+        description="Data directory: the ledger, the original files and the search indexes. One process "
+        "uses it at a time.",
+    )
+    database_url: str | None = Field(
+        None,
+        validation_alias="DATABASE_URL",
+        description="SQLAlchemy URL of the ledger. None is SQLite in the data directory.",
+    )
+    model_cache: Path = Field(
+        default_factory=default_model_cache,
+        description="Folder for downloaded models. All data directories of a user share it.",
+    )
     llm_base_url: str = Field(
-        "https://api.openai.com/v1", validation_alias=AliasChoices("FOOTNOTE_LLM_BASE_URL", "OPENAI_BASE_URL")
+        "https://api.openai.com/v1",
+        validation_alias=AliasChoices("FOOTNOTE_LLM_BASE_URL", "OPENAI_BASE_URL"),
+        description="Address of an OpenAI-compatible server.",
     )
     llm_api_key: SecretStr = Field(
-        SecretStr(""), validation_alias=AliasChoices("FOOTNOTE_LLM_API_KEY", "OPENAI_API_KEY")
+        SecretStr(""),
+        validation_alias=AliasChoices("FOOTNOTE_LLM_API_KEY", "OPENAI_API_KEY"),
+        description="API key for that server. A key alone connects no model.",
     )
-    llm_model: str = Field("", validation_alias=AliasChoices("FOOTNOTE_LLM_MODEL", "OPENAI_MODEL"))
-    llm_timeout: float = Field(120.0, gt=0)
-    llm_idle_timeout: float = Field(60.0, gt=0)
-    llm_rephrase_timeout: float = Field(5.0, gt=0)
-    llm_context_tokens: int = Field(8192, ge=512)
-    own_model: str = ""
-    embedding_model: str = Field("multilingual-e5-small", min_length=1)
-    embedding_base_url: str | None = None
-    embedding_api_key: SecretStr = SecretStr("")
-    vector_store: str = Field("chroma", pattern=STORE_NAME)
-    vector_store_arguments: Annotated[dict[str, Any], NoDecode] = Field({}, repr=False)
-    retriever: RetrieverName = "ensemble-cc"
-    k: int = Field(6, ge=1, le=50)
-    reranker: RerankerName = "none"
-    rerank_model: str = ""
-    rerank_base_url: str | None = None
-    rerank_api_key: SecretStr = SecretStr("")
-    rerank_seconds: float = Field(10.0, gt=0)
-    rerank_threshold: float | None = None
-    fetch_k: int = Field(20, ge=2, le=50)
-    best_outside: bool = False
-    max_upload_mb: int = Field(50, ge=1)
-    private_hosts: Annotated[tuple[str, ...], NoDecode] = ()
-    folder_roots: Annotated[tuple[str, ...], NoDecode] = ()
-    recognition_minutes: float = Field(30.0, gt=0)
-    stop_seconds: float = Field(10.0, ge=0, le=3600)
-    metrics_token: SecretStr = SecretStr("")
-    trusted_header: str = ""
-    trusted_proxies: Listed = ()
-    admitted: Listed = ()
-    admins: Listed = ()
-    sign_in_hours: float = Field(168.0, gt=0)
-    user_documents: int | None = Field(None, ge=0)
-    user_megabytes: int | None = Field(None, ge=0)
-    user_answers_at_once: int | None = Field(None, ge=0)
-    user_tokens_a_day: int | None = Field(None, ge=0)
-    morphemes: Use = "auto"
-    raptor: Literal["off", "extractive", "model"] = "off"
-    citation_judge: str = ""
+    llm_model: str = Field(
+        "",
+        validation_alias=AliasChoices("FOOTNOTE_LLM_MODEL", "OPENAI_MODEL"),
+        description="Name of the language model on that server. Setting it connects the model: questions "
+        "and passages go there.",
+    )
+    llm_timeout: float = Field(
+        120.0, gt=0, description="Seconds that one request to the language model may take."
+    )
+    llm_idle_timeout: float = Field(
+        60.0, gt=0, description="Seconds without a byte after which a request to the language model fails."
+    )
+    llm_rephrase_timeout: float = Field(
+        5.0,
+        gt=0,
+        description="Seconds that the language model may take to rewrite a follow-up (15 by default for a "
+        "local model). Then the follow-up is completed by rule.",
+    )
+    llm_context_tokens: int = Field(
+        8192, ge=512, description="Context length of the language model, in tokens."
+    )
+    own_model: str = Field(
+        "",
+        description="Language model that runs on this computer: its name, or the path of a GGUF file. "
+        "Used when llm_model is not set. See [language models](../user/models.md).",
+    )
+    embedding_model: str = Field(
+        "multilingual-e5-small",
+        min_length=1,
+        description="Embedding model: a name, a folder, a Hugging Face id, or `openai:MODEL`. See "
+        "[embedding models](embeddings.md).",
+    )
+    embedding_base_url: str | None = Field(
+        None, description="Address of the embedding server for `openai:MODEL`."
+    )
+    embedding_api_key: SecretStr = Field(SecretStr(""), description="API key for the embedding server.")
+    vector_store: str = Field(
+        "chroma",
+        pattern=STORE_NAME,
+        description="Vector store: `chroma`, or the class of a LangChain vector store as "
+        "`package.module:Class`. See [vector stores](vector-stores.md).",
+    )
+    vector_store_arguments: Annotated[dict[str, Any], NoDecode] = Field(
+        {}, repr=False, description="Arguments of that class, as a JSON object."
+    )
+    retriever: RetrieverName = Field(
+        "ensemble-cc", description="Search mode. See [search](../user/search.md)."
+    )
+    k: int = Field(6, ge=1, le=50, description="Passages that an answer is made from.")
+    reranker: RerankerName = Field(
+        "none",
+        description="Reranker, which puts the passages that were found in a better order. See "
+        "[rerankers](rerankers.md).",
+    )
+    rerank_model: str = Field(
+        "",
+        description="Cross-encoder as a folder or Hugging Face id, or the name of the model on a "
+        "reranking server.",
+    )
+    rerank_base_url: str | None = Field(
+        None, description="Address of a reranking server. Question and passages go there."
+    )
+    rerank_api_key: SecretStr = Field(SecretStr(""), description="API key for the reranking server.")
+    rerank_seconds: float = Field(
+        10.0,
+        gt=0,
+        description="Seconds that a question waits for the reranker. Then the order of the search stays.",
+    )
+    rerank_threshold: float | None = Field(
+        None, description="Passages with a lower reranker score are dropped. The scale is the reranker's own."
+    )
+    fetch_k: int = Field(
+        20,
+        ge=2,
+        le=50,
+        description="Passages that the search gives to the reranker, which keeps `k` of them.",
+    )
+    best_outside: bool = Field(
+        False, description="Put the best passages first and last in the prompt, the weakest in the middle."
+    )
+    max_upload_mb: int = Field(
+        50,
+        ge=1,
+        description="Largest file that can be added, in megabytes.",
+    )
+    private_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Private hosts and networks that sources may reach, such as `wiki.corp,10.0.0.0/8`. "
+        "See [sources](../user/sources.md#network-rules).",
+    )
+    folder_roots: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Folders that folder sources may read, as absolute paths. Empty means any folder, or "
+        "none where people sign in.",
+    )
+    recognition_minutes: float = Field(
+        30.0,
+        gt=0,
+        description="Minutes of text recognition (OCR) for one file. Pages that are left out are named on "
+        "the page.",
+    )
+    stop_seconds: float = Field(
+        10.0,
+        ge=0,
+        le=3600,
+        description="Seconds that answers may continue after the server is told to stop. Then they are "
+        "marked as interrupted.",
+    )
+    metrics_token: SecretStr = Field(
+        SecretStr(""),
+        description="Bearer token for `/metrics`. Without it only this computer may read them. See "
+        "[operating](operating.md#metrics).",
+    )
+    trusted_header: str = Field(
+        "", description="Request header in which a proxy names the user. See [sign-in](sign-in.md)."
+    )
+    trusted_proxies: Listed = Field((), description="Networks of the proxies whose header is believed.")
+    admitted: Listed = Field(
+        (),
+        description="People who may enter: ids, e-mail addresses or `@domains`. Empty means everyone who "
+        "signs in.",
+    )
+    admins: Listed = Field(
+        (), description="Administrators, written in the same way. They see usage and change settings."
+    )
+    sign_in_hours: float = Field(168.0, gt=0, description="Hours that a sign-in lasts.")
+    user_documents: int | None = Field(
+        None, ge=0, description="Documents that each person may have. None is no limit."
+    )
+    user_megabytes: int | None = Field(
+        None, ge=0, description="Megabytes of original files that each person may have."
+    )
+    user_answers_at_once: int | None = Field(
+        None, ge=0, description="Answers that may be in progress for each person at the same time."
+    )
+    user_tokens_a_day: int | None = Field(
+        None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
+    )
+    morphemes: Use = Field(
+        "auto",
+        description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
+    )
+    raptor: Literal["off", "extractive", "model"] = Field(
+        "off",
+        description="Summary trees over documents. `model` has the language model write the summaries, "
+        "and sends it all documents. See [summary trees](../user/summary-trees.md).",
+    )
+    citation_judge: str = Field(
+        "",
+        description="Judge of citations: `llm` for the connected model, or a cross-encoder as a folder or "
+        "Hugging Face id. See [citations](../user/citations.md).",
+    )
 
     @field_validator("llm_base_url", "embedding_base_url", "rerank_base_url")
     @classmethod

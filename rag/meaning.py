@@ -22,7 +22,7 @@ class Scale:
 
 
 SCALES: Mapping[str, Scale] = MappingProxyType({"multilingual-e5-small": Scale(0.87, 3.0, 0.85)})
-"""By a model's name; cosines of models that nobody measured here say nothing (docs/CITATIONS.md)."""
+"""By model name. Only models whose cosines were measured are used (docs/developer/citations.md)."""
 
 
 def scale_of(embedder: Embeddings | None) -> Scale | None:

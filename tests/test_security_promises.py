@@ -14,7 +14,7 @@ def test_there_are_promises():
     assert len(PROMISES) >= 12
 
 
-@pytest.mark.parametrize("page", ["SECURITY.md", "docs/THREATS.md", "docs/OPERATING.md"])
+@pytest.mark.parametrize("page", ["SECURITY.md", "docs/operator/threats.md", "docs/operator/operating.md"])
 def test_every_link_leads_to_something(page: str):
     text = (ROOT / page).read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#:]+)\)", text)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from rag.config import LOCAL_OWNER, Settings
 from rag.errors import EntryRefused, SettingsError
 
-HOW = "docs/SIGNING_IN.md tells how."
+HOW = "docs/operator/sign-in.md tells how."
 SECRET_LENGTH = 32  # characters: what signs the sessions' cookies must not be guessed
 PROVIDER = ("client_id", "client_secret", "server_metadata_url")
 LONGEST = 255

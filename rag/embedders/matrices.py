@@ -14,7 +14,7 @@ BLOCK = 32
 """Columns that share a scale in Blocks: what the 4-bit data comes in."""
 CHANNEL_MAX = 63
 """Of a weight that is multiplied: 255 * 63 twice stays below 2**15, so that no sum of two products is
-cut off on processors without VNNI instructions, as some would be with 127 (docs/EMBEDDERS.md)."""
+cut off on processors without VNNI instructions, as some would be with 127 (docs/developer/embeddings.md)."""
 
 
 @dataclass(frozen=True)

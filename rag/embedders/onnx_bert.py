@@ -6,7 +6,7 @@ one scale a row, or (for rows that are only looked up) in blocks of integers.
 
 With integer weights, each token's activations are rounded to 8 bits by their own largest value, so that
 a text's vector does not depend on the texts beside it in the batch; with one scale for the whole batch,
-as onnxruntime's dynamic quantisation has it, the error is larger (docs/EMBEDDERS.md).
+as onnxruntime's dynamic quantisation has it, the error is larger (docs/developer/embeddings.md).
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ USUAL = {"alphabet": 0.55, "ko": 0.5, "ja": 0.5, "zh": 0.5}
 """The weight of meaning, by writing, where nothing is known. By z-score, with the default embedding model,
 nDCG@10 is at most .004 below the best weight of XQuAD (English, Spanish, Chinese), SciFact, Cranfield,
 Qasper, MTRAG's govt, KorQuAD and JaQuAD, and .016 of NQ, where meaning is much the stronger half
-(docs/RETRIEVAL.md)."""
+(docs/developer/retrieval.md)."""
 STRONG, WEAK = 0.65, 0.2
 """The same where meaning, with nearly all the weight, finds surely better than words with it, or less than
 half as well: NQ is then .008 below its best, KorQuAD and JaQuAD with a model of English .002 and .001."""

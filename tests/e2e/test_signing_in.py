@@ -246,5 +246,5 @@ def test_where_nobody_signs_in_no_other_address_is_served(tmp_path: Path, addres
         [*command, f"--server.address={address}"], cwd=tmp_path, capture_output=True, text=True, timeout=START
     )
     assert ended.returncode != 0
-    assert "Footnote was not started" in ended.stderr and "docs/SIGNING_IN.md" in ended.stderr
+    assert "Footnote was not started" in ended.stderr and "docs/operator/sign-in.md" in ended.stderr
     assert not (tmp_path / "data").exists()
