@@ -10,6 +10,7 @@ from typing import Any, Literal
 from rag.chunks import index_text
 from rag.embeddings import Embedder
 from rag.errors import Cancelled, IndexUnusable
+from rag.index.slot import Closeable
 from rag.indexes import NEXT, VECTORS, Indexes
 from rag.jobs import Cancel, never
 from rag.mixing import description, fresh_folder, same_model
@@ -115,24 +116,23 @@ class Shadow:
         if begun is None:
             return
         state, embedder = begun
-        stores: list[ChromaVectorStore] = []
+        retired: list[Closeable] = []
         try:
-            stores.append(self._indexes.open_chunks(state["folder"], embedder))
-            stores.append(self._indexes.open_tree(state["folder"], embedder))
-            yield from self._fill(stores[0], state, embedder, cancelled)
-            yield from self._grow(stores[1], state, embedder, cancelled)
-            yield from self._prove(stores[0], embedder)
+            chunks, tree = self._indexes.stage(state["folder"], embedder)
+            yield from self._fill(chunks, state, embedder, cancelled)
+            yield from self._grow(tree, state, embedder, cancelled)
+            yield from self._prove(chunks, embedder)
             alone()
-            yield from self._fill(stores[0], state, embedder, cancelled)  # what came while it was proven
-            stores = self._exchange(embedder, stores)
+            yield from self._fill(chunks, state, embedder, cancelled)  # what came while it was proven
+            self._states.replace(VECTORS, NEXT)
+            retired = self._indexes.exchange(embedder)
             time.sleep(grace)
         except (DiskFull, IndexUnusable):
-            _close(stores)
-            stores = []
+            _close(self._indexes.unstage())
             self.drop()
             raise
         finally:
-            _close(stores)
+            _close([*retired, *self._indexes.unstage()])
             self._indexes.sweep()
 
     def drop(self) -> None:
@@ -242,12 +242,7 @@ class Shadow:
                 "model."
             )
 
-    def _exchange(self, embedder: Embedder, stores: Sequence[ChromaVectorStore]) -> list[Any]:
-        """Let the new index answer; return what answered before."""
-        self._states.replace(VECTORS, NEXT)
-        return self._indexes.exchange(embedder, stores[0], stores[1])
 
-
-def _close(stores: Sequence[Any]) -> None:
+def _close(stores: Sequence[Closeable]) -> None:
     for store in stores:
         store.close()
