@@ -19,7 +19,8 @@ from rag.errors import (
     StoreFailed,
 )
 from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
-from rag.mixing import description, fresh_folder, refuse_mixing, same_model
+from rag.index.staged import IndexPair, fresh_folder
+from rag.mixing import description, refuse_mixing, same_model
 from rag.morphemes import Analyser
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.foreign import ForeignVectorStore
@@ -28,6 +29,7 @@ from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.spec import CHROMA, StoreSpec
 from rag.word_index import WordIndex
 from storage.documents import Documents
+from storage.index_states import IndexStates
 from storage.records import ChunkRecord
 
 log = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ class Indexes:
     def __init__(
         self,
         documents: Documents,
+        states: IndexStates,
         directory: Path,
         open_embedder: Callable[[], Embedder],
         store: StoreSpec,
@@ -54,6 +57,7 @@ class Indexes:
         `open_named` opens the model that made the index, while that of `open_embedder` makes another one.
         """
         self._documents = documents
+        self._states = states
         self._directory = directory
         self._open_embedder = open_embedder
         self._open_named = open_named
@@ -110,7 +114,7 @@ class Indexes:
         return vectors is not None and vectors.at_hand
 
     def _open_words(self) -> WordIndex:
-        return WordIndex(self._documents, self._directory, self.analysers)
+        return WordIndex(self._documents, self._states, self._directory, self.analysers)
 
     def _open_vectors(self) -> VectorIndex:
         folder = self._vectors_folder()
@@ -209,17 +213,8 @@ class Indexes:
         self._tree.close()
         self._embedder.take()
         self._documents.set_index_state(VECTORS, None)
-        self._documents.set_index_state(NEXT, None)
-        self.sweep()
+        IndexPair(self._documents, self._states, self._directory, VECTORS, NEXT).give_up()
         self._demote(self._documents.chunk_ids())
-
-    def sweep(self) -> None:
-        """Remove the folders of vectors that no index uses any more."""
-        states = [self._documents.index_state(name) for name in (VECTORS, NEXT)]
-        used = {state["folder"] for state in states if state}
-        for folder in self._directory.glob("vectors-*"):
-            if folder.name.removesuffix("-tree") not in used:
-                shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again
 
     def stage(self, folder: str, embedder: Embedder) -> tuple[ChromaVectorStore, ChromaVectorStore]:
         """Open the chunks' and the nodes' vectors of the index that is made beside the one that answers."""
@@ -299,7 +294,7 @@ class Indexes:
         mine = description(self.embedder, self.store)
         made_with = self._documents.index_state(VECTORS)
         if not made_with:
-            made_with = {**mine, "folder": fresh_folder()}
+            made_with = {**mine, "folder": fresh_folder(VECTORS)}
             self._documents.set_index_state(VECTORS, made_with)
         refuse_mixing(made_with, mine)
         return str(made_with["folder"])
