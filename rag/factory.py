@@ -255,7 +255,7 @@ def _made_with(
     made_with: dict[str, Any] = {
         "retriever": retriever,
         "k": k,
-        "embedding_model": library.shadow.answering or settings.embedding_model,
+        "embedding_model": library.reindexer.answering or settings.embedding_model,
         "checker": f"verified from {VERIFIED:g}, in writing without spaces from {VERIFIED_UNSPACED:g}",
     }
     if retriever == "ensemble-cc":

@@ -3,8 +3,9 @@
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from threading import RLock
 
 from langchain_core.documents import Document
 
@@ -17,9 +18,10 @@ from rag.errors import (
     RetrievalError,
     StoreFailed,
 )
-from rag.mixing import description, fresh_folder, refuse_mixing, same_model
+from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
+from rag.index.staged import IndexPair, fresh_folder
+from rag.mixing import description, refuse_mixing, same_model
 from rag.morphemes import Analyser
-from rag.opened_once import opened_once
 from rag.stores.chroma import ChromaVectorStore
 from rag.stores.foreign import ForeignVectorStore
 from rag.stores.guard import Guard
@@ -27,6 +29,7 @@ from rag.stores.index import Hydrate, VectorIndex
 from rag.stores.spec import CHROMA, StoreSpec
 from rag.word_index import WordIndex
 from storage.documents import Documents
+from storage.index_states import IndexStates
 from storage.records import ChunkRecord
 
 log = logging.getLogger(__name__)
@@ -42,6 +45,7 @@ class Indexes:
     def __init__(
         self,
         documents: Documents,
+        states: IndexStates,
         directory: Path,
         open_embedder: Callable[[], Embedder],
         store: StoreSpec,
@@ -53,18 +57,46 @@ class Indexes:
         `open_named` opens the model that made the index, while that of `open_embedder` makes another one.
         """
         self._documents = documents
+        self._states = states
         self._directory = directory
         self._open_embedder = open_embedder
         self._open_named = open_named
         self.analysers = analysers
         self.store = store
+        lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
+        self._embedder = Slot(self._open_answering_embedder, lock)
+        self._words = IndexSlot(self._open_words, lock)
+        self._vectors: IndexSlot[VectorIndex] = IndexSlot(self._open_vectors, lock)
+        self._tree = IndexSlot(self._open_tree, lock)
 
-    @opened_once
+    @property
     def embedder(self) -> Embedder:
         """The model of the index that answers: the settings' one, or the one before while that is awaited.
 
         Raises ModelUnavailable where its files cannot be had.
         """
+        return self._embedder.get()
+
+    @property
+    def words(self) -> WordIndex:
+        """The BM25 index, empty where it was damaged: `recover` fills it."""
+        return self._words.get()
+
+    @property
+    def vectors(self) -> VectorIndex:
+        """The vector index; raises IndexMismatch when another embedding model or store made it."""
+        return self._vectors.get()
+
+    @property
+    def tree(self) -> ChromaVectorStore:
+        """The vectors of RAPTOR's nodes, apart from those of the chunks; goes when these are made anew."""
+        return self._tree.get()
+
+    def states(self) -> dict[str, IndexState]:
+        """Return the state of each index: "words", "vectors" and "tree"."""
+        return {"words": self._words.state, "vectors": self._vectors.state, "tree": self._tree.state}
+
+    def _open_answering_embedder(self) -> Embedder:
         made_with = self._documents.index_state(VECTORS)
         if made_with and self._open_named and self._documents.index_state(NEXT):
             return self._open_named(made_with.get("spec", made_with["model"]))
@@ -73,30 +105,24 @@ class Indexes:
     @property
     def opened(self) -> bool:
         """Whether any of them is open; each is opened again when it is needed."""
-        return not self.__dict__.keys().isdisjoint(("words", "vectors", "tree"))
+        return any(slot.current is not None for slot in (self._words, self._vectors, self._tree))
 
     @property
     def near_at_hand(self) -> bool:
         """Whether the vector index is open and answers in milliseconds."""
-        opened = vars(self).get("vectors")
-        return opened is not None and opened.at_hand
+        vectors = self._vectors.current
+        return vectors is not None and vectors.at_hand
 
-    @opened_once
-    def words(self) -> WordIndex:
-        """The BM25 index, empty where it was damaged: `recover` fills it."""
-        return WordIndex(self._documents, self._directory, self.analysers)
+    def _open_words(self) -> WordIndex:
+        return WordIndex(self._documents, self._states, self._directory, self.analysers)
 
-    @opened_once
-    def vectors(self) -> VectorIndex:
-        """The vector index; raises IndexMismatch when another embedding model or store made it."""
+    def _open_vectors(self) -> VectorIndex:
         folder = self._vectors_folder()
         if self.store.name != CHROMA:
             return self._foreign(self._directory / folder, refill=True)
         return self.open_chunks(folder, self.embedder)
 
-    @opened_once
-    def tree(self) -> ChromaVectorStore:
-        """The vectors of RAPTOR's nodes, apart from those of the chunks; goes when these are made anew."""
+    def _open_tree(self) -> ChromaVectorStore:
         return self.open_tree(self._vectors_folder(), self.embedder)
 
     def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
@@ -161,6 +187,7 @@ class Indexes:
             return
         except IndexUnusable as error:
             log.warning("%s It is made anew.", error)
+            self._vectors.close(IndexState.DAMAGED)
             self.drop_vectors()
             return
         self.vectors.delete(sorted(there - self._documents.chunk_ids(searchable=False)))
@@ -176,40 +203,39 @@ class Indexes:
             self.tree.check()
         except IndexUnusable as error:
             log.warning("%s It is made anew.", error)
-            self._close("tree")
+            self._tree.close(IndexState.DAMAGED)
             shutil.rmtree(directory, ignore_errors=True)
 
     def drop_vectors(self) -> None:
         """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
         self._empty_foreign()
-        self._close("vectors")
-        self._close("tree")
-        self.__dict__.pop("embedder", None)
+        self._vectors.close()
+        self._tree.close()
+        self._embedder.take()
         self._documents.set_index_state(VECTORS, None)
-        self._documents.set_index_state(NEXT, None)
-        self.sweep()
+        IndexPair(self._documents, self._states, self._directory, VECTORS, NEXT).give_up()
         self._demote(self._documents.chunk_ids())
 
-    def sweep(self) -> None:
-        """Remove the folders of vectors that no index uses any more."""
-        states = [self._documents.index_state(name) for name in (VECTORS, NEXT)]
-        used = {state["folder"] for state in states if state}
-        for folder in self._directory.glob("vectors-*"):
-            if folder.name.removesuffix("-tree") not in used:
-                shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again
+    def stage(self, folder: str, embedder: Embedder) -> tuple[ChromaVectorStore, ChromaVectorStore]:
+        """Open the chunks' and the nodes' vectors of the index that is made beside the one that answers."""
+        chunks = self.open_chunks(folder, embedder)
+        self._vectors.stage(chunks)
+        return chunks, self._tree.stage(self.open_tree(folder, embedder))
 
-    def exchange(self, embedder: Embedder, vectors: ChromaVectorStore, tree: ChromaVectorStore) -> list[Any]:
-        """Answer with another index from now on; return what is to be closed once nobody searches it."""
-        held = self.__dict__
-        retired = [held[name] for name in ("vectors", "tree") if name in held]
-        held.update(embedder=embedder, vectors=vectors, tree=tree)
-        return retired
+    def unstage(self) -> list[Closeable]:
+        """Give up what was staged; return what is to be closed."""
+        return _there(self._vectors.unstage(), self._tree.unstage())
+
+    def exchange(self, embedder: Embedder) -> list[Closeable]:
+        """Answer with what was staged from now on; return what is to be closed once nobody searches it."""
+        self._embedder.put(embedder)
+        return _there(self._vectors.exchange(), self._tree.exchange())
 
     def reopen(self) -> None:
         """Forget a model that did not make the index which answers; the one that did is opened instead."""
-        made_with, opened = self._documents.index_state(VECTORS), self.__dict__.get("embedder")
+        made_with, opened = self._documents.index_state(VECTORS), self._embedder.current
         if made_with and opened is not None and not same_model(made_with, description(opened, self.store)):
-            del self.__dict__["embedder"]
+            self._embedder.take()
 
     def destroy(self) -> None:
         """Remove both for good, as when their owner goes; raises IndexUnusable where that cannot be done."""
@@ -223,14 +249,8 @@ class Indexes:
 
     def close(self) -> None:
         """Give them back, so that they can be opened again."""
-        self._close("words")
-        self._close("vectors")
-        self._close("tree")
-
-    def _close(self, name: Literal["words", "vectors", "tree"]) -> None:
-        index = self.__dict__.pop(name, None)
-        if index is not None:
-            index.close()
+        for slot in (self._words, self._vectors, self._tree):
+            slot.close()
 
     def _demote(self, missing: Iterable[str]) -> None:
         """Send the documents of these chunks back to be embedded."""
@@ -264,10 +284,8 @@ class Indexes:
         if self.store.name == CHROMA or made_with.get("store") != self.store.identity:
             return
         try:
-            if "vectors" not in self.__dict__:
-                folder = self._directory / made_with["folder"]
-                self.__dict__["vectors"] = self._foreign(folder, refill=False)
-            self.vectors.delete()
+            folder = self._directory / made_with["folder"]
+            self._vectors.get(partial(self._foreign, folder, refill=False)).delete()
         except (EmbeddingError, RetrievalError) as error:  # they are nobody's then, and never shown
             log.warning("%s", error)
 
@@ -276,7 +294,7 @@ class Indexes:
         mine = description(self.embedder, self.store)
         made_with = self._documents.index_state(VECTORS)
         if not made_with:
-            made_with = {**mine, "folder": fresh_folder()}
+            made_with = {**mine, "folder": fresh_folder(VECTORS)}
             self._documents.set_index_state(VECTORS, made_with)
         refuse_mixing(made_with, mine)
         return str(made_with["folder"])
@@ -290,6 +308,10 @@ def _opened(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) ->
         hydrate=hydrate,
         guard=Guard(directory, name),
     )
+
+
+def _there(*indexes: Closeable | None) -> list[Closeable]:
+    return [index for index in indexes if index is not None]
 
 
 def _named_only(ids: Sequence[str]) -> dict[str, Document]:

@@ -17,15 +17,17 @@ from rag.chunks import index_text, to_entry, twins
 from rag.editions import reading_edition
 from rag.embeddings import Embedder
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
+from rag.index.staged import ReindexProgress
+from rag.index.staged_vectors import VectorReindexer
 from rag.indexes import Indexes
 from rag.jobs import Cancel, never
 from rag.loaders import LONGEST
 from rag.morphemes import Analyser
+from rag.raptor.build import index_text as node_text
 from rag.raptor.forest import Forest
 from rag.raptor.retrievers import TREES
 from rag.raptor.summaries import Extracting, Summariser
 from rag.retrievers.choose import choose_retriever
-from rag.shadow import Rebuilt, Shadow
 from rag.stores.gathered import Gathered
 from rag.stores.index import VectorIndex
 from rag.stores.spec import StoreSpec
@@ -87,7 +89,8 @@ class Library:
         self._admit = admit  # raises where an original, by its hash and size, is one too many
         self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
-        self.indexes = Indexes(self.documents, directory, open_embedder, store, analysers, open_named)
+        states = IndexStates(database, owner)
+        self.indexes = Indexes(self.documents, states, directory, open_embedder, store, analysers, open_named)
         self.weighing = Weighing(self.documents, self.indexes)
         self.forest = Forest(
             self.documents,
@@ -96,9 +99,8 @@ class Library:
             lambda: self.indexes.tree,
             summariser,
         )
-        states = IndexStates(database, owner)
-        self.shadow = Shadow(
-            self.documents, states, self.forest.trees, self.indexes, directory, open_embedder
+        self.reindexer = VectorReindexer(
+            self.documents, states, self.forest.trees, self.indexes, directory, open_embedder, node_text
         )
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
@@ -181,12 +183,17 @@ class Library:
         self,
         cancelled: Cancel = never,
         *,
-        anew: bool = False,
-        alone: Callable[[], None] = lambda: None,
-        grace: float = 0.0,
-    ) -> Iterator[Rebuilt]:
-        """Embed every document by the model of the settings, while the index there is answers; see Shadow."""
-        yield from self.shadow.build(cancelled, anew=anew, alone=alone, grace=grace)
+        force: bool = False,
+        stop_writers: Callable[[], None] = lambda: None,
+        drain_seconds: float = 0.0,
+    ) -> Iterator[ReindexProgress]:
+        """Embed every document by the model of the settings, while the present index answers.
+
+        See `VectorReindexer.run`.
+        """
+        yield from self.reindexer.run(
+            cancelled, force=force, stop_writers=stop_writers, drain_seconds=drain_seconds
+        )
         self.indexes.recover_vectors()
         self.forest.recover()
 

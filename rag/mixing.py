@@ -1,6 +1,5 @@
 """What the vectors of an index were made with, so that those of two models are never mixed."""
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,11 +39,6 @@ def refuse_mixing(made_with: MadeWith, mine: MadeWith) -> None:
             f"The documents' vectors are in {store}, not in {mine['store']}. "
             "Name that store again, or embed everything anew: `footnote reindex`."
         )
-
-
-def fresh_folder() -> str:
-    """Name a folder for the vectors of an index: ``"vectors-5f0c22c1"``."""
-    return f"vectors-{secrets.token_hex(4)}"
 
 
 def _model(made_with: MadeWith) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rag.errors import Cancelled, EmbeddingError, FootnoteError
+from rag.index.staged import ReindexProgress
 from rag.ingest import BATCH_PATIENCE, REINDEX, Ingest
 from rag.jobs import Cancel, Job, Jobs
 from rag.library import Library
-from rag.shadow import Rebuilt
 
 SEARCH_PATIENCE = 2.0  # seconds that questions have to leave an index which another one has followed
 
@@ -22,10 +22,10 @@ class Reindexing:
         self._library = library
         self._ingest = ingest
         self._jobs = jobs
-        self._last: Job[Rebuilt] | None = None
+        self._last: Job[ReindexProgress] | None = None
 
     @property
-    def job(self) -> Job[Rebuilt] | None:
+    def job(self) -> Job[ReindexProgress] | None:
         """What embeds every document anew; None when nothing does."""
         return self._last if self._last is not None and not self._last.done else None
 
@@ -38,7 +38,7 @@ class Reindexing:
     def start(self) -> None:
         """Have every document embedded by the model of the settings; one that is being tried gives way."""
         self.stop()
-        if self._library.shadow.possible:
+        if self._library.reindexer.possible:
             self._last = self._jobs.start(self._library.owner, REINDEX, self._work, lane=REINDEX)
         else:
             self._ingest.embed_anew()
@@ -52,16 +52,18 @@ class Reindexing:
     def recover(self) -> None:
         """Go on with an index that was begun; begin one where the settings name another model."""
         try:
-            if self._library.shadow.due():
+            if self._library.reindexer.due():
                 self.start()
         except EmbeddingError as error:  # said with every answer, too
             log.warning("%s", error)
 
-    def _work(self, cancelled: Cancel) -> Iterator[Rebuilt]:
-        yield from self._library.reindex(cancelled, alone=self._alone, grace=SEARCH_PATIENCE)
+    def _work(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        yield from self._library.reindex(
+            cancelled, stop_writers=self._stop_writers, drain_seconds=SEARCH_PATIENCE
+        )
         self._ingest.go_on()
 
-    def _alone(self) -> None:
+    def _stop_writers(self) -> None:
         _wait(self._ingest.stop_writing())
 
 

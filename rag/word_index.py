@@ -1,8 +1,6 @@
-"""The word index of one owner: after a change of tokens the old one answers until the new one is proven."""
+"""BM25 index of one owner: after a change of tokenizer the old one answers until the new one is verified."""
 
 import logging
-import secrets
-import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import RLock
@@ -10,18 +8,18 @@ from typing import Any
 
 from rag.chunks import to_entry
 from rag.errors import Cancelled, IndexUnusable
+from rag.index.staged import Hits, IndexPair, ReindexProgress, StagedIndex, sample_chunks, verify_index
 from rag.jobs import Cancel
 from rag.morphemes import Analyser
 from rag.stores.lexical import Entry, TantivyIndex
 from storage.documents import Documents
+from storage.index_states import IndexStates
 
 log = logging.getLogger(__name__)
 
-STANDING, NEXT = "words", "words-next"  # the index that answers, and the one that is made beside it
-FIRST = "words"  # the folder where none is named
+WORDS, NEXT = "words", "words-next"  # the index that answers, and the one that is made beside it
 BATCH = 500  # chunks between two commits of an index made anew: what is there is found meanwhile
-SAMPLE = 100  # chunks that must find themselves
-NEAREST = 10  # among so many: editions of one text differ in a word
+NEAREST = 10  # hits among which a chunk must find itself: editions of one text differ in a word
 MISSED = 0.1  # of the sample may be missed; damage misses nearly all
 
 
@@ -31,22 +29,32 @@ class WordIndex:
     Both take what is written. The one that answers is asked for the tokens of now, most of which it has.
     """
 
-    def __init__(self, documents: Documents, directory: Path, analysers: Sequence[Analyser] = ()):
+    def __init__(
+        self,
+        documents: Documents,
+        states: IndexStates,
+        directory: Path,
+        analysers: Sequence[Analyser] = (),
+    ):
         self._documents = documents
+        self._pair = IndexPair(documents, states, directory, WORDS, NEXT)
         self._directory = directory
         self._analysers = analysers
         self._writing = RLock()
-        self._answering = self._open(documents.index_state(STANDING) or {"folder": FIRST}, whichever=True)
+        self._answering = self._open(documents.index_state(WORDS) or {"folder": WORDS}, whichever=True)
         if self._answering.stale:
             log.warning("The word index cannot be used any more. It is made anew.")
             self._answering.clear()
-        self._next = self._begin() if self._answering.outdated else None
-        self._sweep()
+        self._staged = self._begin() if self._answering.outdated else None
+        if self._staged is None:
+            self._pair.give_up()
+        else:
+            self._pair.sweep()
 
     @property
     def outdated(self) -> bool:
         """Whether another tokenizer made what answers, so that `renew` has something to do."""
-        return self._next is not None
+        return self._staged is not None
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add entries, replacing those with the same id; raises IndexUnusable."""
@@ -94,112 +102,114 @@ class WordIndex:
         for start in range(0, len(missing), BATCH):
             self.add(self._entries(missing[start : start + BATCH]))
 
-    def renew(self, cancelled: Cancel) -> Iterator[tuple[int, int]]:
-        """Fill the index beside, prove it, and let it answer; yield how many chunks of how many are in it.
-
-        Raises Cancelled, after which it is gone on with, and IndexUnusable where chunks do not find
-        themselves, after which it is gone; what answers stays.
-        """
-        following = self._next
-        while following is not None:
-            yield from self._fill(following, cancelled)
-            if not self._proven(following):
-                self._give_up()
-                raise IndexUnusable(
-                    f"The new word index in {self._directory} does not find its own passages, so the one "
-                    "before goes on answering. It is made again at the next start; if that fails too, look "
-                    "at the disk."
-                )
-            following = None if self._exchanged(following) else following
+    def renew(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        """Fill the staged index, verify it, and let it answer; see `StagedIndex.rebuild`."""
+        if self._staged is not None:
+            yield from self._staged.rebuild(cancelled)
 
     def close(self) -> None:
         """Let go of files and threads."""
         with self._writing:
-            for index in filter(None, (self._answering, self._next)):
-                index.close()
+            self._answering.close()
+            if self._staged is not None:
+                self._staged.index.close()
+
+    def replace(self, staged: TantivyIndex) -> None:
+        """Let the staged index answer; the one before ends with its searches."""
+        before, self._answering, self._staged = self._answering, staged, None
+        before.rest()
+
+    def unstage(self) -> None:
+        """Write no longer into the staged index, and close it."""
+        staged, self._staged = self._staged, None
+        if staged is not None:
+            staged.index.close()
 
     def _write(self, change: Callable[[TantivyIndex], None]) -> None:
         with self._writing:
             change(self._answering)
-            if self._next is not None:
-                change(self._next)
+            if self._staged is not None:
+                change(self._staged.index)
 
-    def _fill(self, following: TantivyIndex, cancelled: Cancel) -> Iterator[tuple[int, int]]:
-        wanted = self._documents.chunk_ids()
-        missing = sorted(wanted - following.ids())
-        yield len(wanted) - len(missing), len(wanted)
-        for start in range(0, len(missing), BATCH):
-            if cancelled():
-                raise Cancelled(
-                    "The words are not indexed anew any more. What is done is kept for the next time."
-                )
-            with (
-                self._writing
-            ):  # what is deleted meanwhile is deleted after it was added, or not read any more
-                following.add(self._entries(missing[start : start + BATCH]))
-            yield len(wanted) - len(missing) + min(start + BATCH, len(missing)), len(wanted)
-
-    def _proven(self, following: TantivyIndex) -> bool:
-        """Whether chunks find themselves, or others of the same words."""
-        ids = sorted(following.ids())
-        sample = self._entries(ids[:: max(1, -(-len(ids) // SAMPLE))])
-        asked = [entry for entry in sample if following.has_tokens(entry.text)]
-        missed = sum(not self._found(following, entry) for entry in asked)
-        return missed <= MISSED * len(asked)
-
-    def _found(self, following: TantivyIndex, entry: Entry) -> bool:
-        hits = [id_ for id_, _ in following.search(entry.text, NEAREST)]
-        return entry.id in hits or any(hit.text == entry.text for hit in self._entries(hits))
-
-    def _exchanged(self, following: TantivyIndex) -> bool:
-        """Let the new index answer, where nothing is missing in it; the one before ends with its searches."""
-        with self._writing:
-            if self._documents.chunk_ids() - following.ids():
-                return False
-            self._documents.set_index_state(STANDING, self._documents.index_state(NEXT))
-            self._documents.set_index_state(NEXT, None)
-            before, self._answering, self._next = self._answering, following, None
-            before.rest()
-            self._sweep()
-            return True
-
-    def _begin(self) -> TantivyIndex:
-        """Open the index beside, begun or new, without what was deleted since."""
-        state = self._documents.index_state(NEXT)
-        if state is None or state == self._documents.index_state(STANDING):
-            state = {"folder": f"{FIRST}-{secrets.token_hex(4)}"}
-            self._documents.set_index_state(NEXT, state)
-        index = self._open(state)
+    def _begin(self) -> "StagedWords":
+        """Open the staged index, begun or new, without what was deleted since."""
+        answering = self._documents.index_state(WORDS)
+        # Earlier versions exchanged in two commits, so that both names may be of one index.
+        index = self._open(self._pair.resume(lambda state: state != answering) or self._pair.begin())
         if index.stale:
             index.clear()
         index.delete(index.ids() - self._documents.chunk_ids(searchable=False))
-        return index
-
-    def _give_up(self) -> None:
-        with self._writing:
-            given_up, self._next = self._next, None
-            self._documents.set_index_state(NEXT, None)
-            if given_up is not None:
-                given_up.close()
-            self._sweep()
+        return StagedWords(self._pair, self, index, self._writing)
 
     def _entries(self, ids: Iterable[str]) -> list[Entry]:
         """Return chunks as an index takes them; those that are gone are absent."""
-        return [to_entry(chunk) for chunk in self._documents.chunks_by_id(sorted(ids)).values()]
+        return _entries(self._documents, ids)
 
     def _open(self, state: dict[str, Any], *, whichever: bool = False) -> TantivyIndex:
         folder = self._directory / str(state["folder"])
         return TantivyIndex(folder, analysers=self._analysers, whichever=whichever)
 
-    def _sweep(self) -> None:
-        """Remove the folders of word indexes that are not used any more."""
-        if self._next is None and self._documents.index_state(NEXT) is not None:
-            self._documents.set_index_state(NEXT, None)
-        states = [
-            self._documents.index_state(STANDING) or {"folder": FIRST},
-            self._documents.index_state(NEXT),
-        ]
-        used = {state["folder"] for state in states if state}
-        for folder in self._directory.glob(f"{FIRST}*"):
-            if folder.name not in used:
-                shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again
+
+class StagedWords(StagedIndex):
+    """BM25 index of the present tokenizer, beside the one that answers in `words`.
+
+    What is written there is written here, too, under the lock `writing`.
+    """
+
+    def __init__(self, pair: IndexPair, words: WordIndex, index: TantivyIndex, writing: RLock):
+        super().__init__(pair)
+        self.index = index
+        self._words = words
+        self._writing = writing
+
+    def fill(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        """Add the chunks that are missing, batch by batch; raises Cancelled."""
+        wanted = self.documents.chunk_ids()
+        missing = sorted(wanted - self.index.ids())
+        there, total = len(wanted) - len(missing), len(wanted)
+        yield ReindexProgress("words", there, total)
+        for start in range(0, len(missing), BATCH):
+            if cancelled():
+                raise Cancelled(
+                    "The words are not indexed anew any more. What is done is kept for the next time."
+                )
+            batch = missing[start : start + BATCH]
+            with self._writing:  # a chunk deleted meanwhile is not read any more, or deleted after this
+                self.index.add(_entries(self.documents, batch))
+            yield ReindexProgress("words", there + start + len(batch), total)
+
+    def verify(self) -> Iterator[ReindexProgress]:
+        """Raise IndexUnusable where chunks do not find themselves; it takes too little time to tell of it."""
+        sample = sample_chunks(self.documents, self.index.ids())
+        asked = [chunk for chunk in sample if self.index.has_tokens(to_entry(chunk).text)]
+        *_, last = verify_index(self.documents, asked, self._search)
+        if last.missed > MISSED * last.total:
+            raise IndexUnusable(
+                f"The new word index in {self.pair.directory} does not find its own passages, so the one "
+                "before goes on answering. It is made again at the next start; if that fails too, look at "
+                "the disk."
+            )
+        yield from ()
+
+    def exchange(self) -> bool:
+        """Let the index answer where it lacks no chunk."""
+        with self._writing:
+            if self.documents.chunk_ids() - self.index.ids():
+                return False
+            self.pair.exchange()
+            self._words.replace(self.index)
+            self.pair.sweep()
+            return True
+
+    def give_up(self) -> None:
+        """Forget the index and remove it."""
+        with self._writing:
+            self._words.unstage()
+            self.pair.give_up()
+
+    def _search(self, texts: Sequence[str]) -> Iterator[Hits]:
+        yield {at: [id_ for id_, _ in self.index.search(text, NEAREST)] for at, text in enumerate(texts)}
+
+
+def _entries(documents: Documents, ids: Iterable[str]) -> list[Entry]:
+    return [to_entry(chunk) for chunk in documents.chunks_by_id(sorted(ids)).values()]

@@ -30,8 +30,8 @@ class IndexStates:
     def replace(self, standing: str, following: str) -> None:
         """Let the index called `following` be the one called `standing`, which is forgotten.
 
-        Trees go along where their branches name its model: their nodes have vectors of the new one. NotFound
-        where no such index follows.
+        With an index of vectors, which has a "fingerprint", the branches of trees name its model: their nodes
+        have vectors of it. NotFound where no such index follows.
         """
         with self._database.writing() as session:
             row = session.get(IndexState, (self._owner, following))
@@ -42,5 +42,7 @@ class IndexStates:
             session.execute(delete(IndexState).where(*both))
             session.expunge_all()
             session.add(IndexState(owner=self._owner, name=standing, state=state))
+            if "fingerprint" not in state:
+                return
             for branch in session.scalars(select(TreeBranch).where(TreeBranch.owner == self._owner)):
                 branch.made_with = {**branch.made_with, "model": state["fingerprint"]}

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from rag.shadow import Rebuilt
+from rag.index.staged import ReindexProgress
 from rag.workspace import Workspace
 from ui.faults import tried
 from ui.following import follow_job
@@ -11,14 +11,14 @@ from ui.markdown import label, verbatim
 _STEPS = {
     "embedding": "Embedding your documents: {done:,} of {total:,} passages",
     "trees": "Embedding the trees over them: {done:,} of {total:,} summaries and passages",
-    "proving": "Looking for passages by their own words: {done:,} of {total:,}",
+    "verifying": "Looking for passages by their own words: {done:,} of {total:,}",
 }
 
 
 def show_reindexing(workspace: Workspace, chosen: str) -> None:
     """Show what the change to the `chosen` model has come to, or what a change would take."""
-    shadow, job = workspace.library.shadow, workspace.reindexing.job
-    answering = label(shadow.answering or "")
+    reindex, job = workspace.library.reindexer, workspace.reindexing.job
+    answering = label(reindex.answering or "")
     if job is not None:
         st.markdown(f"Until this is done, questions are answered by **{answering}**.")
         follow_job(job, said, key="stop-reindexing")
@@ -26,23 +26,23 @@ def show_reindexing(workspace: Workspace, chosen: str) -> None:
         st.error(verbatim(workspace.reindexing.failed), icon=":material/error:")
         st.markdown(f"Questions are answered by **{answering}**.")
         _button(workspace, "Try again")
-    elif shadow.begun:
+    elif reindex.begun:
         st.info(
             f"Embedding with {label(chosen)} was stopped. Questions are answered by {answering}.",
             icon=":material/info:",
         )
         _button(workspace, "Go on")
-    elif shadow.answering:
+    elif reindex.answering:
         st.caption(
-            f"Another embedding model takes about {shadow.needs() / 1e6:,.0f} MB more on the disk until all "
+            f"Another embedding model takes about {reindex.needs() / 1e6:,.0f} MB more on the disk until all "
             f"documents are embedded by it. Until then {answering} answers."
         )
 
 
-def said(step: Rebuilt | None) -> tuple[float, str]:
+def said(step: ReindexProgress | None) -> tuple[float, str]:
     """Return the share that is done, and a sentence.
 
-    >>> said(Rebuilt("embedding", 500, 2000))
+    >>> said(ReindexProgress("embedding", 500, 2000))
     (0.25, 'Embedding your documents: 500 of 2,000 passages')
     """
     if step is None:

@@ -21,7 +21,7 @@ from rag.walk import files_of, shown
 _SLOW = {
     "embedding": "embedding {total} passages; stopped, it goes on the next time",
     "words": "indexing the words of {total} passages anew; stopped, it goes on the next time",
-    "proving": "looking for {total} passages by their own words",
+    "verifying": "looking for {total} passages by their own words",
 }
 
 
@@ -61,7 +61,7 @@ def reindex_command(settings: Settings, options: Options) -> int:
     with open_library(settings) as library:
         library.recover()
         _renew_words(library)
-        if library.shadow.possible:
+        if library.reindexer.possible:
             _beside(library)
             waiting = [record.id for record in library.documents.unfinished()]
         else:
@@ -77,20 +77,21 @@ def reindex_command(settings: Settings, options: Options) -> int:
 def _renew_words(library: Library) -> None:
     """Index the words anew where another tokenizer did it: Footnote's own, or an analyser came or went."""
     with closing(ProgressBar(_SLOW)) as told:
-        for done, total in library.indexes.words.renew(never):
-            told("words", done, total)
+        for step in library.indexes.words.renew(never):
+            told(step.step, step.done, step.total)
 
 
 def _beside(library: Library) -> None:
     """Make another index, and say what it takes before and which model answers afterwards."""
-    before = library.shadow.answering
+    before = library.reindexer.answering
     print(
-        f"Until it is done, {library.shadow.needs() / 1e6:,.0f} MB more are needed on the disk.", flush=True
+        f"Until it is done, {library.reindexer.needs() / 1e6:,.0f} MB more are needed on the disk.",
+        flush=True,
     )
     with closing(ProgressBar(_SLOW)) as told:
-        for step in library.reindex(anew=True):
+        for step in library.reindex(force=True):
             told(step.step, step.done, step.total)
-    print(f"Embedded with {library.shadow.answering}, before with {before}.")
+    print(f"Embedded with {library.reindexer.answering}, before with {before}.")
 
 
 def _collection(library: Library, name: str) -> str:

@@ -12,7 +12,7 @@ from storage.database import Database
 from storage.records import ChunkSpan
 from tests.faults.forks import Fork
 from tests.faults.reindexing import MODELS, reindex
-from tests.rag.test_shadow import castle, finds
+from tests.rag.index.test_staged_vectors import castle, finds
 
 LONG = [pytest.mark.slow(reason="kills 50 changes of model"), pytest.mark.timeout(3600)]
 DOCUMENTS, PARTS = 4, 12
@@ -52,7 +52,7 @@ def audit(directory: Path) -> str:
     database.check()
     library = Library(database, "ann", lambda: MODELS["new"], open_named=MODELS.__getitem__)
     assert library.recover() == []
-    answering = library.shadow.answering
+    answering = library.reindexer.answering
     assert answering is not None
     assert library.indexes.vectors.embeddings is MODELS[answering]
     assert library.indexes.vectors.ids() == library.documents.chunk_ids()

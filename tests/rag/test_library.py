@@ -9,6 +9,7 @@ import pytest
 
 from rag.embeddings import Embedder
 from rag.errors import IndexMismatch, ModelUnavailable
+from rag.index.staged import ReindexProgress
 from rag.jobs import never
 from rag.library import Library
 from rag.morphemes import Analyser, find
@@ -172,7 +173,7 @@ def test_an_analyser_that_comes_or_goes_makes_the_word_index_anew_and_whole(
     again = Library(database, "ann", no_embedder, analysers=after)
     again.recover()
     assert again.indexes.words.outdated
-    assert list(again.indexes.words.renew(never))[-1] == (3, 3)
+    assert list(again.indexes.words.renew(never))[-1] == ReindexProgress("words", 3, 3)
     assert again.indexes.words.ids() == again.documents.chunk_ids()
     for question, name in (("등불을 켰나?", "등대.md"), ("灯台守は？", "灯台.md"), ("moat", "castle.md")):
         assert names(again, question, "bm25")[0] == name

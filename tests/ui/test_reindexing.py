@@ -1,5 +1,5 @@
+from tests.rag.index.test_staged_vectors import put
 from tests.rag.test_ingest import wait_until
-from tests.rag.test_shadow import put
 from tests.ui.conftest import words
 from ui import services
 from ui.reindexing import said

@@ -12,7 +12,7 @@ from rag.errors import IndexUnusable
 from rag.library import Library
 from rag.stores.chroma import ChromaVectorStore
 from storage.database import Database
-from tests.rag.test_shadow import finds, put
+from tests.rag.index.test_staged_vectors import finds, put
 from tests.rag.word_vectors import WordVectors
 
 MODEL = WordVectors("model", 32)

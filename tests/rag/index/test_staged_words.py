@@ -9,12 +9,13 @@ import pytest
 
 from rag.chunks import to_entry
 from rag.errors import Cancelled, IndexUnusable
+from rag.index.staged import ReindexProgress
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs, never
 from rag.library import Library
 from rag.morphemes import Analyser, find
 from rag.stores.lexical import Entry, TantivyIndex
-from rag.word_index import BATCH, NEXT, STANDING
+from rag.word_index import BATCH, NEXT, WORDS
 from storage.database import Database
 from storage.records import ChunkSpan
 from tests.rag.test_ingest import wait_until
@@ -112,7 +113,7 @@ def test_one_that_was_stopped_is_gone_on_with(copy: Path):
         again = open_library(database, find())
         assert again.indexes.words.outdated and again.documents.index_state(NEXT) == begun
         list(again.indexes.words.renew(never))
-        assert again.documents.index_state(STANDING) == begun and in_step(again)
+        assert again.documents.index_state(WORDS) == begun and in_step(again)
         again.close()
 
 
@@ -130,7 +131,7 @@ def test_after_an_end_at_any_step_the_old_one_answers_or_the_new_one(copy: Path,
         for _ in library.indexes.words.renew(never):
             keep()
         keep()
-        state = library.documents.index_state(STANDING)
+        state = library.documents.index_state(WORDS)
         library.documents.set_index_state(NEXT, state)  # as where it ends between the two commits
         keep()
         library.close()
@@ -142,13 +143,13 @@ def test_after_an_end_at_any_step_the_old_one_answers_or_the_new_one(copy: Path,
             list(left.indexes.words.renew(never))
             assert in_step(left) and not left.indexes.words.outdated
             folders = [path.name for path in directory.glob("indexes/*/words*")]
-            assert folders == [left.documents.index_state(STANDING)["folder"]]
+            assert folders == [left.documents.index_state(WORDS)["folder"]]
 
 
 def test_an_index_that_does_not_find_its_own_passages_is_given_up(changed: Library, copy: Path):
     words = changed.indexes.words
     steps = words.renew(never)
-    assert [next(steps) for _ in range(2)][-1] == (2 * COUNT, 2 * COUNT)
+    assert [next(steps) for _ in range(2)][-1] == ReindexProgress("words", 2 * COUNT, 2 * COUNT)
     words.add(Entry(id_, "", "quillwort") for id_ in sorted(words.ids()))
     with pytest.raises(IndexUnusable, match="the one before goes on answering"):
         list(steps)

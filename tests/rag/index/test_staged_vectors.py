@@ -10,6 +10,7 @@ import pytest
 from rag.chunks import to_entry
 from rag.embeddings import Embedder
 from rag.errors import Cancelled, EmbeddingError, IndexUnusable
+from rag.index.slot import IndexState
 from rag.ingest import LANES, Ingest
 from rag.jobs import Jobs
 from rag.library import Library
@@ -108,11 +109,17 @@ def test_the_old_index_answers_until_the_new_one_is_in_its_place(opened: Opened)
     before = library.indexes.vectors
     for step in library.reindex():
         seen.append(step)
-        if step != seen[0] and library.shadow.begun:
+        if step != seen[0] and library.reindexer.begun:
             assert library.indexes.vectors is before and finds(library, step.done % COUNT)
-    assert {step.step for step in seen} == {"embedding", "proving"}
-    assert [s.done for s in seen if s.step == "proving"][-1] == seen[-1].total
-    assert (library.shadow.answering, library.shadow.begun, model(library)) == ("new", None, "new")
+            assert library.indexes.states()["vectors"] is IndexState.REPLACING
+    assert library.indexes.states()["vectors"] is IndexState.OPEN
+    assert {step.step for step in seen} == {"embedding", "verifying"}
+    assert [s.done for s in seen if s.step == "verifying"][-1] == seen[-1].total
+    assert (library.reindexer.answering, library.reindexer.begun, model(library)) == (
+        "new",
+        None,
+        "new",
+    )
     assert library.indexes.vectors.ids() == library.documents.chunk_ids()
     assert all(finds(library, number) for number in range(COUNT))
     assert {record.state for record in library.documents.list()} == {"ready"}
@@ -134,8 +141,12 @@ def test_after_a_restart_the_old_model_answers_and_the_new_index_is_gone_on_with
     opened.library.close()
     library = opened.again()
     library.recover()
-    assert (library.shadow.answering, library.shadow.begun, model(library)) == ("old", "new", "old")
-    assert opened.named == ["old"] and library.shadow.due()
+    assert (library.reindexer.answering, library.reindexer.begun, model(library)) == (
+        "old",
+        "new",
+        "old",
+    )
+    assert opened.named == ["old"] and library.reindexer.due()
     assert finds(library, 5) and finds(library, 0)
     first = next(iter(steps := library.reindex()))
     assert first.done >= total // 2
@@ -164,7 +175,11 @@ def test_a_model_whose_passages_do_not_find_themselves_is_refused(opened: Opened
     with pytest.raises(IndexUnusable, match="blurred do not find themselves"):
         list(opened.library.reindex())
     library = opened.library
-    assert (library.shadow.answering, library.shadow.begun, model(library)) == ("old", None, "old")
+    assert (library.reindexer.answering, library.reindexer.begun, model(library)) == (
+        "old",
+        None,
+        "old",
+    )
     assert finds(library, 4) and len(folders(library)) == 1
 
 
@@ -180,7 +195,11 @@ def test_a_full_disk_ends_the_new_index_and_never_the_old_one(
         list(steps)
     monkeypatch.undo()
     library = opened.library
-    assert (library.shadow.answering, library.shadow.begun, model(library)) == ("old", None, "old")
+    assert (library.reindexer.answering, library.reindexer.begun, model(library)) == (
+        "old",
+        None,
+        "old",
+    )
     assert finds(library, 4) and len(folders(library)) == 1
     list(library.reindex())
     assert model(library) == "new"
@@ -199,7 +218,7 @@ def test_a_model_that_fails_in_the_middle_leaves_the_old_one_and_can_be_gone_on_
     opened.wanted = Failing("new", 128)
     with pytest.raises(EmbeddingError, match="is gone"):
         list(opened.library.reindex())
-    assert (opened.library.shadow.begun, model(opened.library)) == ("new", "old")
+    assert (opened.library.reindexer.begun, model(opened.library)) == ("new", "old")
     opened.wanted = NEW
     steps = opened.library.reindex()
     assert next(steps).done > 0
@@ -212,8 +231,12 @@ def test_back_to_the_old_model_gives_the_new_index_up(opened: Opened):
     opened.wanted = OLD
     assert list(opened.library.reindex()) == []
     library = opened.library
-    assert (library.shadow.answering, library.shadow.begun, model(library)) == ("old", None, "old")
-    assert len(folders(library)) == 1 and not library.shadow.due()
+    assert (library.reindexer.answering, library.reindexer.begun, model(library)) == (
+        "old",
+        None,
+        "old",
+    )
+    assert len(folders(library)) == 1 and not library.reindexer.due()
 
 
 def test_a_third_model_takes_the_place_of_the_second(opened: Opened):
@@ -226,7 +249,7 @@ def test_a_third_model_takes_the_place_of_the_second(opened: Opened):
 def test_the_same_model_makes_its_index_anew_where_that_is_asked_for(opened: Opened):
     opened.wanted = OLD
     before = folders(opened.library)
-    assert list(opened.library.reindex(anew=True))
+    assert list(opened.library.reindex(force=True))
     assert model(opened.library) == "old" and folders(opened.library) != before
 
 
@@ -246,9 +269,9 @@ def test_what_it_takes_is_said_before_and_is_not_less_than_it_takes(opened: Open
     library = opened.library
     (folder,) = (library.files._folder.parent.parent / "indexes").glob("*/vectors-*")
     taken = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    assert library.shadow.needs(96) > 0
-    assert library.shadow.needs(192) > library.shadow.needs(96)
-    assert taken < library.shadow.needs(96)
+    assert library.reindexer.needs(96) > 0
+    assert library.reindexer.needs(192) > library.reindexer.needs(96)
+    assert taken < library.reindexer.needs(96)
 
 
 def test_damage_to_the_old_index_meanwhile_has_the_documents_embedded_by_the_new_model(opened: Opened):
@@ -259,7 +282,11 @@ def test_damage_to_the_old_index_meanwhile_has_the_documents_embedded_by_the_new
     library = opened.again()
     for document_id in library.recover():
         list(library.index(document_id))
-    assert (library.shadow.answering, library.shadow.begun, model(library)) == ("new", None, "new")
+    assert (library.reindexer.answering, library.reindexer.begun, model(library)) == (
+        "new",
+        None,
+        "new",
+    )
     assert all(finds(library, number) for number in range(COUNT))
 
 
@@ -320,7 +347,7 @@ def test_in_the_server_a_model_that_cannot_be_had_is_said_and_the_old_one_answer
     def unavailable() -> Embedder:
         raise EmbeddingError("There is no such model.")
 
-    opened.library.shadow._open_embedder = unavailable
+    opened.library.reindexer._open_embedder = unavailable
     reindexing.start()
     assert wait_until(done(reindexing))
     assert reindexing.failed == "There is no such model."
@@ -331,4 +358,4 @@ def test_a_stop_is_told_from_a_failure(opened: Opened):
     steps = opened.library.reindex(cancelled=lambda: True)
     with pytest.raises(Cancelled, match="kept for the next time"):
         list(steps)
-    assert Path(str(opened.database.directory)).is_dir() and opened.library.shadow.begun == "new"
+    assert Path(str(opened.database.directory)).is_dir() and opened.library.reindexer.begun == "new"

@@ -1,0 +1,1 @@
+"""BM25 and vector indexes: derived from the ledger, verified, replaceable."""

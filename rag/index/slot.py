@@ -1,0 +1,125 @@
+"""Slots for an index or a model: opened on first use, with an explicit state."""
+
+from collections.abc import Callable
+from enum import Enum
+from threading import Lock, RLock
+from typing import Generic, Protocol, TypeVar
+
+from rag.errors import IndexUnusable
+
+
+class IndexState(Enum):
+    """State of what a slot holds."""
+
+    ABSENT = "absent"  # opened when it is next needed
+    OPENING = "opening"
+    OPEN = "open"
+    REPLACING = "replacing"  # open, while a staged index is filled beside it
+    DAMAGED = "damaged"  # found unusable; opened again when it is next needed
+
+
+class Closeable(Protocol):
+    """Index that holds files or threads."""
+
+    def close(self) -> None:
+        """Release files and threads."""
+
+
+T = TypeVar("T")
+Index = TypeVar("Index", bound=Closeable)
+
+
+class Slot(Generic[T]):
+    """Value opened on first use, once, for all threads that need it at the same time.
+
+    What could not be opened is tried again. Slots whose values need each other share a `lock`, which is
+    held while one of them opens; reading an open value takes no lock.
+    """
+
+    def __init__(self, open_value: Callable[[], T], lock: "RLock | None" = None):
+        self._open_value = open_value
+        self._opening = lock or RLock()
+        self._changing = Lock()
+        self._value: T | None = None
+        self._state = IndexState.ABSENT  # while there is no value
+
+    @property
+    def state(self) -> IndexState:
+        """The state, at this moment."""
+        return self._state if self._value is None else IndexState.OPEN
+
+    @property
+    def current(self) -> T | None:
+        """The value where it is open; never waits."""
+        return self._value
+
+    def get(self, open_value: Callable[[], T] | None = None) -> T:
+        """Return the value, opened where it is not open, by `open_value` in place of the usual way."""
+        value = self._value
+        return self._opened(open_value or self._open_value) if value is None else value
+
+    def put(self, value: T) -> T | None:
+        """Hold another value; return the one before."""
+        with self._changing:
+            before, self._value = self._value, value
+        return before
+
+    def take(self, state: IndexState = IndexState.ABSENT) -> T | None:
+        """Empty the slot without closing what it held, which is returned; the slot is in `state` then."""
+        with self._changing:
+            before, self._value = self._value, None
+            if self._state is not IndexState.OPENING:
+                self._state = state
+        return before
+
+    def _opened(self, open_value: Callable[[], T]) -> T:
+        with self._opening:
+            value = self._value
+            if value is not None:
+                return value
+            self._state = IndexState.OPENING
+            closed = IndexState.ABSENT
+            try:
+                value = open_value()
+                self.put(value)
+            except IndexUnusable:
+                closed = IndexState.DAMAGED
+                raise
+            finally:
+                self._state = closed
+            return value
+
+
+class IndexSlot(Slot[Index]):
+    """Slot of an index, which a staged index may replace."""
+
+    def __init__(self, open_value: Callable[[], Index], lock: "RLock | None" = None):
+        super().__init__(open_value, lock)
+        self._staged: Index | None = None
+
+    @property
+    def state(self) -> IndexState:
+        """The state, at this moment."""
+        state = super().state
+        return IndexState.REPLACING if self._staged is not None and state is IndexState.OPEN else state
+
+    def stage(self, staged: Index) -> Index:
+        """Hold an index that is filled beside the one that answers; return it."""
+        self._staged = staged
+        return staged
+
+    def unstage(self) -> Index | None:
+        """Give up the staged index without closing it; return it."""
+        staged, self._staged = self._staged, None
+        return staged
+
+    def exchange(self) -> Index | None:
+        """Let the staged index answer; return the one before, which searches may still use."""
+        staged = self.unstage()
+        return None if staged is None else self.put(staged)
+
+    def close(self, state: IndexState = IndexState.ABSENT) -> None:
+        """Close the index where it is open; it can be opened again. A staged one stays."""
+        index = self.take(state)
+        if index is not None:
+            index.close()

@@ -1,0 +1,167 @@
+"""Staged index (blue/green): built beside the index that answers, verified, and exchanged in one commit."""
+
+import secrets
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rag.chunks import index_text
+from rag.errors import IndexUnusable
+from rag.jobs import Cancel
+from storage.documents import Documents
+from storage.errors import DiskFull
+from storage.index_states import IndexStates
+from storage.records import ChunkRecord
+
+SAMPLE = 100  # chunks that are searched for by their own text
+
+Step = Literal["words", "embedding", "trees", "verifying"]
+Hits = Mapping[int, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class ReindexProgress:
+    """Progress of a step: `done` of `total` chunks, or nodes of trees."""
+
+    step: Step
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Self-queries of an index so far: `done` of `total`, of which `missed` did not find their chunk."""
+
+    done: int
+    total: int
+    missed: int
+
+
+@dataclass(frozen=True)
+class IndexPair:
+    """Ledger's names of an index that answers and of one staged beside it, each with its folder.
+
+    The staged one is named from the beginning of its build: after an end at any moment the build is resumed,
+    and folders that have no name are removed.
+    """
+
+    documents: Documents
+    states: IndexStates
+    directory: Path
+    answering: str
+    staged: str
+
+    def resume(self, resumable: Callable[[Mapping[str, Any]], bool]) -> dict[str, Any] | None:
+        """Return the state of a staged index that was begun; give up one that cannot be resumed."""
+        state = self.documents.index_state(self.staged)
+        if state is None or resumable(state):
+            return state
+        self.give_up()
+        return None
+
+    def begin(self, **made_with: Any) -> dict[str, Any]:
+        """Name a staged index in a fresh folder; return its state."""
+        state = {**made_with, "folder": fresh_folder(self.answering)}
+        self.documents.set_index_state(self.staged, state)
+        return state
+
+    def exchange(self) -> None:
+        """Let the staged index be the one that answers, in one commit."""
+        self.states.replace(self.answering, self.staged)
+
+    def give_up(self) -> None:
+        """Forget the staged index, where there is one, and remove its folders."""
+        if self.documents.index_state(self.staged):
+            self.documents.set_index_state(self.staged, None)
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove the folders that neither index uses; the first index of all has no state: ``"words"``."""
+        first = {"folder": self.answering}
+        states = self.documents.index_state(self.answering) or first, self.documents.index_state(self.staged)
+        used = {state["folder"] for state in states if state}
+        for folder in self.directory.glob(f"{self.answering}*"):
+            if folder.name.removesuffix("-tree") not in used:
+                shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again
+
+
+class StagedIndex(ABC):
+    """Index that is built beside the one that answers."""
+
+    def __init__(self, pair: IndexPair):
+        self.pair = pair
+        self.documents = pair.documents
+
+    def rebuild(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        """Fill the index, verify it, and let it answer.
+
+        Raises Cancelled, after which the build can be resumed; DiskFull and IndexUnusable, after which it is
+        given up. The index that answers stays as it is in each case.
+        """
+        try:
+            self.open()
+            yield from self.fill(cancelled)
+            yield from self.verify()
+            self.stop_writers()
+            while not self.exchange():
+                yield from self.fill(cancelled)
+        except (DiskFull, IndexUnusable):
+            self.give_up()
+            raise
+
+    def open(self) -> None:  # noqa: B027 - may be open already
+        """Open the index; raises IndexUnusable."""
+
+    @abstractmethod
+    def fill(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        """Add the chunks of the ledger that are missing; raises Cancelled."""
+
+    @abstractmethod
+    def verify(self) -> Iterator[ReindexProgress]:
+        """Raise IndexUnusable where chunks do not find themselves."""
+
+    def stop_writers(self) -> None:  # noqa: B027 - most have none
+        """Stop what writes into the index that answers and not into this one."""
+
+    @abstractmethod
+    def exchange(self) -> bool:
+        """Let the index answer; return False where chunks were added that it lacks."""
+
+    @abstractmethod
+    def give_up(self) -> None:
+        """Close the index and forget the build."""
+
+
+def fresh_folder(name: str) -> str:
+    """Name a folder for an index: ``"vectors-5f0c22c1"``."""
+    return f"{name}-{secrets.token_hex(4)}"
+
+
+def sample_chunks(documents: Documents, ids: Collection[str]) -> list[ChunkRecord]:
+    """Return at most SAMPLE chunks, evenly spread over the ids."""
+    ordered = sorted(ids)
+    return list(documents.chunks_by_id(ordered[:: max(1, -(-len(ordered) // SAMPLE))]).values())
+
+
+def verify_index(
+    documents: Documents, sample: Sequence[ChunkRecord], search: Callable[[Sequence[str]], Iterator[Hits]]
+) -> Iterator[Verification]:
+    """Search for each chunk by its own text; yield how many were found so far, at least once.
+
+    `search` yields ids of hits by the position of the text, batch by batch. Another chunk of the same text
+    counts, too. Damage to an index is often silent: it answers, with the wrong passages.
+    """
+    texts = [index_text(chunk) for chunk in sample]
+    verification = Verification(0, len(texts), 0)
+    yield verification
+    for hits in search(texts):
+        missed = sum(not _found(documents, sample[at].id, texts[at], found) for at, found in hits.items())
+        verification = Verification(verification.done + len(hits), len(texts), verification.missed + missed)
+        yield verification
+
+
+def _found(documents: Documents, id_: str, text: str, hits: Sequence[str]) -> bool:
+    return id_ in hits or any(index_text(chunk) == text for chunk in documents.chunks_by_id(hits).values())

@@ -1,0 +1,281 @@
+"""Vector index of another embedding model, built beside the one that answers."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rag.chunks import index_text
+from rag.embeddings import Embedder
+from rag.errors import Cancelled, IndexUnusable
+from rag.index.slot import Closeable
+from rag.index.staged import Hits, IndexPair, ReindexProgress, StagedIndex, sample_chunks, verify_index
+from rag.indexes import NEXT, VECTORS, Indexes
+from rag.jobs import Cancel, never
+from rag.mixing import description, same_model
+from rag.stores.chroma import ChromaVectorStore
+from rag.stores.spec import CHROMA
+from storage.documents import SEARCHABLE, Documents
+from storage.errors import DiskFull, NotFound
+from storage.index_states import IndexStates
+from storage.tree_rows import NodeRecord
+from storage.trees import Trees
+
+BATCH = 8  # texts: a question's own embedding waits behind one batch at most
+NEAREST = 3  # hits among which a chunk must find itself
+MISSED = 0.01  # of the sample may be missed, since no graph finds every one: one of 100, none of 50
+PER_NUMBER = 9  # bytes on disk for each number of a vector: its place in the graph, and two copies of it
+PER_VECTOR = 900  # bytes on disk for each vector besides: its id, its neighbours
+PER_INDEX = 1 << 20  # bytes on disk of an empty index
+RESERVE = 64 << 20  # bytes that are left to what answers meanwhile
+
+_STOPPED = "The documents are not embedded anew any more. What is done is kept for the next time."
+
+NodeText = Callable[[NodeRecord], str]
+
+
+class VectorReindexer:
+    """Re-indexing of an owner's documents by another embedding model, while the present index answers.
+
+    `base` is the owner's folder of indexes, `open_embedder` opens the model of the settings, and `node_text`
+    gives the text by which a node of a tree is embedded.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        states: IndexStates,
+        trees: Trees,
+        indexes: Indexes,
+        base: Path,
+        open_embedder: Callable[[], Embedder],
+        node_text: NodeText,
+    ):
+        self._documents = documents
+        self._pair = IndexPair(documents, states, base, VECTORS, NEXT)
+        self._trees = trees
+        self._indexes = indexes
+        self._base = base
+        self._open_embedder = open_embedder
+        self._node_text = node_text
+
+    @property
+    def begun(self) -> str | None:
+        """The model of an index that was begun and does not answer yet; None where there is none."""
+        state = self._documents.index_state(NEXT)
+        return None if state is None else str(state["model"])
+
+    @property
+    def answering(self) -> str | None:
+        """The model of the index that answers; None where nothing is embedded yet."""
+        state = self._documents.index_state(VECTORS)
+        return None if state is None else str(state["model"])
+
+    @property
+    def possible(self) -> bool:
+        """Whether there is an index, and both are ours: in a foreign store the next would overwrite it."""
+        answering = self._documents.index_state(VECTORS)
+        return answering is not None and answering.get("store", CHROMA) == self._indexes.store.name == CHROMA
+
+    def due(self) -> bool:
+        """Whether the settings' model is not the one of the index that answers. Raises EmbeddingError."""
+        answering = self._documents.index_state(VECTORS)
+        if answering is None or not self.possible or self.begun is not None:
+            return self.begun is not None
+        return not same_model(answering, description(self._indexes.embedder, self._indexes.store))
+
+    def needs(self, dimension: int | None = None) -> int:
+        """Return about how many bytes another index takes beside this one until it is in its place."""
+        answering = self._documents.index_state(VECTORS)
+        numbers = dimension or (answering["dimension"] if answering else 0)
+        count = len(self._documents.chunk_ids()) + len(self._trees.node_ids())
+        return PER_INDEX + count * (int(numbers) * PER_NUMBER + PER_VECTOR)
+
+    def run(
+        self,
+        cancelled: Cancel = never,
+        *,
+        force: bool = False,
+        stop_writers: Callable[[], None] = lambda: None,
+        drain_seconds: float = 0.0,
+    ) -> Iterator[ReindexProgress]:
+        """Build the index, or go on with it, and let it answer; with `force` by the same model, too.
+
+        `stop_writers` is called before the exchange: it stops who writes into the present index. Questions
+        that still search that one have `drain_seconds`. See `StagedIndex.rebuild` for what it raises; after
+        an EmbeddingError the build can be resumed, too.
+        """
+        begun = self._begin(force)
+        if begun is None:
+            return
+        state, embedder = begun
+        staged = StagedVectors(
+            self._pair, self._indexes, self._trees, state, embedder, self._node_text, stop_writers
+        )
+        try:
+            yield from staged.rebuild(cancelled)
+            time.sleep(drain_seconds)
+        finally:
+            close_all([*staged.retired, *self._indexes.unstage()])
+            self._pair.sweep()
+
+    def _begin(self, force: bool) -> tuple[dict[str, Any], Embedder] | None:
+        """Return the index to make, begun or gone on with, and its model; None where none is to be made."""
+        answering = self._documents.index_state(VECTORS)
+        embedder = self._open_embedder()
+        wanted = description(embedder, self._indexes.store)
+        state = self._pair.resume(lambda begun: same_model(begun, wanted))
+        if state is None:
+            if answering is None or not self.possible or (same_model(answering, wanted) and not force):
+                return None
+            self._refuse_if_too_large(embedder)
+            state = self._pair.begin(**wanted)
+        self._indexes.reopen()
+        return state, embedder
+
+    def _refuse_if_too_large(self, embedder: Embedder) -> None:
+        needed, free = self.needs(embedder.dimension), shutil.disk_usage(self._base).free
+        if free < needed + RESERVE:
+            raise DiskFull(
+                f"Embedding with {embedder.name} needs about {needed / 1e6:,.0f} MB beside the present index "
+                f"in {self._base}, and {free / 1e6:,.0f} MB are free. Nothing was changed: free some, then "
+                "try again."
+            )
+
+
+class StagedVectors(StagedIndex):
+    """Vectors of chunks and of trees' nodes by one model, beside those that answer."""
+
+    _chunks: ChromaVectorStore
+    _tree: ChromaVectorStore
+
+    def __init__(
+        self,
+        pair: IndexPair,
+        indexes: Indexes,
+        trees: Trees,
+        state: dict[str, Any],
+        embedder: Embedder,
+        node_text: NodeText,
+        stop_writers: Callable[[], None],
+    ):
+        super().__init__(pair)
+        self._indexes = indexes
+        self._trees = trees
+        self._state = state
+        self._embedder = embedder
+        self._node_text = node_text
+        self._stop_writers = stop_writers
+        self.retired: list[Closeable] = []  # indexes that answered before, which searches may still use
+
+    def open(self) -> None:
+        """Open the index, begun or new."""
+        self._chunks, self._tree = self._indexes.stage(str(self._state["folder"]), self._embedder)
+
+    def fill(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        """Bring the index in step with the ledger, also with what comes and goes meanwhile."""
+        yield from self._fill_chunks(cancelled)
+        yield from self._fill_tree(cancelled)
+
+    def verify(self) -> Iterator[ReindexProgress]:
+        """Raise IndexUnusable where chunks do not find themselves by their own text embedded again."""
+        sample = sample_chunks(self.documents, self._chunks.ids())
+        for last in verify_index(self.documents, sample, self._search):
+            yield ReindexProgress("verifying", last.done, last.total)
+        if last.missed > MISSED * last.total:
+            raise IndexUnusable(
+                f"The documents embedded with {self._embedder.name} do not find themselves: {last.missed} of "
+                f"{last.total} passages were missed. They are found as before; try again, or choose another "
+                "model."
+            )
+
+    def stop_writers(self) -> None:
+        """Stop who writes into the index that answers: what comes from now on waits for this one."""
+        self._stop_writers()
+
+    def exchange(self) -> bool:
+        """Let the index answer where it lacks no chunk and has none that is gone."""
+        there = self._chunks.ids()
+        if self.documents.chunk_ids() - there or there - self.documents.chunk_ids(searchable=False):
+            return False
+        self.pair.exchange()
+        self.retired = self._indexes.exchange(self._embedder)
+        return True
+
+    def give_up(self) -> None:
+        """Close the index, forget it and remove it."""
+        close_all(self._indexes.unstage())
+        self.pair.give_up()
+
+    def _fill_chunks(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        while True:
+            there, wanted = self._chunks.ids(), self.documents.chunk_ids()
+            self._chunks.delete(sorted(there - self.documents.chunk_ids(searchable=False)))
+            done, total = len(there & wanted), len(wanted)
+            yield ReindexProgress("embedding", done, total)
+            if done == total:
+                return
+            for document_id in self._searchable():
+                for count in self._embed(document_id, there):
+                    self._check_may_go_on(cancelled)
+                    done += count
+                    yield ReindexProgress("embedding", done, max(done, total))
+
+    def _searchable(self) -> list[str]:
+        return [record.id for record in reversed(self.documents.list()) if record.state in SEARCHABLE]
+
+    def _embed(self, document_id: str, there: set[str]) -> Iterator[int]:
+        """Embed a document's chunks that are not there; yield how many, batch by batch."""
+        try:
+            chunks = [chunk for chunk in self.documents.chunks(document_id) if chunk.id not in there]
+        except NotFound:  # removed meanwhile
+            return
+        texts = [index_text(chunk) for chunk in chunks]
+        for positions, vectors in self._embedder.embed_batches(texts, batch=BATCH):
+            batch = [chunks[position] for position in positions]
+            yield 0  # the caller checks once more before the index is written
+            origins = [{"document_id": chunk.document_id} for chunk in batch]
+            self._chunks.add_vectors([chunk.id for chunk in batch], vectors, origins)
+            yield len(batch)
+
+    def _fill_tree(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        """Embed the nodes of trees, whose summaries stay."""
+        wanted, there = self._trees.node_ids(), self._tree.ids()
+        self._tree.delete(sorted(there - wanted))
+        nodes = list(self._trees.nodes_by_id(wanted - there).values())
+        done = len(wanted) - len(nodes)
+        texts = [self._node_text(node) for node in nodes]
+        for positions, vectors in self._embedder.embed_batches(texts, batch=BATCH):
+            self._check_may_go_on(cancelled)
+            batch = [nodes[position] for position in positions]
+            origins = [{"document_id": node.document_id or "", "level": node.level} for node in batch]
+            self._tree.add_vectors([node.id for node in batch], vectors, origins)
+            done += len(batch)
+            yield ReindexProgress("trees", done, len(wanted))
+
+    def _check_may_go_on(self, cancelled: Cancel) -> None:
+        """Raise Cancelled where it was stopped or given up, DiskFull before the disk is full for all."""
+        if cancelled() or self.documents.index_state(NEXT) != self._state:
+            raise Cancelled(_STOPPED)
+        if shutil.disk_usage(self.pair.directory).free < RESERVE:
+            raise DiskFull(
+                f"{self.pair.directory} has less than {RESERVE >> 20} MB left, so the documents were not "
+                "embedded anew. They are found as before: free some space, then try again."
+            )
+
+    def _search(self, texts: Sequence[str]) -> Iterator[Hits]:
+        for positions, vectors in self._embedder.embed_batches(texts, batch=BATCH):
+            yield {
+                position: [
+                    str(found.id)
+                    for found in self._chunks.similarity_search_by_vector(vector.tolist(), NEAREST)
+                ]
+                for position, vector in zip(positions, vectors, strict=True)
+            }
+
+
+def close_all(indexes: Iterable[Closeable]) -> None:
+    """Close indexes."""
+    for index in indexes:
+        index.close()
