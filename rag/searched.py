@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from rag.ask import Unsearched
+from rag.chat.small_talk import CorpusStatus
 from rag.library import Library
 from rag.passages import Passage
-from rag.replies import Shelf
 from rag.scope import Scope
 
 
@@ -16,12 +16,16 @@ class Searched:
         self._library = library
         self._scope = scope
 
-    def shelf(self) -> Shelf:
+    def shelf(self) -> CorpusStatus:
         """Return whether there is anything to search, or will be soon."""
         states = {file.state for file in self._files()} - {"refused"}
         if not states:
             return "empty" if self._scope.document_ids is None else "gone"
         return "reading" if states <= {"queued", "reading"} else "filled"
+
+    def names(self) -> list[str]:
+        """Return the names of the documents in the scope, except those that were refused."""
+        return [file.name for file in self._files() if file.state != "refused"]
 
     def unsearched(self) -> list[Unsearched]:
         """Return the files that no search sees, and those that only words find."""
