@@ -1,10 +1,10 @@
-"""How long the rule takes to make a follow-up stand alone in a long conversation, nothing of it left out.
+"""Time to make a follow-up stand alone without a model, in a long conversation.
 
     python benchmarks/followups.py [--turns 2000] [--rounds 50] [--json]
 
-Turns are made up of a few thousand random words a language, their answers longer than what the rule reads of
-one. Each round asks in English, Korean and Japanese. The rule is handed the whole conversation; in the app it
-is handed the newest messages.
+Turns are made up of a few thousand random words a language, their answers longer than what is read of one.
+Each round asks in English, Korean and Japanese. The whole conversation is handed over; in the app it is the
+newest messages. No embedding model is asked.
 """
 
 import argparse
@@ -18,8 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.condense import condense
-from rag.readings import readings
+from rag.chat.rewrite import make_standalone
 
 _SYLLABLES = {
     "en": ["ba", "der", "fi", "gan", "lo", "mu", "ner", "pol", "rit", "sam", "tor", "ven"],
@@ -50,13 +49,13 @@ def conversation(language: str, turns: int) -> list[tuple[str, str]]:
 
 
 def times(turns: int, rounds: int) -> Iterator[float]:
-    """Yield the milliseconds that each follow-up took, the readings it is searched in included."""
+    """Yield the milliseconds that each follow-up took, its query variants included."""
     histories = {language: conversation(language, turns) for language in FOLLOW_UPS}
     for _ in range(rounds):
         for language, questions in FOLLOW_UPS.items():
             for question in questions:
                 begun = time.perf_counter()
-                readings(condense(question, histories[language]), question, histories[language])
+                make_standalone(question, histories[language])
                 yield (time.perf_counter() - begun) * 1000
 
 

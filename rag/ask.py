@@ -18,7 +18,8 @@ from langchain_core.runnables import Runnable
 from rag.answer import Condensed, Done, Event, Sources, Token, answer
 from rag.asked import Request, Timings
 from rag.carrying import carried_first
-from rag.condense import Understood, understand
+from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
+from rag.chat.small_talk import nothing_to_search, reply_to
 from rag.corpus import CorpusView, PlainCorpus
 from rag.errors import Cancelled, QuestionRefused
 from rag.jobs import Cancel
@@ -27,13 +28,9 @@ from rag.language_model import LanguageModel
 from rag.model_wrappers import ObservedModel, Sent
 from rag.omissions import LeftOut, Omissions
 from rag.passages import Passage
-from rag.readings import readings, search
-from rag.replies import nothing_to_search, reply_to
 from rag.rerankers.reranker import Reranker
 from rag.rerankers.stage import Reordered, Reranking, reranked
-from rag.rewriting import SECONDS
 from rag.scope import EVERYTHING, Scope, SearchedIn
-from rag.small_talk import assents
 
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
 
@@ -56,8 +53,8 @@ class RagPipeline:
     `corpus` is what is known of the documents behind the retriever (see rag/corpus.py), `scope` what it
     searches; where that is empty it is not asked. `omissions` notes the searches that gave nothing.
     What is searched is the question as it stands alone, which a model may take `rephrase_seconds` to
-    write; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in more readings
-    than that one, for `k` passages in all (see rag/readings.py).
+    write; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in several query
+    variants (see rag/chat/rewrite.py), for `k` passages in all.
     With a `reranker` `fetch_k` passages are searched for, and it keeps what it will; with `best_outside` a
     model is shown the best first and last. `made_with` are settings that matter, by name.
     """
@@ -68,7 +65,7 @@ class RagPipeline:
     corpus: CorpusView = field(default_factory=PlainCorpus)
     judge: Judge | None = None
     answer_rephrased: bool = True
-    rephrase_seconds: float = SECONDS
+    rephrase_seconds: float = REWRITE_SECONDS
     k: int | None = None
     reranker: Reranker | None = None
     fetch_k: int | None = None
@@ -90,12 +87,12 @@ class RagPipeline:
 
         `carried` is what the last answer rests on: "why?" and "tell me more" are answered from it first.
         `searched` is what the asker wants to be searched, in place of what the question is understood as:
-        it is searched word for word, in no other reading.
+        it is searched word for word, in no other variant.
         """
         turn = Request(question, tuple(history), tuple(carried), cancelled)
         if searched is not None:
             turn = replace(turn, question=searched, history=(), carried=())
-            yield from turn.timed(self._answer_to(Understood(searched), turn))
+            yield from turn.timed(self._answer_to(StandaloneQuestion.only(searched), turn))
         else:
             yield from turn.timed(self._answer(turn))
 
@@ -111,45 +108,51 @@ class RagPipeline:
         yield from turn.timed(self._write(asked, passages, turn, so_far=so_far))
 
     def _answer(self, turn: Request) -> Iterator[Event | Aside]:
-        accepted = bool(turn.history) and assents(turn.question, turn.last_answer)
-        if not accepted and (reply := reply_to(turn.question)) is not None:
+        if not turn.goes_on and (reply := self._reply(turn.question)) is not None:
             yield Condensed(turn.question)
             yield from _said(reply)
             return
         yield from self._answer_to(self._understand(turn), turn)
 
-    def _answer_to(self, understood: Understood, turn: Request) -> Iterator[Event | Aside]:
+    def _reply(self, message: str) -> str | None:
+        """Return the reply to small talk and to questions about the application."""
+        return reply_to(message, documents=self.corpus.names, status=self.corpus.status)
+
+    def _answer_to(self, understood: StandaloneQuestion, turn: Request) -> Iterator[Event | Aside]:
         turn.watch.lap("condense")
-        yield Condensed(understood.question)
+        yield Condensed(understood.text)
         if understood.note:
             yield Rephrasing(understood.note)
         if turn.cancelled():
             raise Cancelled("The answer was stopped.")
-        found = yield from self._found(understood.question, turn)
+        found = yield from self._found(understood, turn)
         passages = self._with_carried(found, turn.carried if turn.goes_on else ())
         if not passages and (reason := nothing_to_search(turn.question, self.corpus.status())) is not None:
             yield from _said(reason)
             return
-        asked = understood.question if self.answer_rephrased else turn.question
+        asked = understood.text if self.answer_rephrased else turn.question
         yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
 
-    def _found(self, standalone: str, turn: Request) -> Generator[Aside, None, Sequence[Document]]:
+    def _found(
+        self, standalone: StandaloneQuestion, turn: Request
+    ) -> Generator[Aside, None, Sequence[Document]]:
         """Search, and put what is found in order; tell what was searched, and what of it gave nothing."""
         yield from self.scope.told()
-        found = [] if self.scope.empty else self._search(standalone, turn)
+        found = [] if self.scope.empty else self._search(standalone)
         turn.watch.lap("retrieve")
         if self.reranker is not None and found:
-            found = yield from reranked(self.reranker, standalone, found, turn.cancelled, turn.sent)
+            found = yield from reranked(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
             turn.watch.lap("rerank")
         yield from self.omissions.take()
         return found
 
-    def _understand(self, turn: Request) -> Understood:
-        return understand(
+    def _understand(self, turn: Request) -> StandaloneQuestion:
+        return make_standalone(
             turn.question,
             turn.history,
             llm=self._noted("rephrase", turn),
             rarity=self.corpus.rarity,
+            embedder=self.embedder,
             seconds=self.rephrase_seconds,
             cancelled=turn.cancelled,
         )
@@ -175,11 +178,10 @@ class RagPipeline:
             cancelled=turn.cancelled,
         )
 
-    def _search(self, standalone: str, turn: Request) -> Sequence[Document]:
+    def _search(self, standalone: StandaloneQuestion) -> Sequence[Document]:
         if self.k is None:
-            return self.retriever.invoke(standalone)
-        ways = readings(standalone, turn.question, turn.history)
-        return search(self.retriever, ways, self.fetch_k or self.k)
+            return self.retriever.invoke(standalone.text)
+        return search_variants(self.retriever, standalone.variants, self.fetch_k or self.k)
 
     def _noted(self, purpose: str, turn: Request) -> ObservedModel | None:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rag.answer import Done, Token
+from rag.chat.small_talk import accepts_offer, is_continuation
 from rag.errors import FootnoteError
-from rag.followup import goes_on, last_answer
 from rag.jobs import Cancel, never
 from rag.model_wrappers import Sent
 from rag.passages import Passage
@@ -51,12 +51,14 @@ class Request:
     @property
     def last_answer(self) -> str:
         """What was answered last; empty at the beginning of a conversation."""
-        return last_answer(self.history)
+        return next((content for role, content in reversed(self.history) if role == "assistant"), "")
 
     @property
     def goes_on(self) -> bool:
         """Whether it asks for more of the last answer."""
-        return bool(self.history) and goes_on(self.question, self.last_answer)
+        if not self.history:
+            return False
+        return is_continuation(self.question) or accepts_offer(self.question, self.last_answer)
 
     def timed(self, events: Iterator[E]) -> Iterator[E | Sent | Timings]:
         """Yield events, each after what was sent for it, and at their end how long they took."""

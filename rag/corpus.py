@@ -25,6 +25,10 @@ class CorpusView(Protocol):
         """Return whether there is anything to search."""
         ...
 
+    def names(self) -> Sequence[str]:
+        """Return the names of the documents."""
+        ...
+
     def unsearched(self) -> Sequence[UnsearchedFile]:
         """Return the files that no search sees, and those that only words find."""
         ...
@@ -48,6 +52,10 @@ class PlainCorpus:
     def status(self) -> CorpusStatus:
         """Return that there is something to search."""
         return "searchable"
+
+    def names(self) -> Sequence[str]:
+        """Return no name: a plain retriever does not list its documents."""
+        return ()
 
     def unsearched(self) -> Sequence[UnsearchedFile]:
         """Return no file."""

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from rag.ask import RagPipeline
+from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.checker import VERIFIED, VERIFIED_UNSPACED
 from rag.comparison import mixture_text
 from rag.config import LOCAL_OWNER, RetrieverName, Settings
@@ -27,7 +28,6 @@ from rag.rerankers.choose import Parts, choose_reranker
 from rag.rerankers.cross_encoder import CrossEncoderModel
 from rag.rerankers.reranker import NAME as RERANKER
 from rag.rerankers.reranker import Reranker
-from rag.rewriting import BRIEF_SECONDS
 from rag.scope import EVERYTHING, Scope
 from rag.sources.base import Credentials
 from rag.sources.http import Fetcher
@@ -156,7 +156,7 @@ def make_own_model(settings: Settings) -> OwnModel:
 def rephrase_seconds(settings: Settings, llm: LanguageModel | None) -> float:
     """Return how long a model may take to rewrite a follow-up: a slow one longer, unless that is set."""
     slow = llm is not None and llm.settings.brief and "llm_rephrase_timeout" not in settings.model_fields_set
-    return BRIEF_SECONDS if slow else settings.llm_rephrase_timeout
+    return SMALL_MODEL_REWRITE_SECONDS if slow else settings.llm_rephrase_timeout
 
 
 def make_judge(settings: Settings, llm: LanguageModel | None) -> Judge | None:

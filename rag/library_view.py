@@ -22,6 +22,10 @@ class LibraryView:
             return "empty" if self._scope.document_ids is None else "gone"
         return "reading" if states <= {"queued", "reading"} else "searchable"
 
+    def names(self) -> list[str]:
+        """Return the names of the documents in the scope, except those that were refused."""
+        return [file.name for file in self._files() if file.state != "refused"]
+
     def unsearched(self) -> list[UnsearchedFile]:
         """Return the files that no search sees, and those that only words find."""
         wholly = ("searchable_by_meaning", "ready")

@@ -9,10 +9,10 @@ from typing import Any
 from rag.answerable import decide
 from rag.ask import RagPipeline
 from rag.chains import RetrievalQA
+from rag.chat.rewrite import make_standalone
 from rag.cli.collecting import SLOW, collection_of
 from rag.cli.options import Commands, Options
 from rag.cli.progress import ProgressBar
-from rag.condense import condense
 from rag.config import Settings
 from rag.evaluation.answers import ask_answers, summary
 from rag.evaluation.collection import Collection
@@ -77,7 +77,7 @@ def _refusals(settings: Settings, options: Options) -> int:
 
 def _decided(turn: LabelledTurn, settings: Settings, collection: Collection) -> Decided:
     rarity = collection.words.rarity
-    asked = condense(turn.text, turn.history, llm=None, rarity=rarity)
+    asked = make_standalone(turn.text, turn.history, rarity=rarity, embedder=collection.embedder).text
     found = collection.retriever(settings.retriever, settings.k).invoke(asked)
     scale = SCALES.get(settings.embedding_model)
     passages = [Passage.from_document(document) for document in found]

@@ -1,6 +1,7 @@
 """`footnote eval condense`: how follow-ups are made to stand alone, beside what people made of them."""
 
 import json
+import sys
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -8,12 +9,14 @@ from pathlib import Path
 from rag.cli.options import Commands, Options
 from rag.cli.progress import ProgressBar
 from rag.config import Settings
+from rag.embeddings import Embedder
+from rag.errors import EmbeddingError
 from rag.evaluation.condensing import Turn, Written, load_turns, report, write_all
-from rag.factory import make_llm, rephrase_seconds
+from rag.factory import make_embedder, make_llm, rephrase_seconds
 from rag.language_model import LanguageModel
 
 DESCRIPTION = """Make each follow-up of a set stand alone, as the app does, and compare with the rewrites of
-people: by the rule, and by the connected model too where there is one."""
+people: by carrying terms over, and by the connected model too where there is one."""
 
 
 def add_command(kinds: Commands) -> None:
@@ -29,19 +32,31 @@ def add_command(kinds: Commands) -> None:
 def condense_command(settings: Settings, options: Options) -> int:
     """Print a line for the rule, and one for the model where one is connected."""
     turns = load_turns(options.dataset, options.limit)
+    embedder = _embedder(settings)
     name = options.dataset.resolve().name
     for by, llm in {"rule": None, "model": make_llm(settings)}.items():
         if by == "rule" or llm is not None:
-            found = asdict(report(_written(turns, llm, rephrase_seconds(settings, llm))))
+            found = asdict(report(_written(turns, llm, embedder, rephrase_seconds(settings, llm))))
             line = {"dataset": name, "by": by, **{key: round(value, 4) for key, value in found.items()}}
             print(json.dumps(line) if options.json else _lines(line), flush=True)
     return 0
 
 
-def _written(turns: list[Turn], llm: LanguageModel | None, seconds: float) -> list[Written]:
+def _embedder(settings: Settings) -> Embedder | None:
+    """Return the embedding model; terms are always carried over where it cannot be had."""
+    try:
+        return make_embedder(settings)
+    except EmbeddingError as error:
+        print(f"footnote: {error}", file=sys.stderr)
+        return None
+
+
+def _written(
+    turns: list[Turn], llm: LanguageModel | None, embedder: Embedder | None, seconds: float
+) -> list[Written]:
     done = []
     with closing(ProgressBar({"condensing": "making {total} questions stand alone."})) as told:
-        for written in write_all(turns, llm=llm, seconds=seconds):
+        for written in write_all(turns, llm=llm, embedder=embedder, seconds=seconds):
             done.append(written)
             told("condensing", len(done), len(turns))
     return done

@@ -106,6 +106,7 @@ def _condensed(
         questions,
         llm=make_llm(settings),
         rarity=collection.words.rarity,
+        embedder=collection.embedder_if_there(),
         told=lambda done, total: told("condensing", done, total),
     )
 

@@ -20,7 +20,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.config import default_model_cache
 from rag.embeddings import Embedder, Floats
-from rag.errors import IndexUnusable, RetrievalError
+from rag.errors import EmbeddingError, IndexUnusable, RetrievalError
 from rag.morphemes import Analyser
 from rag.retrievers.choose import choose_retriever
 from rag.retrievers.mixture import Mixture
@@ -134,6 +134,14 @@ class Collection:
     def embedder(self) -> Embedder:
         """The embedding model; raises ModelUnavailable where its files cannot be had."""
         return self._open_embedder()
+
+    def embedder_if_there(self) -> Embedder | None:
+        """Return the embedding model; None where it cannot be had and words alone are searched."""
+        try:
+            return self.embedder
+        except EmbeddingError as error:
+            log.warning("Follow-ups are completed without an embedding model. %s", error)
+            return None
 
     @cached_property
     def words(self) -> TantivyIndex:

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.condense import History, Rarity, understand
+from langchain_core.embeddings import Embeddings
+
+from rag.chat.followup import History, Rarity
+from rag.chat.rewrite import REWRITE_SECONDS, make_standalone
 from rag.errors import QuestionRefused
 from rag.evaluation.beir import read_questions
 from rag.language_model import LanguageModel
-from rag.rewriting import SECONDS
 from rag.text import tokens
 
 
@@ -81,13 +83,16 @@ def write_all(
     *,
     llm: LanguageModel | None = None,
     rarity: Rarity | None = None,
-    seconds: float = SECONDS,
+    embedder: Embeddings | None = None,
+    seconds: float = REWRITE_SECONDS,
 ) -> Iterator[Written]:
     """Yield each turn as the app completes it; `seconds` is what a model may take."""
     for turn in turns:
         begun = time.perf_counter()
-        made = understand(turn.text, turn.history, llm=llm, rarity=rarity, seconds=seconds)
-        yield Written(turn, made.question, (time.perf_counter() - begun) * 1000, bool(made.note))
+        made = make_standalone(
+            turn.text, turn.history, llm=llm, rarity=rarity, embedder=embedder, seconds=seconds
+        )
+        yield Written(turn, made.text, (time.perf_counter() - begun) * 1000, bool(made.note))
 
 
 def report(written: Sequence[Written]) -> Report:

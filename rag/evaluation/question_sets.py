@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 
-from rag.condense import History, Rarity, condense
+from rag.chat.followup import History, Rarity
+from rag.chat.rewrite import QueryVariant, make_standalone
 from rag.errors import QuestionRefused
 from rag.evaluation import beir, squad
 from rag.evaluation.metrics import Judgements
 from rag.language_model import LanguageModel
-from rag.readings import Reading, readings
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,8 @@ class QuestionSet:
 
     Questions that were asked in a conversation have it in `histories`, (role, content), oldest first;
     `rewrites` holds the questions that a person has made to stand alone, `answers` the words that answer a
-    question, each of them by itself; `readings` the other ways in which a follow-up is searched beside its
-    own words. Every question has judgements.
+    question, each of them by itself; `variants` the query variants in which a follow-up is searched.
+    Every question has judgements.
     """
 
     name: str
@@ -31,7 +32,7 @@ class QuestionSet:
     histories: Mapping[str, History] = field(default_factory=dict)
     rewrites: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    readings: Mapping[str, tuple[Reading, ...]] = field(default_factory=dict)
+    variants: Mapping[str, tuple[QueryVariant, ...]] = field(default_factory=dict)
 
     def asking(self, questions: Mapping[str, str]) -> "QuestionSet":
         """Return the same set with its questions put in other words, by the same ids."""
@@ -49,17 +50,22 @@ class QuestionSet:
 
 
 def condensed(
-    questions: QuestionSet, *, llm: LanguageModel | None, rarity: Rarity, told: Callable[[int, int], None]
+    questions: QuestionSet,
+    *,
+    llm: LanguageModel | None,
+    rarity: Rarity,
+    embedder: Embeddings | None = None,
+    told: Callable[[int, int], None],
 ) -> QuestionSet:
     """Return the set with each question as the app searches for it; `told` hears how far it is."""
     written: dict[str, str] = {}
-    ways: dict[str, tuple[Reading, ...]] = {}
+    variants: dict[str, tuple[QueryVariant, ...]] = {}
     for done, (id_, text) in enumerate(questions.questions.items(), start=1):
         history = questions.histories.get(id_, ())
-        written[id_] = condense(text, history, llm=llm, rarity=rarity)
-        ways[id_] = readings(written[id_], text, history)
+        made = make_standalone(text, history, llm=llm, rarity=rarity, embedder=embedder)
+        written[id_], variants[id_] = made.text, made.variants
         told(done, len(questions.questions))
-    return replace(questions, questions=written, readings=ways)
+    return replace(questions, questions=written, variants=variants)
 
 
 def load(path: Path, *, limit: int | None = None) -> QuestionSet:

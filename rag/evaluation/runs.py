@@ -11,11 +11,11 @@ from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 
+from rag.chat.rewrite import QueryVariant, search_variants
 from rag.errors import Cancelled, FootnoteError
 from rag.evaluation.metrics import METRICS, measure, percentile
 from rag.evaluation.question_sets import QuestionSet
 from rag.jobs import Cancel, never
-from rag.readings import Reading, search
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def ask_all(
         for id_, text in questions.questions.items():
             if cancelled():
                 raise Cancelled("The run was stopped.")
-            ways = questions.readings.get(id_, (Reading(text, 1.0),))
-            yield _ask(name, retriever, id_, ways)
+            variants = questions.variants.get(id_, (QueryVariant(text),))
+            yield _ask(name, retriever, id_, variants)
 
 
 def summary(
@@ -105,11 +105,11 @@ def summary(
 _NOTHING = dict.fromkeys(METRICS, 0.0)  # the means over no question
 
 
-def _ask(name: str, retriever: BaseRetriever, id_: str, ways: Sequence[Reading]) -> Answered:
+def _ask(name: str, retriever: BaseRetriever, id_: str, variants: Sequence[QueryVariant]) -> Answered:
     begun = time.perf_counter()
     error = None
     try:
-        found = tuple(document.id or "" for document in search(retriever, ways))
+        found = tuple(document.id or "" for document in search_variants(retriever, variants))
     except Exception as failure:  # noqa: BLE001 - a foreign retriever may fail in any way; it is said and counted
         found, error = (), _sentence(failure)
     return Answered(name, id_, found, (time.perf_counter() - begun) * 1000, error)

@@ -17,8 +17,12 @@ from rag.passages import Found, Passage
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.feedback import Feedback
-from tests.rag.followup_turns import OFFER
 
+OFFER = {
+    "en": "The lease ends on 31 May 2027 [1]. Shall I list the conditions of a renewal?",
+    "ko": "임대차 계약은 2027년 5월 31일에 끝납니다 [1]. 갱신 조건도 알려 드릴까요?",
+    "ja": "賃貸借契約は2027年5月31日に終わります[1]。更新の条件も一覧にしましょうか?",
+}
 CASTLE = "The castle of Aldenburg was built in 1432. It stands on a rock.\n"
 OTHERS = {
     f"{word}.md": f"Tell more of the {word}: more and more {word}.\n" for word in ("mill", "ferry", "inn")

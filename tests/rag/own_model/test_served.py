@@ -9,7 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from rag.condense import understand
+from rag.chat.rewrite import make_standalone
 from rag.errors import Cancelled, LLMError, OwnModelUnusable
 from rag.logprobs import yes_against_no
 from rag.own_model import runtime
@@ -58,8 +58,8 @@ def test_it_is_told_how_much_it_can_read(own_model: OwnModel, file: Path):
 
 def test_a_follow_up_is_rewritten_or_completed_by_rule(own_model: OwnModel):
     history = [("user", "Who is Albert Einstein?"), ("assistant", "Albert Einstein was a physicist.")]
-    understood = understand("Where was he born?", history, llm=own_model, seconds=60)
-    assert "Einstein" in understood.question
+    standalone = make_standalone("Where was he born?", history, llm=own_model, seconds=60)
+    assert "Einstein" in standalone.text
 
 
 def test_a_stopped_answer_ends_at_once_and_the_next_one_comes(own_model: OwnModel):

@@ -7,8 +7,16 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
+from rag.chat.rewrite import (
+    CONVERSATION,
+    FIRST_QUESTION_WEIGHT,
+    TYPED,
+    VARIANT_WEIGHT,
+    QueryVariant,
+    query_variants,
+    search_variants,
+)
 from rag.passages import Passage
-from rag.readings import ASIDE, NAME, TYPED, Reading, readings, search
 from rag.retrievers.bm25 import BM25Retriever
 
 HISTORY = [
@@ -41,24 +49,19 @@ def ids(documents: Sequence[Document]) -> list[str | None]:
     return [document.id for document in documents]
 
 
-def test_the_first_question_is_read_in_one_way():
-    assert readings("Who built it?", "Who built it?", []) == (Reading("Who built it?", 1.0),)
-
-
-def test_a_follow_up_is_also_read_after_the_last_answer_and_after_the_first_question():
-    found = readings("When? (about warehouses)", "When?", HISTORY)
-    assert found == (
-        Reading("When? (about warehouses)", 1.0),
-        Reading("When?", ASIDE, TYPED),
-        Reading("Hadrian added the warehouses. When?", ASIDE, NAME),
-        Reading("Who built the harbour of Ostia? When?", ASIDE, NAME),
+def test_a_follow_up_is_searched_in_variants_that_count_less():
+    assert query_variants("When? (about warehouses)", "When?", HISTORY) == (
+        QueryVariant("When? (about warehouses)", 1.0),
+        QueryVariant("When?", VARIANT_WEIGHT, TYPED),
+        QueryVariant("Hadrian added the warehouses. When?", VARIANT_WEIGHT, CONVERSATION),
+        QueryVariant("Who built the harbour of Ostia? When?", FIRST_QUESTION_WEIGHT, CONVERSATION),
     )
 
 
-def test_a_question_that_stands_alone_is_searched_once_and_counts_as_both():
-    first, *others = readings("When?", "When?", HISTORY)
-    assert first == Reading("When?", 1 + ASIDE)
-    assert [reading.name for reading in others] == [NAME, NAME]
+def test_where_no_terms_are_carried_over_they_are_searched_all_the_same():
+    standing, carried, *_ = query_variants("When?", "When?", HISTORY, "When? (about warehouses)")
+    assert (standing.text, carried.text) == ("When?", "When? (about warehouses)")
+    assert carried == QueryVariant(carried.text, VARIANT_WEIGHT, CONVERSATION)
 
 
 @pytest.mark.parametrize(
@@ -72,31 +75,35 @@ def test_a_question_that_stands_alone_is_searched_once_and_counts_as_both():
         ("문서에는 그 내용이 없습니다. 항구는 42년에 지어졌다 [1].", "항구는 42년에 지어졌다. Why?"),
     ],
 )
-def test_of_an_answer_its_first_sentence_that_says_something_is_read(answer, said):
-    assert readings("Why?", "Why?", [("user", "Who?"), ("assistant", answer)])[1].text == said
+def test_of_an_answer_its_first_sentence_that_says_something_is_searched(answer, said):
+    assert query_variants("Why?", "Why?", [("user", "Who?"), ("assistant", answer)])[1].text == said
 
 
-def test_an_answer_that_was_not_written_is_no_reading():
-    assert [r.text for r in readings("왜요?", "왜요?", [("user", "항구는요?"), ("assistant", " ")])] == [
+def test_an_answer_that_was_not_written_is_no_variant():
+    assert [
+        v.text for v in query_variants("왜요?", "왜요?", [("user", "항구는요?"), ("assistant", " ")])
+    ] == [
         "왜요?",
         "항구는요? 왜요?",
     ]
 
 
-def test_one_reading_is_the_retrievers_own_list():
+def test_one_variant_is_the_retrievers_own_list():
     retriever = Known(lists={"q": [("a", 9.0), ("b", 3.0)]})
-    assert search(retriever, [Reading("q", 1.0)], 6) == retriever.invoke("q")
+    assert search_variants(retriever, [QueryVariant("q", 1.0)], 6) == retriever.invoke("q")
 
 
-def test_finds_of_other_readings_count_less_and_say_where_they_come_from():
+def test_finds_of_other_variants_count_less_and_say_where_they_come_from():
     lists = {"q": [("a", 8.0), ("b", 4.0)], "more": [("c", 2.0), ("b", 1.0)]}
-    first, second, third = search(Known(lists=lists), [Reading("q", 1.0), Reading("more", 0.3, NAME)], 6)
+    first, second, third = search_variants(
+        Known(lists=lists), [QueryVariant("q", 1.0), QueryVariant("more", 0.3, CONVERSATION)], 6
+    )
     assert (first.id, second.id, third.id) == ("a", "b", "c")
     assert first.metadata["score"] == 1.0
     assert second.metadata["score"] == pytest.approx(0.5 + 0.3 * 0.5)
-    assert NAME not in first.metadata["found_by"]
+    assert CONVERSATION not in first.metadata["found_by"]
     assert second.metadata["found_by"]["bm25"]["rank"] == 2
-    assert Passage.from_document(third).found_by[NAME].rank == 1
+    assert Passage.from_document(third).found_by[CONVERSATION].rank == 1
     assert third.page_content == "text c"
 
 
@@ -108,8 +115,8 @@ def test_what_the_conversation_is_about_is_found_for_a_question_that_does_not_sa
     ]
     retriever = BM25Retriever.from_texts(texts, ids=["right", "wrong", "other"], k=3)
     question = "In which year?"
-    assert search(retriever, readings(question, question, ()), 1)[0].id == "wrong"
-    assert search(retriever, readings(question, question, HISTORY), 1)[0].id == "right"
+    assert search_variants(retriever, [QueryVariant(question)], 1)[0].id == "wrong"
+    assert search_variants(retriever, query_variants(question, question, HISTORY), 1)[0].id == "right"
 
 
 def test_documents_without_scores_count_by_their_rank():
@@ -117,7 +124,7 @@ def test_documents_without_scores_count_by_their_rank():
         def _get_relevant_documents(self, query: str, *, run_manager) -> list[Document]:
             return [Document(word, id=word) for word in query.split()]
 
-    found = search(Unscored(), [Reading("a b", 1.0), Reading("b c", 0.9)], 6)
+    found = search_variants(Unscored(), [QueryVariant("a b", 1.0), QueryVariant("b c", 0.9)], 6)
     assert ids(found) == ["b", "a", "c"]
 
 
@@ -128,11 +135,17 @@ rankings = st.lists(
 
 
 @given(first=rankings, others=st.lists(rankings, min_size=1, max_size=3))
-def test_the_order_of_the_other_readings_decides_nothing(first, others):
+def test_the_order_of_the_other_variants_decides_nothing(first, others):
     lists = {"q": first, **{str(at): ranking for at, ranking in enumerate(others)}}
     retriever = Known(lists=lists)
     orders = [
-        ids(search(retriever, [Reading("q", 1.0), *(Reading(str(at), ASIDE) for at in order)], 6))
+        ids(
+            search_variants(
+                retriever,
+                [QueryVariant("q", 1.0), *(QueryVariant(str(at), VARIANT_WEIGHT) for at in order)],
+                6,
+            )
+        )
         for order in permutations(range(len(others)))
     ]
     assert all(order == orders[0] for order in orders)

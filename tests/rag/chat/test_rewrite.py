@@ -1,12 +1,12 @@
 import pytest
 
 from rag.ask import RagPipeline, Rephrasing
+from rag.chat.rewrite import make_standalone, rewritten
 from rag.conversation import OLDER, Conversation
 from rag.errors import Cancelled
 from rag.jobs import never
 from rag.llm import LLM, LLMSettings
 from rag.prompts import fitting_turns
-from rag.rewriting import rewritten
 from storage.traces import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf
@@ -25,8 +25,32 @@ def model(fake_llm: FakeLLM):
 
 def test_a_sound_rewrite_is_used_and_nothing_is_to_say(fake_llm, model):
     fake_llm.say("How long does a refund take?")
-    found = rewritten(QUESTION, HISTORY, model)
-    assert (found.text, found.note) == ("How long does a refund take?", "")
+    assert rewritten(QUESTION, HISTORY, model) == ("How long does a refund take?", "")
+
+
+def test_with_a_history_the_model_always_rewrites_and_may_leave_the_question(fake_llm, model):
+    question = "What is the capital of South Korea?"
+    fake_llm.say(question)
+    assert make_standalone(question, HISTORY, llm=model).text == question
+    assert HISTORY[0][1] in fake_llm.requests[0].prompt
+    assert make_standalone(question, [], llm=model).text == question
+    assert len(fake_llm.requests) == 1, "a first question is left alone"
+
+
+@pytest.mark.parametrize(
+    "strange", ["", "How long do the 30 days take?", "Here it is:\nHow long does it take?"]
+)
+def test_terms_are_carried_over_where_a_rewrite_is_rejected(fake_llm, model, strange):
+    fake_llm.say(strange)
+    standalone = make_standalone(QUESTION, HISTORY, llm=model)
+    assert standalone.text.startswith(f"{QUESTION} (about ") and standalone.note.startswith(BY_RULE)
+
+
+def test_the_typed_question_is_searched_beside_a_rewrite(fake_llm, model):
+    fake_llm.say("How long does a refund take?")
+    first, typed, *_ = make_standalone(QUESTION, HISTORY, llm=model).variants
+    assert (first.text, first.weight) == ("How long does a refund take?", 1.0)
+    assert typed.text == QUESTION and typed.weight < 1
 
 
 @pytest.mark.parametrize(
@@ -39,14 +63,14 @@ def test_a_sound_rewrite_is_used_and_nothing_is_to_say(fake_llm, model):
 )
 def test_labels_quotes_and_thoughts_are_taken_off(fake_llm, model, said):
     fake_llm.say(said)
-    assert rewritten(QUESTION, HISTORY, model).text == "How long does a refund take?"
+    assert rewritten(QUESTION, HISTORY, model)[0] == "How long does a refund take?"
 
 
 def test_a_strange_rewrite_is_told_of(fake_llm, model):
     fake_llm.say("How long does a refund from Globex take?")
-    found = rewritten(QUESTION, HISTORY, model)
-    assert found.text == ""
-    assert found.note == (
+    text, note = rewritten(QUESTION, HISTORY, model)
+    assert text == ""
+    assert note == (
         f"{BY_RULE}the language model's rewrite was not used, since it names Globex, "
         "of whom or which nothing was said."
     )
@@ -57,18 +81,18 @@ def test_a_strange_rewrite_is_told_of(fake_llm, model):
 )
 def test_a_slow_model_is_not_waited_for(fake_llm, model, reply):
     fake_llm.reply(reply)
-    found = rewritten(QUESTION, HISTORY, model, seconds=0.3)
-    assert found.text == ""
-    assert found.note == f"{BY_RULE}the language model took more than 0.3 seconds to rewrite it."
+    text, note = rewritten(QUESTION, HISTORY, model, seconds=0.3)
+    assert text == ""
+    assert note == f"{BY_RULE}the language model took more than 0.3 seconds to rewrite it."
     assert fake_llm.hung_up.wait(5)
 
 
 @pytest.mark.parametrize("reply", [Reply(status=401), Reply(status=404), Reply(body=b"<html>")])
 def test_a_model_that_fails_is_told_of(fake_llm, model, reply):
     fake_llm.reply(reply)
-    found = rewritten(QUESTION, HISTORY, model)
-    assert found.text == ""
-    assert found.note.startswith(f"{BY_RULE}the language model did not rewrite it. ")
+    text, note = rewritten(QUESTION, HISTORY, model)
+    assert text == ""
+    assert note.startswith(f"{BY_RULE}the language model did not rewrite it. ")
 
 
 def test_a_reader_who_stops_is_not_taken_for_a_slow_model(fake_llm, model):
@@ -80,16 +104,16 @@ def test_a_reader_who_stops_is_not_taken_for_a_slow_model(fake_llm, model):
 def test_only_whole_turns_are_sent_and_how_many_is_told(fake_llm, model):
     fake_llm.say(QUESTION)
     long = [(role, f"{role} {n}. " + "apples " * 300) for n in range(20) for role in ("user", "assistant")]
-    found = rewritten(QUESTION, long, model)
-    assert found.text == QUESTION
-    assert found.note == "To rewrite it, the language model was shown the newest 2 of 40 messages."
+    text, note = rewritten(QUESTION, long, model)
+    assert text == QUESTION
+    assert note == "To rewrite it, the language model was shown the newest 2 of 40 messages."
     prompt = fake_llm.requests[0].prompt
     assert "user 19." in prompt and "assistant 19." in prompt and "assistant 18." not in prompt
 
 
 def test_a_model_is_not_asked_where_not_even_the_last_turn_fits(fake_llm, model):
-    found = rewritten(QUESTION, [("user", "What?"), ("assistant", "apples " * 3000)], model)
-    assert found.text == "" and found.note.startswith(BY_RULE)
+    text, note = rewritten(QUESTION, [("user", "What?"), ("assistant", "apples " * 3000)], model)
+    assert text == "" and note.startswith(BY_RULE)
     assert fake_llm.requests == []
 
 

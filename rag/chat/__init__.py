@@ -1,0 +1,1 @@
+"""Conversations: follow-up questions made to stand alone, query variants, and small talk."""

@@ -1,0 +1,127 @@
+"""Follow-up questions: whether one needs context, and which terms of the conversation are carried over.
+
+No language model is asked. A question that needs context gets the weightiest terms of the conversation in
+brackets, so that both the search and the reader see them. It needs none where those terms would hardly
+change its meaning, as the embedding model measures it.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from rag.chat.small_talk import is_continuation
+from rag.errors import EmbeddingError
+from rag.nouns import nouns
+from rag.text import language, tokens, word_language
+
+History = Sequence[tuple[str, str]]
+"""Messages before a question as (role, content), oldest first."""
+Rarity = Callable[[str], float]
+"""Inverse document frequency of a token."""
+
+SAME_MEANING: Mapping[str, float] = MappingProxyType({"multilingual-e5-small": 0.955})
+"""Cosine of a question with and without the carried terms from which it needs no context, by embedding model.
+
+Fitted on MTRAG govt, where recall@5 is flat from .955 to .98; docs/FOLLOWUPS.md has the held-out figures.
+Terms are always carried over where the model is not listed here, since cosines of models differ in scale.
+"""
+RECENCY_DECAY = 0.5
+"""Share of its weight that a term keeps with every later question; an answer counts half of its question."""
+FIRST_QUESTION = 0.5  # least weight of a term of the first question, which often names the subject
+RARITY_POWER = 0.25
+MAX_TERMS = 2  # all turns joined find less than the last turn alone
+MAX_MESSAGES = 20  # read beside the first question; older ones weigh less than a thousandth
+MAX_CHARS = 1000  # read of a message: an answer names its subject early
+
+_WITH_TERMS = {"ko": "{question} ({terms})", "ja": "{question}（{terms}）", "zh": "{question}（{terms}）"}
+_SEPARATORS = {"ja": "、", "zh": "、"}
+
+log = logging.getLogger(__name__)
+
+
+def needs_context(question: str, completed: str, embedder: Embeddings | None = None) -> bool:
+    """Return True unless the terms in `completed` leave the question's meaning as it is."""
+    limit = SAME_MEANING.get(getattr(embedder, "name", ""))
+    if embedder is None or limit is None or completed == question:
+        return completed != question
+    try:
+        alone, together = (np.asarray(embedder.embed_query(text)) for text in (question, completed))
+    except EmbeddingError as error:
+        log.warning("Terms were carried into a question without comparing its meaning. %s", error)
+        return True
+    return float(alone @ together) < limit
+
+
+def with_terms(question: str, history: History, rarity: Rarity | None = None) -> str:
+    """Return the question with the weightiest terms of the conversation that it lacks.
+
+    >>> with_terms("And where was he born?", [("user", "Who is Albert Einstein?")])
+    'And where was he born? (about Albert Einstein)'
+    """
+    stemming = word_language(question)
+    asked = frozenset(tokens(question, stemming))
+    terms = [term for key, term in _terms(history, rarity, stemming).items() if not set(key) <= asked]
+    best = sorted(terms, key=lambda term: (-term.weight, term.place))[:MAX_TERMS]
+    if not best:
+        return question
+    code = language(question)
+    joined = _SEPARATORS.get(code, ", ").join(_phrases(best))
+    return _WITH_TERMS.get(code, "{question} (about {terms})").format(question=question, terms=joined)
+
+
+@dataclass
+class _Term:
+    """Word of the conversation: its last spelling, its place (message, position) and its weight."""
+
+    word: str
+    place: tuple[int, int]
+    weight: float = 0.0
+
+
+def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple[str, ...], _Term]:
+    """Return the conversation's terms by their tokens, weighed by recency, role, rarity and repetition."""
+    terms: dict[tuple[str, ...], _Term] = {}
+    for at, weight in _weights(history):
+        role, content = history[at]
+        if role == "user" and is_continuation(content):
+            continue  # "tell me more" names no subject
+        found: dict[tuple[str, ...], tuple[str, int]] = {}
+        for position, word in enumerate(nouns(content[:MAX_CHARS])):
+            found.setdefault(tuple(tokens(word, stemming)), (word, position))
+        found.pop((), None)
+        for key, (word, position) in found.items():
+            term = terms.setdefault(key, _Term(word, (at, position)))
+            term.weight += weight
+            if role == "user":
+                term.word, term.place = word, (at, position)
+    if rarity is not None:
+        for key, term in terms.items():
+            term.weight *= max(0.0, sum(map(rarity, key)) / len(key)) ** RARITY_POWER
+    return terms
+
+
+def _weights(history: History) -> Iterator[tuple[int, float]]:
+    """Yield the index and weight of the first question and of the newest messages, oldest first."""
+    first = next((at for at, (role, _) in enumerate(history) if role == "user"), -1)
+    newest = range(max(0, len(history) - MAX_MESSAGES), len(history))
+    for at in sorted({first, *newest} - {-1}):
+        later = sum(role == "user" for role, _ in history[at + 1 : at + 1 + MAX_MESSAGES])
+        weight = RECENCY_DECAY ** (later + (history[at][0] != "user"))
+        yield at, max(weight, FIRST_QUESTION) if at == first else weight
+
+
+def _phrases(terms: Sequence[_Term]) -> list[str]:
+    """Return the terms in the order they were said, neighbours joined: guinea, pigs -> guinea pigs."""
+    said = sorted(terms, key=lambda term: term.place)
+    phrases = [said[0].word]
+    for one, other in pairwise(said):
+        if one.place[0] == other.place[0] and other.place[1] == one.place[1] + 1:
+            phrases[-1] += f" {other.word}"
+        else:
+            phrases.append(other.word)
+    return phrases
