@@ -77,7 +77,7 @@ class ThrottledStream(httpx2.AsyncByteStream):
         if self.keep_plain and len(self.plain) < MAX_PLAIN:
             self.plain += chunk
         recent = self._line + chunk
-        if found := _DONE.search(recent):
+        if b"[DONE]" in recent and (found := _DONE.search(recent)):
             self.done = True
             return chunk[: max(0, found.start() - len(self._line))]
         self._line = recent.rpartition(b"\n")[2][:_LINE]
