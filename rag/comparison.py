@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 
-from rag.retrievers.mixture import USUAL, Mixture
 from storage.lab_records import RunRecord, SearchedRecord
 from storage.records import DocumentRecord
 
@@ -18,17 +17,6 @@ def searched(records: Sequence[DocumentRecord], *, every: bool) -> SearchedRecor
         fingerprint=hashlib.sha256(contents.encode()).hexdigest()[:16],
         chunks=sum(record.chunks for record in records),
     )
-
-
-def mixture_text(mixture: Mixture) -> str:
-    """Return how words and meaning are weighed, as a run keeps it.
-
-    >>> mixture_text(Mixture("min-max", {"ko": 0.2, "alphabet": 0.5}, passages=300))
-    'min-max scores, meaning 0.5 in alphabet, 0.2 in ko'
-    """
-    weights = sorted((mixture.weights or USUAL).items())
-    said = ", ".join(f"{weight:g} in {writing}" for writing, weight in weights)
-    return f"{mixture.normaliser} scores, meaning {said}"
 
 
 def differences(newer: RunRecord, older: RunRecord) -> list[str]:

@@ -15,10 +15,10 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rag.errors import SettingsError
-from rag.morphemes import Use
 from rag.refusing import PREFIX, http_address, sentence
 from rag.sources.ssrf import allowed
 
+AnalyzerUse = Literal["auto", "off"]
 RetrieverName = Literal[
     "ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25", "raptor-collapsed", "raptor-traversal"
 ]
@@ -224,7 +224,7 @@ class Settings(BaseSettings):
     user_tokens_a_day: int | None = Field(
         None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
     )
-    morphemes: Use = Field(
+    morphemes: AnalyzerUse = Field(
         "auto",
         description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
     )

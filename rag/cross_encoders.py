@@ -6,7 +6,7 @@ from rag.embedders.hub import only_on_disk
 from rag.errors import ModelUnavailable
 
 if TYPE_CHECKING:
-    from sentence_transformers import CrossEncoder
+    from sentence_transformers import CrossEncoder as CrossEncoder
 
 
 def open_cross_encoder(spec: str) -> "CrossEncoder":

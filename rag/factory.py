@@ -8,7 +8,6 @@ from typing import Any
 from rag.ask import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.checker import VERIFIED, VERIFIED_UNSPACED
-from rag.comparison import mixture_text
 from rag.config import LOCAL_OWNER, RetrieverName, Settings
 from rag.embedders.opened import open_embedder
 from rag.embeddings import Embedder
@@ -28,6 +27,7 @@ from rag.rerankers.choose import Parts, choose_reranker
 from rag.rerankers.cross_encoder import CrossEncoderModel
 from rag.rerankers.reranker import NAME as RERANKER
 from rag.rerankers.reranker import Reranker
+from rag.retrievers.mixture import mixture_text
 from rag.scope import EVERYTHING, Scope
 from rag.sources.base import Credentials
 from rag.sources.http import Fetcher

@@ -17,7 +17,7 @@ from rag.passage_fence import fenced, unfenced
 from rag.passages import Passage
 
 if TYPE_CHECKING:
-    from sentence_transformers import CrossEncoder
+    from rag.cross_encoders import CrossEncoder
 
 log = logging.getLogger(__name__)
 

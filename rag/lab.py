@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.ask import checked
-from rag.comparison import mixture_text, searched
+from rag.comparison import searched
 from rag.errors import QuestionRefused, SettingsError
 from rag.jobs import Cancel, Job, Jobs
 from rag.language_model import LanguageModel
@@ -16,6 +16,7 @@ from rag.library import Library
 from rag.making import Maker, MakingProgress, marked
 from rag.passages import Passage
 from rag.retrievers.choose import NAMES
+from rag.retrievers.mixture import mixture_text
 from rag.targets import Prepared, prepare
 from rag.trial import RunProgress, Trial, asked_records
 from storage.conversations import Conversations

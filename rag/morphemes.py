@@ -12,12 +12,11 @@ from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from threading import Lock
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
+from rag.config import AnalyzerUse
 from rag.errors import RetrievalError
 from rag.language import language
-
-Use = Literal["auto", "off"]
 
 _HANGUL = "\uac00-\ud7a3"
 _KANA = "\u3041-\u3096\u30a1-\u30fa\u30fc"
@@ -144,7 +143,7 @@ class Japanese(Analyser):
                 yield "".join(spelt.split())[:_LONGEST]
 
 
-def find(use: Use = "auto") -> tuple[Analyser, ...]:
+def find(use: AnalyzerUse = "auto") -> tuple[Analyser, ...]:
     """Return the analysers that are installed, or none where they are not to be used."""
     return () if use == "off" else tuple(each for each in (Korean(), Japanese()) if each.installed)
 

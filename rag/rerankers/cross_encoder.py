@@ -13,7 +13,7 @@ from rag.jobs import Cancel
 from rag.rerankers.reranker import Reranker, Scored
 
 if TYPE_CHECKING:
-    from sentence_transformers import CrossEncoder
+    from rag.cross_encoders import CrossEncoder
 
 USUAL = "BAAI/bge-reranker-v2-m3"
 """About a hundred languages, Korean and Japanese among them; 2.3 GB."""

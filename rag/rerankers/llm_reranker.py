@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from langchain_core.documents import Document
 from pydantic import SkipValidation
 
-from rag.brief import excerpts
 from rag.errors import RerankError
+from rag.excerpts import excerpts
 from rag.language_model import LanguageModel
 from rag.model_wrappers import ObservedModel, Sent
 from rag.passages import Passage

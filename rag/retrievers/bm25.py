@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 
 from rag.errors import RetrievalError
 from rag.morphemes import find
-from rag.retrievers.ensemble import Candidates
+from rag.retrievers.candidates import Candidates, scored
 from rag.stores.lexical import Entry, LexicalIndex, TantivyIndex
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
@@ -119,15 +119,6 @@ class BM25Retriever(BaseRetriever):
         hits = index.search(query, self.k if k is None else k, self.document_ids)
         documents = self.hydrate([id_ for id_, _ in hits])
         return [scored(documents[id_], score, id_) for id_, score in hits if id_ in documents]
-
-
-def scored(document: Document, score: float, id_: str | None = None) -> Document:
-    """Return a copy of a document with its score in its metadata."""
-    return Document(
-        id=id_ or document.id,
-        page_content=document.page_content,
-        metadata={**document.metadata, "score": score},
-    )
 
 
 class Shelf(dict[str, Document]):

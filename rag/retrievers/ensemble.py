@@ -14,6 +14,7 @@ from pydantic import ConfigDict, model_validator
 
 from rag.observing.lines import fields
 from rag.retrievers.asking import answered, ask, but_failed
+from rag.retrievers.candidates import Candidates, Rate
 from rag.retrievers.fusion import (
     Normaliser,
     Ranking,
@@ -31,19 +32,8 @@ RATING = 1.0  # seconds for rating what others found: without it the order is ne
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 Names = Mapping[str, str]
-Rate = Callable[[Sequence[str]], Mapping[str, float]]
 Boost = Callable[[str, Mapping[str, float], Names], tuple[dict[str, float], dict[str, float]]]
 Finding = dict[str, float]
-
-
-class Candidates(NamedTuple):
-    """Ids with scores, best first, and a function that scores other ids for the same question.
-
-    It leaves out the ids that it cannot score.
-    """
-
-    ranking: Ranking
-    rate: Rate
 
 
 @runtime_checkable

@@ -8,7 +8,8 @@ the lists were given. Scores that are no finite numbers count as the lowest of t
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-Ranking = Sequence[tuple[str, float]]
+from rag.retrievers.candidates import Ranking
+
 Normaliser = Callable[[Sequence[float]], list[float]]
 
 

@@ -67,3 +67,14 @@ def writing(text: str) -> str:
     """
     code = language(text)
     return code if code in _OWN_WRITING else "alphabet"
+
+
+def mixture_text(mixture: Mixture) -> str:
+    """Return how words and meaning are weighed, as a run keeps it.
+
+    >>> mixture_text(Mixture("min-max", {"ko": 0.2, "alphabet": 0.5}, passages=300))
+    'min-max scores, meaning 0.5 in alphabet, 0.2 in ko'
+    """
+    weights = sorted((mixture.weights or USUAL).items())
+    said = ", ".join(f"{weight:g} in {writing}" for writing, weight in weights)
+    return f"{mixture.normaliser} scores, meaning {said}"

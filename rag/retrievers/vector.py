@@ -11,8 +11,7 @@ from langchain_core.vectorstores import VectorStoreRetriever as LangChainRetriev
 from pydantic import model_validator
 
 from rag.errors import RetrievalError
-from rag.retrievers.bm25 import scored
-from rag.retrievers.ensemble import Candidates
+from rag.retrievers.candidates import Candidates, scored
 
 SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
 

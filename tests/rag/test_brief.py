@@ -4,15 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.answer import Done, Sources, Token, answer
-from rag.brief import (
-    EXCERPT_TOKENS,
-    PASSAGES,
-    PROMPT_TOKENS,
-    best_excerpts,
-    brief_messages,
-    excerpts,
-    fitting_excerpts,
-)
+from rag.brief import brief_messages, fitting_excerpts
+from rag.excerpts import EXCERPT_TOKENS, PASSAGES, PROMPT_TOKENS, best_excerpts, excerpts
 from rag.llm import LLM, LLMSettings
 from rag.passages import Passage
 from rag.text_budget import count_tokens

@@ -1,8 +1,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from rag.comparison import differences, mixture_text, searched
-from rag.retrievers.mixture import Mixture
+from rag.comparison import differences, searched
+from rag.retrievers.mixture import Mixture, mixture_text
 from storage.lab_records import RunRecord
 from storage.records import DocumentRecord
 

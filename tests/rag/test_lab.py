@@ -10,14 +10,14 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from rag.comparison import differences, mixture_text
+from rag.comparison import differences
 from rag.embeddings import Embedder
 from rag.errors import QuestionRefused, RetrievalError, SettingsError
 from rag.jobs import Jobs
 from rag.lab import LANES, Lab
 from rag.library import Library
 from rag.retrievers.choose import NAMES
-from rag.retrievers.mixture import Mixture
+from rag.retrievers.mixture import Mixture, mixture_text
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
