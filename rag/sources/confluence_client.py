@@ -13,11 +13,11 @@ from rag.jobs import Cancel
 from rag.sources.base import Credentials
 from rag.sources.confluence_models import (
     GATEWAY,
+    ConfluenceRecord,
     ConfluenceSettings,
     Content,
     Label,
     Person,
-    Record,
     Reference,
     Results,
     Space,
@@ -25,7 +25,7 @@ from rag.sources.confluence_models import (
 from rag.sources.http import Fetched, Fetcher
 from rag.sources.rest import FIRST_WAIT, Parameters, Rest
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ConfluenceRecord)
 
 PAGE = 250
 """Things in one answer: the most that version 2 gives; where version 1 gives fewer, it says how to go on."""

@@ -106,7 +106,7 @@ R = TypeVar("R")
 _NO_TEXT = ("image/", "video/", "audio/")
 
 
-class Record(BaseModel):
+class ConfluenceRecord(BaseModel):
     """Part of an answer: numbers may stand for ids, and what is not named here is passed over."""
 
     model_config = ConfigDict(
@@ -114,7 +114,7 @@ class Record(BaseModel):
     )
 
 
-class Links(Record):
+class Links(ConfluenceRecord):
     """Where a thing is found, as paths; of `next` only its parameters are ever used."""
 
     webui: str = ""
@@ -123,14 +123,14 @@ class Links(Record):
     base: str = ""
 
 
-class Results(Record, Generic[R]):
+class Results(ConfluenceRecord, Generic[R]):
     """One page of a listing."""
 
     results: tuple[R, ...]
     links: Links = Field(Links(), alias="_links")
 
 
-class Person(Record):
+class Person(ConfluenceRecord):
     """Somebody with an account; `kind` is "anonymous" for who is not signed in."""
 
     kind: str = Field("known", alias="type")
@@ -138,7 +138,7 @@ class Person(Record):
     public_name: str = Field("", alias="publicName")
 
 
-class Space(Record):
+class Space(ConfluenceRecord):
     """A space: `id` is what the newer API knows it by, `key` what people do."""
 
     id: str
@@ -146,13 +146,13 @@ class Space(Record):
     name: str = ""
 
 
-class Version(Record):
+class Version(ConfluenceRecord):
     """How often a thing has changed."""
 
     number: int
 
 
-class Label(Record):
+class Label(ConfluenceRecord):
     """A word that pages are marked with."""
 
     id: str = ""
@@ -160,39 +160,39 @@ class Label(Record):
     prefix: str = "global"
 
 
-class Reference(Record):
+class Reference(ConfluenceRecord):
     """Another thing, by its id."""
 
     id: str
     type: str = ""
 
 
-class Metadata(Record):
+class Metadata(ConfluenceRecord):
     """What is said of a page by version 1 where it is asked for."""
 
     labels: Results[Label] = Results(results=())
 
 
-class Storage(Record):
+class Storage(ConfluenceRecord):
     """A page's content as the wiki stores it."""
 
     value: str
 
 
-class Body(Record):
+class Body(ConfluenceRecord):
     """A page's content in the forms that were asked for."""
 
     storage: Storage
 
 
-class Extensions(Record):
+class Extensions(ConfluenceRecord):
     """What version 1 says of a file apart."""
 
     media_type: str = Field("", alias="mediaType")
     size: int = Field(0, alias="fileSize")
 
 
-class Content(Record):
+class Content(ConfluenceRecord):
     """A page or an attached file; which of its parts are there depends on what was asked."""
 
     id: str

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, Valid
 from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel
 from rag.sources.base import Credentials
-from rag.sources.google_models import About, Changes, DriveFile, Files, Record, Refused, Start, Token
+from rag.sources.google_models import About, Changes, DriveFile, DriveRecord, Files, Refused, Start, Token
 from rag.sources.http import Fetched, Fetcher
 from rag.sources.rest import FIRST_WAIT, TRIES, Parameters, Rest, understood
 
@@ -48,7 +48,7 @@ class ServiceAccount(BaseModel):
         return made
 
 
-class Person(BaseModel):
+class AuthorizedUser(BaseModel):
     """Somebody's own account, by the lasting token that was given for it."""
 
     model_config = ConfigDict(frozen=True)
@@ -78,11 +78,11 @@ class Person(BaseModel):
         )
 
 
-Asker = Annotated[ServiceAccount | Person, Field(discriminator="type")]
-_ASKER: TypeAdapter[ServiceAccount | Person] = TypeAdapter(Asker)
+Asker = Annotated[ServiceAccount | AuthorizedUser, Field(discriminator="type")]
+_ASKER: TypeAdapter[ServiceAccount | AuthorizedUser] = TypeAdapter(Asker)
 
 
-def asker(credentials: Credentials, name: str) -> ServiceAccount | Person:
+def asker(credentials: Credentials, name: str) -> ServiceAccount | AuthorizedUser:
     """Return who the secret called `name` lets ask; SourceError where it is no such secret."""
     try:
         return _ASKER.validate_json(credentials.get(name).get_secret_value())
@@ -102,7 +102,9 @@ class _TokenResponse:
     data: bytes
 
 
-def access_token(who: ServiceAccount | Person, tokens: str, post: Callable[[str, bytes], Fetched]) -> str:
+def access_token(
+    who: ServiceAccount | AuthorizedUser, tokens: str, post: Callable[[str, bytes], Fetched]
+) -> str:
     """Return a new token of `who`. `post` sends a form to an address, so google-auth opens no connection."""
 
     def transport(url: str, *, body: bytes, **_: Any) -> _TokenResponse:
@@ -133,7 +135,7 @@ def refused() -> SourceError:
     )
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=DriveRecord)
 
 _EARLY = timedelta(minutes=5)  # a token is renewed this long before it ends
 _UNTIL_THE_NEXT_MINUTE = 7  # tries: Google counts by the minute, and with waits that double these take one
@@ -160,7 +162,7 @@ class DriveApi(Rest):
 
     def __init__(
         self,
-        asker: ServiceAccount | Person,
+        asker: ServiceAccount | AuthorizedUser,
         fetcher: Fetcher,
         *,
         service: str,

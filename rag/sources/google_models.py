@@ -52,7 +52,7 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,200}$")]
 """Ids come from answers and go into the next question: they hold nothing that could change it."""
 
 
-class Record(BaseModel):
+class DriveRecord(BaseModel):
     """Part of an answer: names as Google writes them, and what is not named here is passed over."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True, hide_input_in_errors=True)
@@ -60,19 +60,19 @@ class Record(BaseModel):
     """What an answer of this kind should hold, as requests ask for it."""
 
 
-class Shortcut(Record):
+class Shortcut(DriveRecord):
     """Where a shortcut leads."""
 
     target_id: Id = Field("none", alias="targetId")
 
 
-class Capabilities(Record):
+class Capabilities(DriveRecord):
     """What the account may do with a file."""
 
     can_download: bool = Field(True, alias="canDownload")
 
 
-class DriveFile(Record):
+class DriveFile(DriveRecord):
     """A file, a folder or a shortcut. Documents of Google's own have neither size nor checksum."""
 
     fields = (
@@ -93,7 +93,7 @@ class DriveFile(Record):
     capabilities: Capabilities = Capabilities()
 
 
-class Files(Record):
+class Files(DriveRecord):
     """One page of a listing; not `complete` where some drives could not be searched."""
 
     fields = f"nextPageToken,incompleteSearch,files({DriveFile.fields})"
@@ -102,7 +102,7 @@ class Files(Record):
     incomplete: bool = Field(False, alias="incompleteSearch")
 
 
-class Change(Record):
+class Change(DriveRecord):
     """Something that happened to a file, or to a whole shared drive."""
 
     kind: str = Field("file", alias="changeType")
@@ -111,7 +111,7 @@ class Change(Record):
     file: DriveFile | None = None
 
 
-class Changes(Record):
+class Changes(DriveRecord):
     """One page of a log; the last one says where the next reading begins."""
 
     fields = f"nextPageToken,newStartPageToken,changes(changeType,removed,fileId,file({DriveFile.fields}))"
@@ -120,48 +120,48 @@ class Changes(Record):
     start: str = Field("", alias="newStartPageToken")
 
 
-class Start(Record):
+class Start(DriveRecord):
     """Where a log is now."""
 
     fields = "startPageToken"
     token: str = Field(alias="startPageToken")
 
 
-class User(Record):
+class User(DriveRecord):
     """Somebody with an account."""
 
     name: str = Field("", alias="displayName")
     email: str = Field("", alias="emailAddress")
 
 
-class About(Record):
+class About(DriveRecord):
     """Who is signed in."""
 
     fields = "user(displayName,emailAddress)"
     user: User = User()
 
 
-class Token(Record):
+class Token(DriveRecord):
     """A token that lets one ask for a while, in seconds."""
 
     access_token: str
     expires_in: int = 3600
 
 
-class Reason(Record):
+class Reason(DriveRecord):
     """Why something was refused."""
 
     reason: str = ""
 
 
-class Refusal(Record):
+class Refusal(DriveRecord):
     """What is said of a refusal."""
 
     errors: tuple[Reason, ...] = ()
     status: str = ""
 
 
-class Refused(Record):
+class Refused(DriveRecord):
     """An answer that is an error."""
 
     error: Refusal = Refusal()
