@@ -92,7 +92,7 @@ class RagPipeline:
         turn = Request(question, tuple(history), tuple(carried), cancelled)
         if searched is not None:
             turn = replace(turn, question=searched, history=(), carried=())
-            yield from turn.timed(self._answer_to(StandaloneQuestion.only(searched), turn))
+            yield from turn.timed(self._answer_to(make_standalone(searched, ()), turn))
         else:
             yield from turn.timed(self._answer(turn))
 

@@ -62,11 +62,6 @@ class StandaloneQuestion:
     variants: tuple[QueryVariant, ...]
     note: str = ""
 
-    @classmethod
-    def only(cls, text: str) -> "StandaloneQuestion":
-        """Return a question that is searched in its own words only."""
-        return cls(text, (QueryVariant(text),))
-
 
 def make_standalone(
     question: str,
@@ -87,7 +82,7 @@ def make_standalone(
     'And where was he born? (about Albert Einstein)'
     """
     if not history:
-        return StandaloneQuestion.only(question)
+        return StandaloneQuestion(question, (QueryVariant(question),))
     rewrite, note = "", ""
     if llm is not None:
         rewrite, note = rewritten(question, history, llm, seconds=seconds, cancelled=cancelled)

@@ -8,7 +8,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -26,12 +25,6 @@ _CLAUSES = re.compile(r"[.,!?;:~…。、！，？；：\n]+")
 _MARKER = re.compile(r"\[\d+\]")
 
 
-@dataclass(frozen=True)
-class _Phrase:
-    kind: str
-    language: str
-
-
 def reply_to(
     message: str,
     *,
@@ -46,10 +39,10 @@ def reply_to(
     ('You are welcome.', '안녕하세요. 문서에서 무엇을 알고 싶으세요?', None)
     """
     phrases = _phrases_in(message)
-    kinds = [phrase.kind for phrase in phrases]
+    kinds = [kind for kind, _ in phrases]
     if not phrases or "continuation" in kinds:
         return None
-    replies = phrase_file(phrases[-1].language)["replies"]
+    replies = phrase_file(phrases[-1][1])["replies"]
     if "documents" in kinds:
         found = documents()
         listed = _listed(found, replies) if found else replies.get(status())
@@ -70,7 +63,7 @@ def is_continuation(message: str) -> bool:
     >>> is_continuation("Tell me more"), is_continuation("왜요?"), is_continuation("And in 2023?")
     (True, True, False)
     """
-    return any(phrase.kind == "continuation" for phrase in _phrases_in(message))
+    return any(kind == "continuation" for kind, _ in _phrases_in(message))
 
 
 def accepts_offer(message: str, answer: str) -> bool:
@@ -79,7 +72,7 @@ def accepts_offer(message: str, answer: str) -> bool:
     >>> accepts_offer("Yes", "It is [1]. Shall I list more?"), accepts_offer("Yes", "It is [1].")
     (True, False)
     """
-    kinds = {phrase.kind for phrase in _phrases_in(message)}
+    kinds = {kind for kind, _ in _phrases_in(message)}
     offered = _MARKER.sub("", answer).rstrip(' \n"”」』)').endswith(("?", "？", "ましょうか。", "까요."))
     return bool(kinds) and kinds <= {"assent", "request"} and ("request" in kinds or offered)
 
@@ -93,10 +86,10 @@ def phrase_file(code: str) -> dict[str, Any]:
 
 
 @cache
-def _phrases() -> dict[str, _Phrase]:
-    """Return every phrase in its normalised form."""
+def _phrases() -> dict[str, tuple[str, str]]:
+    """Return the kind and language of every phrase by its normalised form."""
     return {
-        _normalised(text): _Phrase(kind, code)
+        _normalised(text): (kind, code)
         for code in LANGUAGES
         for kind, texts in phrase_file(code).items()
         if kind not in _NO_PHRASES
@@ -104,7 +97,7 @@ def _phrases() -> dict[str, _Phrase]:
     }
 
 
-def _phrases_in(message: str) -> list[_Phrase]:
+def _phrases_in(message: str) -> list[tuple[str, str]]:
     """Return the phrases that a message is made of; none where it says anything else."""
     known = _phrases()
     if whole := known.get(_normalised(message)):
