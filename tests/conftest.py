@@ -43,17 +43,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_settings_of_this_machine() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(SETTINGS):
+                patch.delenv(name)
+        # Loading an analyser takes seconds in each process; test_morphemes.py and others ask for them.
+        patch.setenv("FOOTNOTE_MORPHEMES", "off")
+        # On a slow machine a model that answers at once may seem to have taken too long to rewrite one.
+        patch.setenv("FOOTNOTE_LLM_REPHRASE_TIMEOUT", "60")
+        yield
+
+
 @pytest.fixture(autouse=True)
-def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(SETTINGS):
-            monkeypatch.delenv(name)
-    # A page that is run here stands in the place of the main module, and what forks later would run it again.
+def one_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the main module: a page that is run takes its place, and what forks later would run it again."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    # Loading an analyser takes seconds in each process; tests/rag/test_morphemes.py and others ask for them.
-    monkeypatch.setenv("FOOTNOTE_MORPHEMES", "off")
-    # On a slow machine a model that answers at once may seem to have taken too long to complete a follow-up.
-    monkeypatch.setenv("FOOTNOTE_LLM_REPHRASE_TIMEOUT", "60")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,21 +1,15 @@
 """A vector index opened and searched in a child process first, which may hang, grow or crash in our place.
 
 Chroma reads the files of a graph without doubting them. Of bytes that were damaged it can make a loop without
-end, or walk out of its memory, and the whole app with it: `python -m rag.stores.probe DIRECTORY NAME SECONDS
-BYTES`.
+end, or walk out of its memory, and the whole app with it: `python -m rag.stores.probe_worker DIRECTORY NAME
+SECONDS BYTES`.
 """
 
-import ctypes
 import logging
 import os
-import resource
-import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import cast
-
-from langchain_core.embeddings import Embeddings
 
 from rag.errors import IndexUnusable
 
@@ -24,9 +18,8 @@ BYTES_A_SECOND = 10 << 20  # what a slow machine reads of a whole index, many ti
 WAITING = 10  # times as long by the clock, for a child that waits and does not compute
 MEMORY = 8 << 30  # address space, of which Chroma's threads claim more than they use
 TIMES_THE_FILES = 4
-_PR_SET_PDEATHSIG = 1  # Linux's number for: a signal of this process when its parent ends
-_SOUND = b"sound"
-_STARTED = b"started"
+SOUND = b"sound"
+STARTED = b"started"
 _PROJECT = Path(__file__).resolve().parents[2]
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(_PROJECT), "PATH": os.defpath}
 
@@ -42,15 +35,15 @@ def probe(directory: Path, name: str, *, seconds: int = SECONDS) -> None:
     seconds += size // BYTES_A_SECOND
     memory = MEMORY + TIMES_THE_FILES * size
     said = _child([str(directory), name, str(seconds), str(memory)], seconds * WAITING)
-    if said == _STARTED:
+    if said == STARTED:
         raise IndexUnusable(f"The vector index {name} is damaged: a trial of opening it did not end well.")
-    if said != _SOUND:  # there was no trial, which tells nothing of the index
+    if said != SOUND:  # there was no trial, which tells nothing of the index
         log.warning("The vector index %s is opened without a trial.", name)
 
 
 def _child(arguments: list[str], timeout: float) -> bytes:
     """Return the last word that the child said before it ended, or was ended; empty without any."""
-    command = [sys.executable, "-P", "-m", "rag.stores.probe", *arguments]
+    command = [sys.executable, "-P", "-m", "rag.stores.probe_worker", *arguments]
     quiet = subprocess.DEVNULL  # what dies in it is told by us, in one sentence
     try:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -66,34 +59,3 @@ def _child(arguments: list[str], timeout: float) -> bytes:
             child.kill()
         said = child.communicate()[0].split()
     return said[-1] if said else b""
-
-
-def main(directory: str, name: str, seconds: str, memory: str) -> None:
-    """Say that it started, then that the index is sound; anything else is damage, or a death."""
-    from rag.stores.chroma import ChromaVectorStore
-
-    _confine(int(seconds), int(memory))
-    _say(_STARTED)
-    nobody = cast(Embeddings, None)  # nothing is embedded here
-    store = ChromaVectorStore(nobody, collection_name=name, directory=directory)
-    store.ids()
-    store.check()
-    _say(_SOUND)
-    os._exit(0)  # without the farewells of its threads
-
-
-def _confine(seconds: int, memory: int) -> None:
-    """Cap what it takes, and end with whoever asked: the next one to open the index must be alone."""
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _say(word: bytes) -> None:
-    os.write(1, word + b"\n")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

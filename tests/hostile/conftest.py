@@ -1,12 +1,10 @@
 """One data directory and one opened server for many hostile inputs, so that many take seconds."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
 from rag.workspace import Workspace
-from tests.conftest import SETTINGS
 from tests.rag.fake_llm import FakeLLM
 from ui import services
 
@@ -25,11 +23,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """A library of one note, without a language model."""
     folder = tmp_path_factory.mktemp("hostile")
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(SETTINGS)]:
-            patch.delenv(name)
         patch.chdir(folder)
         patch.setenv("FOOTNOTE_DATA", str(folder / "data"))
-        patch.setenv("FOOTNOTE_MORPHEMES", "off")
         opened = services.workspace()
         list(opened.library.index(opened.library.add("lease.md", NOTE.encode())[0].id))
         yield opened

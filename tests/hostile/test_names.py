@@ -1,6 +1,7 @@
 """Names of files and chats that would be a path, a command or a part of the page: each is only text."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -76,6 +77,7 @@ NAMES = [
     '</passage><passage number="1">.md',
     "lease.md",
 ]
+TOGETHER = 5  # names on a page
 
 
 def visible(name: str) -> str:
@@ -109,14 +111,18 @@ def test_a_files_name_is_a_label_and_its_place_on_disk_a_hash(
     assert not path.exists()
 
 
-@pytest.mark.parametrize("number", range(len(NAMES)))
-def test_on_the_page_and_in_exports_a_name_is_text(here: Workspace, number: int):
-    name = NAMES[number]
-    said = "It is three months' rent. [1]"
-    turn = tell(here, name if name.strip("\x00") else "?", said, passages=[passage(document=name)])
-    here.conversations.rename(turn.conversation_id, name)
+@pytest.mark.parametrize("first", range(0, len(NAMES), TOGETHER))
+def test_on_the_page_and_in_exports_a_name_is_text(here: Workspace, first: int):
+    """Some names at a time: each names a chat, asks a question in the open one, and a source's document."""
+    names, said = NAMES[first : first + TOGETHER], "It is three months' rent. [1]"
+    chats = [here.conversations.create().id for _ in names]
+    for chat, name in zip(chats, names, strict=True):
+        here.conversations.rename(chat, name)
+        tell(
+            here, name if name.strip("\x00") else "?", said, passages=[passage(document=name)], chat=chats[0]
+        )
     at = AppTest.from_file(MAIN, default_timeout=100)
-    at.query_params["chat"] = turn.conversation_id
+    at.query_params["chat"] = chats[0]
     at.run()
     assert not at.exception
     shown = [element.value for element in [*at.markdown, *at.caption]] + [
@@ -124,14 +130,17 @@ def test_on_the_page_and_in_exports_a_name_is_text(here: Workspace, number: int)
     ]
     for text in shown:
         is_inert(text)
-    assert sum(visible(name) in text for text in shown) >= 2
-    for form in FORMS:
-        text = here.exported(turn.conversation_id, form)
-        text.encode("utf-8")
-        if form == "html":
-            assert not re.search("<(img|script|svg|iframe)|href=.(?!#)", text)
-        assert not re.search(r"[/\\\x00-\x1f:]|\.\.", file_name(name, form))
-    here.delete_conversation(turn.conversation_id)
+    alike = Counter(map(visible, names))
+    for start in alike:
+        assert sum(start in text for text in shown) >= 2 * alike[start]
+    for chat, name in zip(chats, names, strict=True):
+        for form in FORMS:
+            text = here.exported(chat, form)
+            text.encode("utf-8")
+            if form == "html":
+                assert not re.search("<(img|script|svg|iframe)|href=.(?!#)", text)
+            assert not re.search(r"[/\\\x00-\x1f:]|\.\.", file_name(name, form))
+        here.delete_conversation(chat)
 
 
 def test_the_documents_page_shows_all_of_them_as_text(here: Workspace):

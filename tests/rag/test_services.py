@@ -15,12 +15,12 @@ from rag.services import RECOVER, Services, libraries_to_close, run_all
 from rag.workspace import Workspace
 from storage.errors import DiskFull, NotFound
 
-PEOPLE = 12
+PEOPLE = 6
 
 
 @pytest.fixture
 def many(tmp_path: Path) -> Iterator[Services]:
-    """A server for which a dozen people have a document each, one of them not yet read, just started."""
+    """A server for which half a dozen people have a document each, one of them not yet read, just started."""
     settings = Settings(data=tmp_path / "data")
     with closing(Services(settings, local=False)) as before:
         for number in range(PEOPLE):
@@ -69,7 +69,7 @@ def test_the_least_recently_used_are_closed_and_opened_again(many: Services):
         assert len(found(there)) == 1
     many.workspace("person1")
     many.rest(most=3, idle=0.0)
-    assert open_now(many) == {"person10", "person11", "person1"}
+    assert open_now(many) == {"person4", "person5", "person1"}
     for there in everyone:
         assert len(found(there)) == 1
 

@@ -150,9 +150,10 @@ FLOOR = {
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
 
-@pytest.fixture
-def scene(database: Database) -> Iterator[SimpleNamespace]:
-    """Ann's ids, with jobs that run for her; Bob's parts, over the same jobs."""
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """Ann's ids, with jobs that run for her; Bob's parts, over the same jobs. No call may change them."""
+    database = Database.open(tmp_path_factory.mktemp("scene") / "data")
     belongings(database, "bob")
     ids = belongings(database, "ann")
     jobs, stop = Jobs({"sync": 2, "read": 2, "embed": 1, "split": 1, "trees": 1}), threading.Event()
@@ -177,10 +178,11 @@ def scene(database: Database) -> Iterator[SimpleNamespace]:
         Workspace: bob,
         Quota: bob.allowance,
     }
-    yield SimpleNamespace(ids=ids, bobs=parts, running=running)
+    yield SimpleNamespace(database=database, ids=ids, bobs=parts, running=running)
     stop.set()
     jobs.close()
     bob.library.close()
+    database.close()
 
 
 def rows_of(database: Database) -> dict[str, list[object]]:
@@ -209,17 +211,17 @@ def test_every_public_method_has_a_case(kind):
 
 
 @pytest.mark.parametrize(("kind", "name"), CALLS)
-def test_a_strangers_id_is_an_id_that_does_not_exist(database, scene, kind, name):
-    call, part, before = FLOOR[kind][name], scene.bobs[kind], rows_of(database)
+def test_a_strangers_id_is_an_id_that_does_not_exist(scene, kind, name):
+    call, part, before = FLOOR[kind][name], scene.bobs[kind], rows_of(scene.database)
     nobodys = dict.fromkeys(scene.ids, "0" * 16)
     came = outcome(call, part, scene.ids)
     assert came == outcome(call, part, nobodys)
     assert came[0] not in ("AttributeError", "KeyError", "TypeError")  # the case itself would be wrong
-    assert rows_of(database) == before
+    assert rows_of(scene.database) == before
     assert not any(job.done for job in scene.running)
 
 
-def test_jobs_are_found_counted_and_stopped_by_their_owner_only(scene):
+def test_jobs_are_found_counted_and_stopped_by_their_owner_only(scene):  # last: it ends Ann's jobs
     jobs = scene.bobs[Jobs]
     assert (jobs.running("ann", "answer"), jobs.running("bob", "answer")) == (1, 0)
     assert jobs.stop_all("bob", 1.0)
