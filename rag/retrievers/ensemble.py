@@ -14,10 +14,9 @@ from pydantic import ConfigDict, model_validator
 
 from rag.observing.lines import fields
 from rag.retrievers.asking import answered, ask, but_failed
-from rag.retrievers.candidates import Candidates, Rate
+from rag.retrievers.candidates import Candidates, Ranking, Rate
 from rag.retrievers.fusion import (
     Normaliser,
-    Ranking,
     distinct,
     lacking,
     normalised,

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from rag.errors import Cancelled
 from rag.jobs import Cancel, never
 from rag.morphemes import Analyser
-from rag.retrievers.fusion import Ranking, convex_combination, lacking
+from rag.retrievers.candidates import Ranking
+from rag.retrievers.fusion import convex_combination, lacking
 from rag.retrievers.mixture import NORMALISERS, POOL, STRONG, USUAL, WEAK, Mixture, writing
 from rag.retrievers.probes import Probe, make_probes
 from rag.stores.lexical import Entry, TantivyIndex
