@@ -24,9 +24,9 @@ from rag.embedders.opened import open_embedder
 from rag.embeddings import Embedder
 from rag.evaluation.metrics import ndcg
 from rag.evaluation.question_sets import QuestionSet, load
+from rag.retrievers.candidates import Ranking
 from rag.retrievers.fusion import (
     Normaliser,
-    Ranking,
     convex_combination,
     distribution_based,
     lacking,

@@ -11,8 +11,9 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import RetrievalError
 from rag.retrievers.bm25 import Shelf
+from rag.retrievers.candidates import Ranking
 from rag.retrievers.ensemble import Candidates, EnsembleRetriever
-from rag.retrievers.fusion import Ranking, min_max
+from rag.retrievers.fusion import min_max
 from rag.retrievers.named import raised
 
 NAMES = {"a": "2022.pdf", "b": "2023.pdf", "c": "notes.md", "d": ""}
