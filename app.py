@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from rag.config import load
 from rag.errors import SettingsError
-from rag.observing.lines import Sentence, count_errors, write_lines
-from rag.reports import untrace
-from ui.door import Door
-from ui.entrance import Alone, Entrance, on_this_machine, read_entrance
-from ui.memory import share_pools
+from rag.logs import Sentence, count_errors, write_lines
+from rag.settings import load
+from rag.telemetry import untrace
+from ui.auth.identity import Alone, Entrance, on_this_machine, read_entrance
+from ui.auth.middleware import Door
+from ui.server.memory import share_pools
 
 log = logging.getLogger("footnote")
 
@@ -32,7 +32,7 @@ FIRST_PAGE = 1.0  # seconds in which a first page is drawn undisturbed by what i
 def _warm_up(stopped: threading.Event) -> None:
     """Open what the first question needs while the first page is being looked at, as soon as it can be."""
     from storage.errors import FootnoteError
-    from ui.services import services
+    from ui.server.services import services
 
     said = ""
     while not stopped.is_set():
@@ -61,7 +61,7 @@ async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     threading.Thread(target=_warm_up, args=[stopped], name="warm-up", daemon=True).start()
     yield {}
     stopped.set()
-    from ui.services import close
+    from ui.server.services import close
 
     close()
 
@@ -72,13 +72,13 @@ async def _healthz(_: Request) -> PlainTextResponse:
 
 
 def _readyz(request: Request) -> Response:
-    from ui.operating import readyz
+    from ui.server.operations import readyz
 
     return readyz(request)
 
 
 def _metrics(request: Request) -> Response:
-    from ui.operating import counted
+    from ui.server.operations import counted
 
     return counted(request)
 
@@ -100,7 +100,7 @@ def _entrance() -> Entrance:
 
 
 def _owner_of(session_id: str) -> str | None:
-    from ui.services import owner_of
+    from ui.server.services import owner_of
 
     return owner_of(session_id)
 
@@ -112,7 +112,7 @@ def _origins() -> list[str]:
 def _explain(error: Exception) -> bool:
     """Show a sentence in place of a traceback, which is in the log already."""
     from storage.errors import FootnoteError
-    from ui.markdown import verbatim
+    from ui.components.markdown import verbatim
 
     if isinstance(error, FootnoteError):
         st.error(verbatim(str(error)), icon=":material/error:")

@@ -23,20 +23,20 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.first_token import WORDS, fill
-from rag.chains import RetrievalQA
-from rag.config import default_model_cache
-from rag.conversation import Conversation
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
+from rag.chat.conversation import Conversation
 from rag.factory import make_bench_library
-from rag.ingest import LANES, Ingest
+from rag.ingest.library import Library
+from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs, never
-from rag.library import Library
-from rag.llm import LLM, LLMSettings
+from rag.langchain import RetrievalQA
+from rag.models.embeddings import Embedder
+from rag.models.llm import LLM, LLMSettings
+from rag.models.opened import open_embedder
+from rag.settings import default_model_cache
 from storage.conversations import Conversations
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM, Reply
-from tests.rag.loaders.makers import book
+from tests.rag.ingest.parsers.makers import book
 
 DOCUMENTS = 25  # of Ann's, of about four chunks each
 THINKING = 0.1  # seconds between an answer and the next question

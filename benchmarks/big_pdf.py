@@ -20,14 +20,14 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.config import default_model_cache
-from rag.embedders.opened import open_embedder
 from rag.factory import make_bench_library
-from rag.ingest import LANES, Ingest
+from rag.ingest.library import Library
+from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs
-from rag.library import Library
+from rag.models.opened import open_embedder
+from rag.settings import default_model_cache
 from storage.database import Database
-from tests.rag.loaders.makers import book
+from tests.rag.ingest.parsers.makers import book
 
 QUESTION = "When did the harbour of Veldham open?"
 STAGES = ("searchable_by_words", "searchable_by_meaning", "ready")

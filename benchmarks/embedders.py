@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rag.config import default_model_cache
-from rag.embedders.catalog import PACKAGED
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
+from rag.models.embeddings import Embedder
+from rag.models.opened import open_embedder
+from rag.models.packaged.catalog import PACKAGED
+from rag.settings import default_model_cache
 
 QUESTIONS = 400
 CHUNKS = 96

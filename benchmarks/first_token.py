@@ -21,15 +21,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.answer import Token
-from rag.chains import RetrievalQA
-from rag.config import default_model_cache
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
+from rag.chat.answer import Token
 from rag.factory import make_bench_library
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
-from rag.llm import LLM, LLMSettings
+from rag.langchain import RetrievalQA
+from rag.models.embeddings import Embedder
+from rag.models.llm import LLM, LLMSettings
+from rag.models.opened import open_embedder
+from rag.settings import default_model_cache
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM
 

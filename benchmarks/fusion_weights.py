@@ -2,7 +2,7 @@
 
     python benchmarks/fusion_weights.py DATASET_DIR... [--model multilingual-e5-small] [--limit 400] [--json]
 
-What rag/retrievers/mixture.py falls back on is chosen from this table. Passages are embedded once and
+What rag/retrieval/weights.py falls back on is chosen from this table. Passages are embedded once and
 kept in --cache, so that a second run takes seconds.
 """
 
@@ -19,13 +19,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.config import default_model_cache
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
+from rag.evaluation.datasets import QuestionSet, load
 from rag.evaluation.metrics import ndcg
-from rag.evaluation.question_sets import QuestionSet, load
-from rag.retrievers.candidates import Ranking
-from rag.retrievers.fusion import (
+from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.candidates import Ranking
+from rag.models.embeddings import Embedder
+from rag.models.opened import open_embedder
+from rag.retrieval.fusion import (
     Normaliser,
     convex_combination,
     distribution_based,
@@ -35,8 +35,8 @@ from rag.retrievers.fusion import (
     theoretical_min_max,
     z_score,
 )
-from rag.retrievers.mixture import POOL
-from rag.stores.lexical import Entry, TantivyIndex
+from rag.retrieval.weights import POOL
+from rag.settings import default_model_cache
 
 WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FROM_ZERO = theoretical_min_max(0.0)

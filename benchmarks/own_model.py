@@ -17,13 +17,13 @@ from pathlib import Path
 
 import psutil
 
-from rag.answer import Done, Token, answer
-from rag.config import default_model_cache
-from rag.own_model.catalog import QWEN_1_5B
-from rag.own_model.model import OwnModel
-from rag.own_model.shelf import Choice
-from rag.passages import Passage
-from rag.splitters import SIZE
+from rag.chat.answer import Done, Token, answer
+from rag.models.local.catalog import QWEN_1_5B
+from rag.models.local.model import OwnModel
+from rag.models.local.shelf import Choice
+from rag.passage import Passage
+from rag.settings import default_model_cache
+from rag.text.chunking import SIZE
 
 TOPICS = {
     "en": (

@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from peer_steps import environment, made
 
-from rag.config import default_model_cache
-from rag.stores.collections import GRAPH
-from rag.text import TOKENIZER
+from rag.index.collections import GRAPH
+from rag.settings import default_model_cache
+from rag.text.tokenize import TOKENIZER
 
 STEPS = Path(__file__).parent / "peer_steps"
 TURNS = 3  # of each side, in every comparison

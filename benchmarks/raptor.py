@@ -19,12 +19,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.embeddings import Embedder, Floats, Role
 from rag.factory import make_bench_library
-from rag.library import Library
-from rag.loaders.document import LoadedDocument
+from rag.ingest.library import Library
+from rag.models.embeddings import Embedder, Floats, Role
 from rag.raptor.clustering import Rule, clusters
-from rag.splitters import split
+from rag.text.chunking import split
+from rag.text.document import LoadedDocument
 from storage.database import Database
 from storage.records import ChunkSpan
 

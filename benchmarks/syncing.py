@@ -17,11 +17,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.config import load
+from rag.connectors.base import Item, Listed, Mark, Source
+from rag.connectors.sync import Sync
 from rag.factory import make_bench_library, make_embedder
 from rag.jobs import Cancel, never
-from rag.sources.base import Item, Listed, Mark, Source
-from rag.sources.sync import Sync
+from rag.settings import load
 from storage.database import Database
 from storage.source_items import SourceItems
 from storage.sources import SourceStore

@@ -1,5 +1,5 @@
 """Documents in, cited answers out."""
 
-from rag.reports import silence
+from rag.telemetry import silence
 
 silence()

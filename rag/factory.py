@@ -5,34 +5,34 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from rag.ask import RagPipeline
+from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
-from rag.checker import VERIFIED, VERIFIED_UNSPACED
-from rag.config import LOCAL_OWNER, RetrieverName, Settings
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
+from rag.chat.scope import EVERYTHING, Scope
+from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED
+from rag.citations.judges import CrossEncoderJudge, Judge, LanguageModelJudge
+from rag.connectors.base import Credentials
+from rag.connectors.http import Fetcher
+from rag.connectors.registry import Means
 from rag.errors import EmbeddingError, SettingsError
-from rag.judges import CrossEncoderJudge, Judge, LanguageModelJudge
-from rag.language_model import LanguageModel
-from rag.library import Library, admit_all
+from rag.index.spec import StoreSpec
+from rag.ingest.library import Library, admit_all
 from rag.library_view import LibraryView
-from rag.llm import LLM, LLMSettings
-from rag.morphemes import find
-from rag.omissions import Omissions
-from rag.own_model.model import OwnModel
-from rag.own_model.shelf import Choice
-from rag.raptor.summaries import ByModel, Extracting, Summariser
-from rag.rerankers.choose import NONE as NO_RERANKER
-from rag.rerankers.choose import Parts, choose_reranker
-from rag.rerankers.cross_encoder import CrossEncoderModel
-from rag.rerankers.reranker import NAME as RERANKER
-from rag.rerankers.reranker import Reranker
-from rag.retrievers.mixture import mixture_text
-from rag.scope import EVERYTHING, Scope
-from rag.sources.base import Credentials
-from rag.sources.http import Fetcher
-from rag.sources.kinds import Means
-from rag.stores.spec import StoreSpec
+from rag.models.embeddings import Embedder
+from rag.models.llm import LLM, LLMSettings
+from rag.models.local.model import OwnModel
+from rag.models.local.shelf import Choice
+from rag.models.opened import open_embedder
+from rag.models.protocol import LanguageModel
+from rag.raptor.summarize import ByModel, Extracting, Summariser
+from rag.retrieval.omissions import Omissions
+from rag.retrieval.rerank.base import NAME as RERANKER
+from rag.retrieval.rerank.base import Reranker
+from rag.retrieval.rerank.cross_encoder import CrossEncoderModel
+from rag.retrieval.rerank.registry import NONE as NO_RERANKER
+from rag.retrieval.rerank.registry import Parts, choose_reranker
+from rag.retrieval.weights import mixture_text
+from rag.settings import LOCAL_OWNER, RetrieverName, Settings
+from rag.text.morphemes import find
 from storage.database import Database
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ def make_embedder(
 ) -> Embedder:
     """Open the embedding model that the settings name, or `spec` does; raises ModelUnavailable.
 
-    `opened` opens it, or has it open already: see rag/embedders/opened.py.
+    `opened` opens it, or has it open already: see rag/models/opened.py.
     """
     return opened(
         spec or settings.embedding_model,

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from rag.errors import Cancelled, FootnoteError
-from rag.observing.lines import about
+from rag.logs import about
 
 E = TypeVar("E")
 Cancel = Callable[[], bool]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from rag.corpus import CorpusStatus, UnsearchedFile
-from rag.library import Library
-from rag.passages import Passage
-from rag.scope import Scope
+from rag.chat.corpus import CorpusStatus, UnsearchedFile
+from rag.chat.scope import Scope
+from rag.ingest.library import Library
+from rag.passage import Passage
 
 
 class LibraryView:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from rag.config import Settings
 from rag.errors import LimitReached
+from rag.settings import Settings
 
 ASK = "An administrator can raise it."
 MEGABYTE = 1 << 20

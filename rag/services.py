@@ -7,23 +7,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from rag import config, ingest, lab
-from rag.config import LOCAL_OWNER, Settings
-from rag.embedders.opened import OpenedModels
-from rag.embeddings import Embedder
+from rag import settings as config
+from rag.connectors import scheduler
+from rag.connectors.scheduler import Schedule
 from rag.errors import EmbeddingError, FootnoteError
+from rag.evaluation import lab
 from rag.factory import make_embedder, make_library, make_llm, make_store
+from rag.ingest import queue as ingest
+from rag.ingest.library import Library
+from rag.ingest.removal import Removals
 from rag.jobs import ANSWERS, Cancel, Jobs
-from rag.language_model import LanguageModel
-from rag.library import Library
-from rag.llm import LLM
-from rag.observing.metrics import Metrics
-from rag.observing.watch import Watch
-from rag.own_model.installing import Installs
-from rag.own_model.model import OwnModel
-from rag.removal import Removals
-from rag.sources import scheduler
-from rag.sources.scheduler import Schedule
+from rag.metrics import Metrics
+from rag.models.embeddings import Embedder
+from rag.models.llm import LLM
+from rag.models.local.install import Installs
+from rag.models.local.model import OwnModel
+from rag.models.opened import OpenedModels
+from rag.models.protocol import LanguageModel
+from rag.settings import LOCAL_OWNER, Settings
+from rag.watch import Watch
 from rag.workspace import Workspace
 from storage.accounts import Account
 from storage.conversations import interrupt_pending

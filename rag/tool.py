@@ -8,8 +8,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from rag.chains import ConversationalRetrievalChain
 from rag.errors import FootnoteError
+from rag.langchain import ConversationalRetrievalChain
 
 DESCRIPTION = (
     "Answers a question from the user's own documents. Numbers in square brackets are part of the answer: "
@@ -38,7 +38,7 @@ def conversation_tool(
 ) -> BaseTool:
     """Return a conversation as a tool: its content is the cited answer, its artifact the source documents.
 
-    These are as `rag.chains.with_citations` gives them. What goes wrong is told to the model in one sentence.
+    These are as `rag.langchain.with_citations` gives them. What goes wrong is told to the model in one sentence.
     """
     telling = chain.model_copy(update={"return_source_documents": True})
 

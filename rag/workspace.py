@@ -8,31 +8,31 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from rag.ask import RagPipeline
-from rag.config import Settings
-from rag.conversation import Conversation
-from rag.embedders.opened import OpenedModels
-from rag.exports.chat import export
-from rag.exports.forms import FORMS, FormName
+from rag.chat.conversation import Conversation
+from rag.chat.export import export
+from rag.chat.forms import FORMS, FormName
+from rag.chat.pipeline import RagPipeline
+from rag.chat.scope import EVERYTHING, scope_of
+from rag.connectors.base import Source
+from rag.connectors.registry import open_source
+from rag.connectors.scheduler import Syncing
+from rag.evaluation.lab import Lab
 from rag.factory import Current, make_library, make_means, make_pipeline
-from rag.ingest import Ingest
+from rag.ingest.queue import Ingest
+from rag.ingest.reindexing import Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs
-from rag.lab import Lab
-from rag.language_model import LanguageModel
 from rag.limits import Limits
-from rag.model_wrappers import ObservedModel
+from rag.models.model_wrappers import ObservedModel
+from rag.models.opened import OpenedModels
+from rag.models.protocol import LanguageModel
 from rag.quota import Quota
-from rag.reindexing import Reindexing
-from rag.scope import EVERYTHING, scope_of
-from rag.sources.base import Source
-from rag.sources.kinds import open_source
-from rag.sources.scheduler import Syncing
+from rag.settings import Settings
 from storage.accounts import Account
+from storage.answers import Feedback
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
-from storage.feedback import Feedback
 from storage.records import DocumentRecord, Outcome, TurnRecord
 from storage.standing import Standings
 from storage.traces import Traces

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import AliasChoices, SecretStr
 from pydantic.fields import FieldInfo
 
-from rag.config import EDITABLE, PREFIX, Settings
+from rag.settings import EDITABLE, PREFIX, Settings
 
 PAGE = Path(__file__).parent.parent / "docs" / "operator" / "settings.md"
 HEAD = """\

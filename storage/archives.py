@@ -18,8 +18,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-from storage import backups, files, sqlite
-from storage.backups import LEDGER
+from storage import backup as backups
+from storage import files, sqlite
+from storage.backup import LEDGER
 from storage.errors import DiskFull, StorageError
 
 MANIFEST = "manifest.json"

@@ -12,8 +12,9 @@ from sqlalchemy import Engine, inspect, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from storage import backups, migrations, restoring, server, sqlite
-from storage.backups import LEDGER
+from storage import backup as backups
+from storage import migrations, restoring, server, sqlite
+from storage.backup import LEDGER
 from storage.errors import DatabaseDamaged, DatabaseTooNew, StorageBusy, StorageError
 from storage.lock import DataDirectoryLock
 from storage.lookups import Lookup

@@ -12,7 +12,7 @@ from typing import IO
 
 from storage import files, migrations, sqlite
 from storage.archives import BLOCK, MANIFEST, ORIGINAL, Hashed, Manifest, Told, explained, silently
-from storage.backups import LEDGER
+from storage.backup import LEDGER
 from storage.errors import DatabaseTooNew, DiskFull, StorageError
 from storage.lock import DataDirectoryLock
 

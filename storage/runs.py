@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from storage.database import Database
 from storage.errors import NotFound
+from storage.lab import LONGEST_NAME, set_row
 from storage.lab_records import (
     AskedRecord,
     AskedStatus,
@@ -23,7 +24,6 @@ from storage.lab_records import (
     SearchedRecord,
 )
 from storage.lab_tables import LabAsked, LabFinding, LabResult, LabRun, LabSet
-from storage.question_sets import LONGEST_NAME, set_row
 from storage.tables import Base, storable
 
 MOST_FOUND = 50  # chunks of one finding that are kept

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from rag.config import default_model_cache
-from rag.embedders import bert
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
-from rag.own_model.catalog import QWEN_0_5B
-from rag.own_model.fetching import fetch
-from rag.own_model.model import OwnModel
+from rag.models import bert
+from rag.models.embeddings import Embedder
+from rag.models.local.catalog import QWEN_0_5B
+from rag.models.local.fetching import fetch
+from rag.models.local.model import OwnModel
+from rag.models.opened import open_embedder
+from rag.settings import default_model_cache
 from storage import migrations
 from storage.database import Database
 from tests.once import MigratedOnce, OpenedOnce

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, event
 
-from rag.embedders.bert import OnnxEmbedder
-from rag.embedders.catalog import Model
+from rag.models.bert import OnnxEmbedder
+from rag.models.packaged.catalog import Model
 from storage import migrations
 
 _migrate = migrations.upgrade

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.config import Settings
+from rag.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))

@@ -13,12 +13,12 @@ MAY_IMPORT = {
 }
 OWNERS = {
     "streamlit": ("app.py", "ui/"),
-    "chromadb": ("rag/stores/chroma.py", "rag/stores/collections.py"),
+    "chromadb": ("rag/index/chroma.py", "rag/index/collections.py"),
     "sqlalchemy": ("storage/",),
     "alembic": ("storage/",),
-    "xllamacpp": ("rag/own_model/child.py",),
+    "xllamacpp": ("rag/models/local/worker.py",),
     "openai": ("rag/llm", "rag/embedders/remote"),
-    "prometheus_client": ("rag/observing/metrics.py",),
+    "prometheus_client": ("rag/metrics.py",),
 }
 
 

@@ -5,51 +5,55 @@ from pathlib import Path
 import streamlit as st
 
 from storage.errors import FootnoteError
-from ui import conversations, faults, notices, pages, shell, signing_in
-from ui.services import services, workspace
+from ui import pages, shell
+from ui.auth import sign_in as signing_in
+from ui.chat import sidebar as conversations
+from ui.components import faults
+from ui.components import messages as notices
+from ui.server.services import services, workspace
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
 ICON = str(Path(__file__).with_name("favicon.svg"))
 
 
 def _chat() -> None:
-    from ui.chat import show
+    from ui.chat.page import show
 
     show()
 
 
 def _documents() -> None:
-    from ui.documents import show
+    from ui.documents.page import show
 
     show()
 
 
 def _sources() -> None:
-    from ui.sources import show
+    from ui.sources.page import show
 
     show()
 
 
 def _trees() -> None:
-    from ui.trees import show
+    from ui.trees.page import show
 
     show()
 
 
 def _lab() -> None:
-    from ui.lab import show
+    from ui.lab.page import show
 
     show()
 
 
 def _settings() -> None:
-    from ui.settings import show
+    from ui.settings.page import show
 
     show()
 
 
 def _people() -> None:
-    from ui.people import show
+    from ui.auth.people_page import show
 
     show()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.markdown import plain
+from ui.components.markdown import plain
 
 TITLE = 60  # characters of a tab's title: more is cut by every browser
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rag.embedders.catalog import MINILM
-from rag.wheels import read_files
+from rag.models.packaged.catalog import MINILM
+from rag.models.packaged.wheels import read_files
 
 ROOT = Path(__file__).parent.parent.parent
 PEERS = (

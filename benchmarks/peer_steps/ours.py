@@ -16,15 +16,15 @@ import numpy as np
 
 from peer_steps import made
 from peer_steps.child import resident_mb, serve, timed
-from rag.chunks import to_entry
-from rag.config import default_model_cache
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder, Floats, Role
 from rag.factory import make_bench_library
-from rag.ingest import LANES, Ingest
+from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.chunks import to_entry
+from rag.ingest.library import Library
+from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs
-from rag.library import Library
-from rag.stores.lexical import Entry, TantivyIndex
+from rag.models.embeddings import Embedder, Floats, Role
+from rag.models.opened import open_embedder
+from rag.settings import default_model_cache
 from storage.database import Database
 from storage.records import ChunkSpan
 

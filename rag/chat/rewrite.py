@@ -15,14 +15,14 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.followup import History, Rarity, needs_context, with_terms
+from rag.chat.prompts import condense_messages, fitting_turns
 from rag.chat.rewrite_check import rejection_reason
-from rag.declining import declines
+from rag.citations.declining import declines
 from rag.errors import Cancelled, LLMError
 from rag.jobs import never
-from rag.language_model import LanguageModel
-from rag.prompts import condense_messages, fitting_turns
-from rag.retrievers.fusion import convex_combination, theoretical_min_max
-from rag.sentences import sentences
+from rag.models.protocol import LanguageModel
+from rag.retrieval.fusion import convex_combination, theoretical_min_max
+from rag.text.sentences import sentences
 
 REWRITE_SECONDS = 5.0  # the reader waits for a rewrite before anything is searched
 SMALL_MODEL_REWRITE_SECONDS = 15.0  # a small local model takes four where its two cores are free

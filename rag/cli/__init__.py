@@ -8,11 +8,31 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag.cli import asking, evaluating, exporting, growing, ingesting, ledger, models, syncing, users
-from rag.cli.options import Parser
-from rag.config import load
+from rag.cli import (
+    admin as ledger,
+)
+from rag.cli import (
+    ask as asking,
+)
+from rag.cli import (
+    evaluate as evaluating,
+)
+from rag.cli import (
+    export as exporting,
+)
+from rag.cli import (
+    growing,
+    models,
+    syncing,
+    users,
+)
+from rag.cli import (
+    ingest as ingesting,
+)
+from rag.cli.common import Parser
 from rag.errors import FootnoteError
-from rag.reports import untrace
+from rag.settings import load
+from rag.telemetry import untrace
 
 GROUPS = (ingesting, syncing, growing, asking, evaluating, exporting, models, ledger, users)
 

@@ -6,20 +6,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rag.answerable import decide
-from rag.ask import RagPipeline
-from rag.chains import RetrievalQA
+from rag.chat.answerable import decide
+from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import make_standalone
+from rag.citations.meaning import SCALES
 from rag.cli.collecting import SLOW, collection_of
-from rag.cli.options import Commands, Options
+from rag.cli.common import Commands, Options
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
 from rag.evaluation.answers import ask_answers, summary
 from rag.evaluation.collection import Collection
-from rag.evaluation.question_sets import load
+from rag.evaluation.datasets import load
 from rag.evaluation.refusals import Decided, LabelledTurn, load_turns, report
-from rag.meaning import SCALES
-from rag.passages import Passage
+from rag.langchain import RetrievalQA
+from rag.passage import Passage
+from rag.settings import Settings
 
 DESCRIPTION = """Ask the questions of a set whose answers are known, as the app asks them without a language
 model, and look for the answers in what is cited. Indexes are kept for the next run."""

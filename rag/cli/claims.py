@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rag.checker import Checker
-from rag.cli.options import Commands, Options
+from rag.citations.checker import Checker
+from rag.citations.judges import Judge
+from rag.cli.common import Commands, Options
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
 from rag.evaluation.claims import Claim, Verdict, as_passages, load_claims, measured, verdict
 from rag.factory import make_embedder, make_judge, make_llm
-from rag.judges import Judge
+from rag.settings import Settings
 
 DESCRIPTION = """Check each claim of a file against its passages, as the app checks an answer's sentences, and
 compare with what people found. Reads JSON lines {"claim", "passages", "supported"}, WiCE and ExpertQA."""

@@ -4,11 +4,11 @@ import sys
 from contextlib import AbstractContextManager
 
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
 from rag.evaluation.collection import Collection, default_cache, open_collection
-from rag.evaluation.question_sets import QuestionSet
+from rag.evaluation.datasets import QuestionSet
 from rag.factory import make_embedder
-from rag.morphemes import find
+from rag.settings import Settings
+from rag.text.morphemes import find
 
 SLOW = {
     "vectors": "embedding {total} passages; they are kept for the next run.",

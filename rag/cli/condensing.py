@@ -6,14 +6,14 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
-from rag.cli.options import Commands, Options
+from rag.cli.common import Commands, Options
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
-from rag.embeddings import Embedder
 from rag.errors import EmbeddingError
-from rag.evaluation.condensing import Turn, Written, load_turns, report, write_all
+from rag.evaluation.rewriting import Turn, Written, load_turns, report, write_all
 from rag.factory import make_embedder, make_llm, rephrase_seconds
-from rag.language_model import LanguageModel
+from rag.models.embeddings import Embedder
+from rag.models.protocol import LanguageModel
+from rag.settings import Settings
 
 DESCRIPTION = """Make each follow-up of a set stand alone, as the app does, and compare with the rewrites of
 people: by carrying terms over, and by the connected model too where there is one."""

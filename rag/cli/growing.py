@@ -4,11 +4,11 @@ import json
 from contextlib import closing
 
 from rag.cli.collecting import say
+from rag.cli.common import Commands, Options
 from rag.cli.library import open_library
-from rag.cli.options import Commands, Options
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
-from rag.library import Library
+from rag.ingest.library import Library
+from rag.settings import Settings
 
 DESCRIPTION = """Build a tree of summaries over each document that has none, and one over all of them.
 Stopped, it goes on where it was the next time. With FOOTNOTE_RAPTOR=model the connected model writes the

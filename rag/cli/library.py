@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from rag.config import LOCAL_OWNER, Settings
-from rag.library import Library
+from rag.ingest.library import Library
 from rag.services import Services
+from rag.settings import LOCAL_OWNER, Settings
 
 
 @contextmanager

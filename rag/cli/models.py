@@ -3,16 +3,16 @@
 import sys
 from pathlib import Path
 
-from rag import config
-from rag.cli.options import Commands, Options
+from rag import settings as config
+from rag.cli.common import Commands, Options
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
-from rag.embedders.catalog import fetch
 from rag.factory import make_embedder
-from rag.own_model import shelf
-from rag.own_model.catalog import OFFERS, QWEN_1_5B, Offer, named, size
-from rag.own_model.installing import install, try_out
-from rag.own_model.shelf import Choice
+from rag.models.local import shelf
+from rag.models.local.catalog import OFFERS, QWEN_1_5B, Offer, named, size
+from rag.models.local.install import install, try_out
+from rag.models.local.shelf import Choice
+from rag.models.packaged.catalog import fetch
+from rag.settings import Settings
 
 
 def add_commands(commands: Commands) -> None:

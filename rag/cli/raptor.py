@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from rag.cli.collecting import say
-from rag.cli.options import Commands, Options, positive
+from rag.cli.common import Commands, Options, positive
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
 from rag.errors import LLMError, SettingsError
 from rag.evaluation.collection import default_cache
-from rag.evaluation.trees import ask_all, planted, report
+from rag.evaluation.raptor import ask_all, planted, report
 from rag.evaluation.wholes import load
 from rag.factory import make_embedder, make_llm
 from rag.raptor.retrievers import BUDGET
-from rag.raptor.summaries import ByModel, Extracting, Summariser
+from rag.raptor.summarize import ByModel, Extracting, Summariser
+from rag.settings import Settings
 
 DESCRIPTION = """Build a tree over each document of a set, and ask its questions of the leaves alone (flat),
 of the collapsed tree and by traversal, each filling the same budget of tokens. Where questions have reference

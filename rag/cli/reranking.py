@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag.cli.collecting import say
-from rag.cli.options import Commands, Options, positive
+from rag.cli.common import Commands, Options, positive
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
-from rag.evaluation.question_sets import QuestionSet, load
+from rag.evaluation.datasets import QuestionSet, load
 from rag.evaluation.reranking import (
     CUTS,
     Candidates,
@@ -23,12 +22,13 @@ from rag.evaluation.reranking import (
 )
 from rag.evaluation.run_files import read_run
 from rag.factory import make_llm, make_reranker
-from rag.language_model import LanguageModel
-from rag.model_wrappers import Sent
-from rag.rerankers.choose import NAMES, NONE
-from rag.rerankers.llm_reranker import LLMReranker
-from rag.rerankers.remote import RemoteReranker
-from rag.rerankers.reranker import Reranker
+from rag.models.model_wrappers import Sent
+from rag.models.protocol import LanguageModel
+from rag.retrieval.rerank.base import Reranker
+from rag.retrieval.rerank.llm import LLMReranker
+from rag.retrieval.rerank.registry import NAMES, NONE
+from rag.retrieval.rerank.remote import RemoteReranker
+from rag.settings import Settings
 
 DESCRIPTION = """Give each reranker the same passages for each question of a set and measure the order that it
 makes of them. Those that ask a language model ask the connected one."""

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from rag.cli.ingesting import run_ingest, weigh_if_due
+from rag.cli.common import Commands, Options
+from rag.cli.ingest import run_ingest, weigh_if_due
 from rag.cli.library import open_services
-from rag.cli.options import Commands, Options
 from rag.cli.progress import ProgressBar
-from rag.config import Settings
+from rag.connectors.registry import open_source
+from rag.connectors.sync import Sync, Synced
 from rag.errors import FootnoteError, SourceError
 from rag.factory import make_means
-from rag.library import Library
-from rag.sources.kinds import open_source
-from rag.sources.sync import Sync, Synced
+from rag.ingest.library import Library
+from rag.settings import Settings
 from storage.source_items import SourceItems
 from storage.source_records import SourceRecord
 from storage.sources import SourceStore

@@ -5,10 +5,10 @@ import sys
 from contextlib import closing
 from dataclasses import asdict
 
-from rag.cli.options import Commands, Options
-from rag.config import Settings
-from rag.removal import remove_person
+from rag.cli.common import Commands, Options
+from rag.ingest.removal import remove_person
 from rag.services import Services
+from rag.settings import Settings
 from storage.account_records import PersonRecord
 from storage.database import Database
 from storage.people import People

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from rag.answer import Done
-from rag.ask import RagPipeline
-from rag.citations import Citation
+from rag.chat.answer import Done
+from rag.chat.pipeline import RagPipeline
+from rag.citations.cite import Citation
 from rag.errors import QuestionRefused
+from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.metrics import percentile
-from rag.evaluation.question_sets import QuestionSet
-from rag.folding import fold
 from rag.jobs import Cancel, never
+from rag.text.normalize import fold
 
 
 @dataclass(frozen=True)

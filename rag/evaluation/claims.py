@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.checker import Checker, Evidence
+from rag.citations.checker import Checker, Evidence
 from rag.errors import QuestionRefused
 from rag.evaluation.beir import read_text
-from rag.passages import Passage
+from rag.passage import Passage
 
 _FORM = "no claim in any of the forms: claim, passages and supported; WiCE's; ExpertQA's"
 _MARKER = re.compile(r"\s*\[\d+\]")

@@ -18,17 +18,17 @@ import numpy as np
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from rag.config import default_model_cache
-from rag.embeddings import Embedder, Floats
 from rag.errors import EmbeddingError, IndexUnusable, RetrievalError
-from rag.morphemes import Analyser
-from rag.retrievers.choose import choose_retriever
-from rag.retrievers.mixture import Mixture
-from rag.retrievers.tuning import RULE, sample, tune
-from rag.stores.chroma import ChromaVectorStore
-from rag.stores.collections import GRAPH
-from rag.stores.lexical import Entry, TantivyIndex
-from rag.text import TOKENIZER
+from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.chroma import ChromaVectorStore
+from rag.index.collections import GRAPH
+from rag.models.embeddings import Embedder, Floats
+from rag.retrieval.registry import choose_retriever
+from rag.retrieval.tuning import RULE, sample, tune
+from rag.retrieval.weights import Mixture
+from rag.settings import default_model_cache
+from rag.text.morphemes import Analyser
+from rag.text.tokenize import TOKENIZER
 
 log = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from typing import Any
 from langchain_core.documents import Document
 
 from rag.errors import QuestionRefused
+from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.metrics import Judgements, ndcg
-from rag.evaluation.question_sets import QuestionSet
 from rag.evaluation.run_files import Run
-from rag.rerankers.reranker import Reranker
+from rag.retrieval.rerank.base import Reranker
 
 CUTS = (1, 5, 10)
 

@@ -13,8 +13,8 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.rewrite import QueryVariant, search_variants
 from rag.errors import Cancelled, FootnoteError
+from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.metrics import METRICS, measure, percentile
-from rag.evaluation.question_sets import QuestionSet
 from rag.jobs import Cancel, never
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from rag.errors import QuestionRefused
 from rag.evaluation import beir
-from rag.text import tokens
+from rag.text.tokenize import tokens
 
 Span = tuple[str, int, int]  # a document's id, and [start, end) of its text
 BETWEEN = "\n\n"  # passages of one document

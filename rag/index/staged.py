@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rag.chunks import index_text
 from rag.errors import IndexUnusable
+from rag.index.chunks import index_text
 from rag.jobs import Cancel
 from storage.documents import Documents
 from storage.errors import DiskFull

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag.chunks import index_text
-from rag.embeddings import Embedder
 from rag.errors import Cancelled, IndexUnusable
+from rag.index.chroma import ChromaVectorStore
+from rag.index.chunks import index_text
+from rag.index.indexes import NEXT, VECTORS, Indexes
+from rag.index.mixing import description, same_model
 from rag.index.slot import Closeable
+from rag.index.spec import CHROMA
 from rag.index.staged import Hits, IndexPair, ReindexProgress, StagedIndex, sample_chunks, verify_index
-from rag.indexes import NEXT, VECTORS, Indexes
 from rag.jobs import Cancel, never
-from rag.mixing import description, same_model
-from rag.stores.chroma import ChromaVectorStore
-from rag.stores.spec import CHROMA
+from rag.models.embeddings import Embedder
 from storage.documents import SEARCHABLE, Documents
 from storage.errors import DiskFull, NotFound
 from storage.index_states import IndexStates

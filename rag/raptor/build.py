@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rag.embeddings import Embedder, Floats
 from rag.errors import Cancelled
+from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel
+from rag.models.embeddings import Embedder, Floats
 from rag.raptor.clustering import Members, Rule, clusters
 from rag.raptor.extracts import rarities
-from rag.raptor.summaries import Summariser
-from rag.stores.index import VectorIndex
-from rag.text_budget import count_tokens
+from rag.raptor.summarize import Summariser
+from rag.text.text_budget import count_tokens
 from storage.records import ChunkRecord
 from storage.tree_rows import NodeRecord
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.sentences import sentences
-from rag.text import tokens, word_language
-from rag.text_budget import count_tokens
+from rag.text.sentences import sentences
+from rag.text.text_budget import count_tokens
+from rag.text.tokenize import tokens, word_language
 
 SIZE = 160  # tokens of an extract; the paper's summaries have 131 on average, by a count that is less
 FEWEST_WORDS = 3  # of a sentence that says something by itself

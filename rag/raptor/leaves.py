@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
-from rag.loaders.document import LoadedDocument
-from rag.sentences import sentences
-from rag.splitters import Splitting, split
-from rag.text_budget import count_tokens
+from rag.text.chunking import Splitting, split
+from rag.text.document import LoadedDocument
+from rag.text.sentences import sentences
+from rag.text.text_budget import count_tokens
 
 SIZE = 120  # by `count_tokens`, which counts rather too many: about 100 of a model's own
 LONGEST = 400  # beyond it a sentence is a table or a text without full stops, and no model reads it whole

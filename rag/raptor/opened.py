@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rag.raptor.view import View
 
 if TYPE_CHECKING:
-    from rag.raptor.forest import Forest
+    from rag.raptor.tree import Forest
     from storage.tree_rows import NodeRecord
 
 

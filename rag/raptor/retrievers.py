@@ -14,7 +14,7 @@ from rag.raptor.view import View, to_document
 from rag.raptor.whole import asks_about_whole
 
 if TYPE_CHECKING:
-    from rag.raptor.forest import Forest
+    from rag.raptor.tree import Forest
 
 BUDGET = 2000  # tokens, as in the paper
 CANDIDATES = 200  # nodes that a question is near to; a leaf beyond them bears on it less than all of these

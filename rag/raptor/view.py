@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from langchain_core.documents import Document
 
-from rag.text_budget import count_tokens
+from rag.text.text_budget import count_tokens
 
 if TYPE_CHECKING:
-    from rag.raptor.forest import Forest
+    from rag.raptor.tree import Forest
     from storage.tree_rows import NodeRecord
 
 Found = tuple["NodeRecord", float, list["NodeRecord"]]  # a leaf, its similarity, and the summaries above it
@@ -111,7 +111,7 @@ class View:
 
 
 def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) -> Document:
-    """Return a leaf as retrievers pass it on; see rag/passages.py."""
+    """Return a leaf as retrievers pass it on; see rag/passage.py."""
     above: list[dict[str, Any]] = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
     return Document(
         id=leaf.id,

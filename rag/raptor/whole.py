@@ -7,8 +7,8 @@ them. Of "Summarise the discussion about costs" costs are left, and they can be 
 
 import re
 
-from rag.language import words_of
-from rag.text import tokens
+from rag.text.language import words_of
+from rag.text.tokenize import tokens
 
 # As the English tokens are: in their stems, stop words left out.
 _ENGLISH = words_of(

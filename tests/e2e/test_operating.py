@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from rag.config import LOCAL_OWNER
+from rag.settings import LOCAL_OWNER
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.records import Message

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from rag.exports.verify import read_export, verify
+from rag.chat.verify import read_export, verify
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import Visitor, again, click, close, gone, press
 from tests.rag.fake_llm import FakeLLM, Reply, Request

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import serving
 from tests.e2e.visitor import Visitor, again, click, gone
-from tests.rag.sources.confluence_server import ConfluenceServer
+from tests.rag.connectors.confluence_server import ConfluenceServer
 
 
 def test_a_wiki_is_connected_asked_and_followed_to_its_own_page(

@@ -4,7 +4,7 @@ import hashlib
 
 from sqlalchemy import text
 
-from rag.library import Library
+from rag.ingest.library import Library
 from storage.database import Database
 
 ANSWERS_OF_QUESTIONS = text(

@@ -5,10 +5,10 @@ from contextlib import closing
 
 import pytest
 
-from rag.config import LOCAL_OWNER
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
-from rag.library import Library
+from rag.ingest.library import Library
+from rag.models.embeddings import Embedder
+from rag.models.opened import open_embedder
+from rag.settings import LOCAL_OWNER
 from storage.database import Database
 from tests.e2e.conftest import Server, serving
 from tests.faults.auditing import audit

@@ -1,10 +1,10 @@
 """The embedding model, open: imported by the process that others are forked from, and by those only.
 
-A fork may use it since a run of it keeps to its own thread (`intra_op_num_threads` in rag/embedders/bert.py).
+A fork may use it since a run of it keeps to its own thread (`intra_op_num_threads` in rag/models/bert.py).
 """
 
-from rag.config import default_model_cache
-from rag.embedders.opened import open_embedder
+from rag.models.opened import open_embedder
+from rag.settings import default_model_cache
 from tests.faults import victim, worker
 
 __all__ = ["EMBEDDER", "victim", "worker"]  # they are to be imported before anything is forked, too

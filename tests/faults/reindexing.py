@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rag.library import Library
+from rag.ingest.library import Library
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors
 

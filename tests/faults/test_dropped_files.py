@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from rag.library import EMBED_BATCH
+from rag.ingest.library import EMBED_BATCH
 from tests.e2e.conftest import Server
 from tests.faults.conftest import Open
 from tests.faults.tab import Tab, wait_for

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent.parent
 LIFE = '''
 import os, sys
 from pathlib import Path
-from rag.library import Library
+from rag.ingest.library import Library
 from storage.database import Database
 from storage.errors import FootnoteError
 from tests.faults.auditing import audit

@@ -23,10 +23,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
 from storage.records import DocumentRecord, TurnRecord

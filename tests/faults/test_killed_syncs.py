@@ -3,8 +3,8 @@
 import random
 from pathlib import Path
 
-from rag.embeddings import Embedder
-from rag.library import Library
+from rag.ingest.library import Library
+from rag.models.embeddings import Embedder
 from storage.database import Database
 from storage.source_items import SourceItems
 from storage.sources import SourceStore

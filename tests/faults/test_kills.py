@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
-from rag.embeddings import Embedder
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
+from rag.models.embeddings import Embedder
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
 from tests.faults import worker

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from rag.conversation import CHECKPOINT_SECONDS
-from rag.embeddings import Embedder
-from rag.library import Library
+from rag.chat.conversation import CHECKPOINT_SECONDS
+from rag.ingest.library import Library
+from rag.models.embeddings import Embedder
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
 from tests.faults import victim

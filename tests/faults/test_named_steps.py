@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
 from storage import migrations
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database

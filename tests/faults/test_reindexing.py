@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.library import Library
+from rag.ingest.library import Library
 from storage.database import Database
 from storage.records import ChunkSpan
 from tests.faults.forks import Fork

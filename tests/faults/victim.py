@@ -5,13 +5,13 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from rag.answer import Token
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
-from rag.embeddings import Embedder
+from rag.chat.answer import Token
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
-from rag.llm import LLM, LLMSettings
+from rag.models.embeddings import Embedder
+from rag.models.llm import LLM, LLMSettings
 from storage.conversations import Conversations
 from storage.database import Database
 

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
-from rag.embeddings import Embedder
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
+from rag.connectors.folder import FolderSettings, FolderSource
+from rag.connectors.sync import Sync
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
-from rag.llm import LLM, LLMSettings
-from rag.sources.folder import FolderSettings, FolderSource
-from rag.sources.sync import Sync
+from rag.models.embeddings import Embedder
+from rag.models.llm import LLM, LLMSettings
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.source_items import SourceItems

@@ -6,7 +6,7 @@ import pytest
 
 from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM
-from ui import services
+from ui.server import services
 
 GOOD = "How much is the deposit?"
 NOTE = "# Lease\n\nThe deposit is three months' rent. The lease ends on 31 May 2027. The keys are with Ann.\n"

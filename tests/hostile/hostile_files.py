@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.rag.loaders import makers
+from tests.rag.ingest.parsers import makers
 
 Make = Callable[[Path], object]
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.hostile import commands, test_names, test_questions, test_settings, test_urls
-from tests.rag.loaders import test_hostile_files
+from tests.rag.ingest.parsers import test_hostile_files
 
 AMOUNTS = {
     "files": (40, [test_hostile_files.REFUSED, test_hostile_files.READ]),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import DocumentRefused
-from rag.loaders import drained, load, reading
+from rag.ingest.parsers import drained, load, reading
 from tests.hostile.hostile_files import FILES
 
 REFUSED = {

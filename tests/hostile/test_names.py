@@ -9,14 +9,14 @@ import pytest
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
-from rag.exports.forms import FORMS, file_name
+from rag.chat.forms import FORMS, file_name
 from rag.workspace import Workspace
 from tests.e2e.conftest import Server, browser, serving, visit
 from tests.e2e.visitor import Visitor
 from tests.hostile.conftest import GOOD, NOTE, answer
 from tests.ui.conftest import MAIN, passage, tell
 from tests.ui.inert import is_inert
-from ui import services
+from ui.server import services
 
 __all__ = ["browser", "visit"]  # fixtures of the browser's tests
 Visit = Callable[..., Visitor]
@@ -145,7 +145,7 @@ def test_on_the_page_and_in_exports_a_name_is_text(here: Workspace, first: int):
 
 def test_the_documents_page_shows_all_of_them_as_text(here: Workspace):
     added = [here.library.add(name, f"{NOTE}\nAgain {n}.".encode())[0] for n, name in enumerate(NAMES)]
-    at = AppTest.from_string("from ui.documents import show\nshow()", default_timeout=100).run()
+    at = AppTest.from_string("from ui.documents.page import show\nshow()", default_timeout=100).run()
     assert not at.exception
     shown = [element.value for element in at.markdown if element.value.startswith("**")]
     assert len(shown) == 25  # a page of them, each in a row of its own

@@ -10,7 +10,7 @@ from storage.errors import AnswerPending
 from tests.hostile.conftest import GOOD, answer
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.ui.conftest import MAIN, words
-from ui import services
+from ui.server import services
 
 NOTHING = {
     "nothing": "",

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from rag.connectors.base import Credentials, Item
+from rag.connectors.confluence.models import ConfluenceSettings
+from rag.connectors.confluence.source import ConfluenceSource
+from rag.connectors.google_drive.models import DriveSettings
+from rag.connectors.google_drive.source import DriveSource
+from rag.connectors.http import Fetcher
 from rag.errors import ItemFailed, SourceError
-from rag.sources.base import Credentials, Item
-from rag.sources.confluence import ConfluenceSource
-from rag.sources.confluence_models import ConfluenceSettings
-from rag.sources.google_drive import DriveSource
-from rag.sources.google_models import DriveSettings
-from rag.sources.http import Fetcher
-from tests.rag.sources.confluence_server import ConfluenceServer
-from tests.rag.sources.drive_server import DriveServer
-from tests.rag.sources.service import Fault
-from tests.rag.sources.site import Page, Site
+from tests.rag.connectors.confluence_server import ConfluenceServer
+from tests.rag.connectors.drive_server import DriveServer
+from tests.rag.connectors.service import Fault
+from tests.rag.connectors.site import Page, Site
 
 HERE = Fetcher(private=["127.0.0.1"])
 CREDENTIALS = Credentials({"FOOTNOTE_SECRET_WIKI": "hunter2-token"}, Path("none"))

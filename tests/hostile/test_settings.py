@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rag import config
+from rag import settings as config
 from rag.cli import main
 from rag.errors import SettingsError
-from storage.backups import LEDGER
+from storage.backup import LEDGER
 from storage.errors import StorageError
-from ui import services
+from ui.server import services
 
 WRONG = [
     ("FOOTNOTE_K", "0"),

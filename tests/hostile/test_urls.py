@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from rag.connectors.http import Fetcher, resolved
+from rag.connectors.ssrf import Address, allowed, is_public
 from rag.errors import AddressRefused, ConnectionLost, ItemFailed, SourceError
-from rag.sources.http import Fetcher, resolved
-from rag.sources.ssrf import Address, allowed, is_public
-from tests.rag.sources.site import Page, Site
+from tests.rag.connectors.site import Page, Site
 
 OPEN = "open.example"  # a host that is allowed to be private: ours
 # What names resolve to that a person on the internet can buy for a private address.

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
 from storage.conversations import Conversations
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM

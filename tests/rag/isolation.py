@@ -12,10 +12,10 @@ from pathlib import Path
 
 from langchain_core.documents import Document
 
+from rag.ingest.library import Library
 from rag.jobs import Cancel, never
-from rag.library import Library
-from rag.rerankers.reranker import Reranker, Scored
-from rag.rerankers.retriever import RerankingRetriever
+from rag.retrieval.rerank.base import Reranker, Scored
+from rag.retrieval.rerank.retriever import RerankingRetriever
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors
 

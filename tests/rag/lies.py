@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag.text import sentences
+from rag.text.tokenize import sentences
 
 PASSAGES = {
     "en": [

@@ -3,7 +3,7 @@
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from rag.conversation import Conversation
+from rag.chat.conversation import Conversation
 from rag.jobs import never
 from storage.conversations import Conversations
 

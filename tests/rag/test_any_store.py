@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from rag import cli
-from rag.answer import Done, Sources
-from rag.config import Settings, load
-from rag.embeddings import Embedder
+from rag.chat.answer import Done, Sources
 from rag.errors import IndexMismatch
 from rag.factory import make_pipeline, make_store
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
+from rag.models.embeddings import Embedder
+from rag.settings import Settings, load
 from storage.database import Database
 
 CASTLE = "# Castle\n\nThe castle of Aldenburg was built in 1432. Its moat is nine metres deep.\n"

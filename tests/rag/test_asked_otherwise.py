@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from langchain_core.documents import Document
 
-from rag.answer import Token
-from rag.ask import RagPipeline
-from rag.conversation import Conversation, to_records
+from rag.chat.answer import Token
+from rag.chat.conversation import Conversation, to_records
+from rag.chat.pipeline import RagPipeline
 from rag.jobs import never
-from rag.llm import LLM, LLMSettings
-from rag.passages import Passage
+from rag.models.llm import LLM, LLMSettings
+from rag.passage import Passage
 from tests.rag.fake_llm import Reply
 from tests.rag.shelf import Shelf, ask
 

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
 from rag.errors import EmbeddingError, IndexMismatch
-from rag.ingest import LANES, Ingest
-from rag.ingest_patience import FIRST, Backoff
+from rag.ingest.ingest_patience import FIRST, Backoff
+from rag.ingest.library import EMBED_BATCH, Library
+from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs
-from rag.library import EMBED_BATCH, Library
+from rag.models.embeddings import Embedder
+from rag.models.opened import open_embedder
 from storage.database import Database
 from tests.faults.auditing import audit
 from tests.rag.fake_embeddings import MODEL, FakeEmbeddings
-from tests.rag.test_ingest import wait_until
+from tests.rag.ingest.test_queue import wait_until
 
 CRANE = "# Crane\n\nThe crane of the harbour lifts 65 tonnes.\n"
 BOOK = "# Voyage\n\n" + "\n\n".join(f"## Day {n}\n\nIsland {n} was sighted. " * 20 for n in range(24))

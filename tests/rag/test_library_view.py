@@ -1,9 +1,9 @@
 import pytest
 
-from rag.library import Library
+from rag.chat.scope import EVERYTHING, Scope
+from rag.ingest.library import Library
 from rag.library_view import LibraryView
-from rag.passages import Passage
-from rag.scope import EVERYTHING, Scope
+from rag.passage import Passage
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors
 

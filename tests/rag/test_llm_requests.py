@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag.llm import LLMSettings, Requests
+from rag.models.llm import LLMSettings, Requests
 from tests.rag.fake_llm import FakeLLM, Reply
 
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
-from rag.llm import LLM, Chat, LLMSettings
-from rag.logprobs import Logprobs
+from rag.models.llm import LLM, Chat, LLMSettings
+from rag.models.logprobs import Logprobs
 from rag.raptor.retrievers import CollapsedTreeRetriever
-from rag.raptor.summaries import ByModel
-from rag.rerankers.choose import ASKING
+from rag.raptor.summarize import ByModel
+from rag.retrieval.rerank.registry import ASKING
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.records import Message

@@ -4,8 +4,8 @@ import pytest
 
 from rag.errors import LimitReached
 from rag.limits import Limits
-from rag.llm import LLM, LLMSettings
-from rag.model_wrappers import ObservedModel, Sent
+from rag.models.llm import LLM, LLMSettings
+from rag.models.model_wrappers import ObservedModel, Sent
 from rag.quota import Quota
 from storage.account_records import Used
 from storage.accounts import Account

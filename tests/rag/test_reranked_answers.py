@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag.answer import Sources
-from rag.ask import RagPipeline
-from rag.config import Settings
-from rag.conversation import Conversation
+from rag.chat.answer import Sources
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
 from rag.errors import Cancelled, ModelUnavailable, SettingsError
 from rag.factory import make_pipeline, make_reranker
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
-from rag.llm import LLM, LLMSettings
-from rag.model_wrappers import Sent
-from rag.omissions import LeftOut
-from rag.rerankers.llm_pointwise import NO_LOGPROBS, LogprobReranker
-from rag.rerankers.stage import Reordered, Reranking
+from rag.models.llm import LLM, LLMSettings
+from rag.models.model_wrappers import Sent
+from rag.retrieval.omissions import LeftOut
+from rag.retrieval.rerank.llm_pointwise import NO_LOGPROBS, LogprobReranker
+from rag.retrieval.rerank.stage import Reordered, Reranking
+from rag.settings import Settings
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.traces import Traces

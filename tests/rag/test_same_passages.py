@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
+from rag.citations.quoting import citation_of, markers, passage_of
 from rag.jobs import never
-from rag.llm import LLM, LLMSettings
-from rag.model_wrappers import Sent
-from rag.passage_fence import fenced
-from rag.passages import Passage
-from rag.quoting import citation_of, markers, passage_of
+from rag.models.llm import LLM, LLMSettings
+from rag.models.model_wrappers import Sent
+from rag.passage import Passage
+from rag.text.prompt_parts import fenced
 from storage.conversations import Conversations
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM, Reply

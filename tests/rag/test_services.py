@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rag.config import Settings
 from rag.jobs import Cancel
 from rag.services import RECOVER, Services, libraries_to_close, run_all
+from rag.settings import Settings
 from rag.workspace import Workspace
 from storage.errors import DiskFull, NotFound
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import DocumentRefused, SettingsError
-from rag.loaders import LoadedDocument
-from rag.loaders.markdown import headings
-from rag.splitters import Piece, Splitting, check, split
-from tests.rag.loaders.makers import SENTENCES
+from rag.ingest.parsers import LoadedDocument
+from rag.text.chunking import Piece, Splitting, check, split
+from rag.text.markdown import headings
+from tests.rag.ingest.parsers.makers import SENTENCES
 
 
 def markdown(text: str) -> LoadedDocument:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from rag.ask import RagPipeline
-from rag.conversation import Conversation
-from rag.corpus import PlainCorpus, UnsearchedFile
+from rag.chat.conversation import Conversation
+from rag.chat.corpus import PlainCorpus, UnsearchedFile
+from rag.chat.pipeline import RagPipeline
+from rag.citations.judges import LanguageModelJudge
 from rag.jobs import never
-from rag.judges import LanguageModelJudge
-from rag.llm import LLM, LLMSettings
-from rag.model_wrappers import Sent
+from rag.models.llm import LLM, LLMSettings
+from rag.models.model_wrappers import Sent
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.traces import Trace, Traces

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.embeddings import Embedder
-from rag.library import Library
+from rag.ingest.library import Library
+from rag.models.embeddings import Embedder
 from storage import archives, migrations, restoring
 from storage.conversations import Conversations
 from storage.database import Database

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rag.config import LOCAL_OWNER, load
 from rag.errors import LimitReached
 from rag.services import Services
+from rag.settings import LOCAL_OWNER, load
 from rag.workspace import Workspace
 from storage.errors import AnswerPending, NotFound
 from storage.people import People

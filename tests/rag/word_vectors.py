@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rag.embeddings import Embedder, Floats
+from rag.models.embeddings import Embedder, Floats
 
 
 class WordVectors(Embedder):

@@ -9,13 +9,13 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from rag.ask import RagPipeline
-from rag.config import default_model_cache
-from rag.conversation import Conversation
-from rag.embedders.opened import open_embedder
-from rag.embeddings import Embedder
+from rag.chat.conversation import Conversation
+from rag.chat.pipeline import RagPipeline
+from rag.ingest.library import Library
 from rag.jobs import never
-from rag.library import Library
+from rag.models.embeddings import Embedder
+from rag.models.opened import open_embedder
+from rag.settings import default_model_cache
 from storage.conversations import Conversations
 from storage.database import Database
 from tests.rag.test_upgrades import ORIGINALS, QUESTIONS

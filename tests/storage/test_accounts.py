@@ -8,8 +8,8 @@ from storage.accounts import Account
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import AccountClosed, NotFound
+from storage.lab import QuestionSets
 from storage.people import People
-from storage.question_sets import QuestionSets
 from storage.sources import SourceStore
 from storage.tables import Base, Departure
 

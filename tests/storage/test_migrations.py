@@ -11,6 +11,7 @@ from alembic.script import ScriptDirectory
 
 from storage import migrations, sqlite
 from storage.accounts import Account
+from storage.answers import Feedback
 from storage.choice_tables import ChoiceRow
 from storage.choices import Choices
 from storage.collections import Collections
@@ -18,7 +19,6 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
 from storage.errors import DatabaseTooNew, StorageError
-from storage.feedback import Feedback
 from storage.lab_tables import LabSet
 from storage.people import People
 from storage.source_tables import SourceItem

@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import select
 
 from storage.accounts import Account
+from storage.answers import Feedback
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
-from storage.feedback import Feedback
 from storage.files import Files
+from storage.lab import QuestionSets
 from storage.lab_records import AskedRecord, MarkedPassage, SearchedRecord
-from storage.question_sets import QuestionSets
 from storage.records import ChunkSpan, CitationRecord, PageSpan
 from storage.runs import Runs
 from storage.source_items import SourceItems

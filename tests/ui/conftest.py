@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from rag.workspace import Workspace
 from storage.records import CitationRecord, LeftOutRecord, PassageRecord, TurnRecord
 from storage.traces import Trace
-from ui import services
+from ui.server import services
 
 MAIN = Path(__file__).parents[2] / "ui" / "main.py"
 TEXT = "The harbour handled 4.1 million containers in 2024. It employed 1,204 people."

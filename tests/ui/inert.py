@@ -1,11 +1,11 @@
-"""What a reader of Markdown makes of it: a second opinion on what ui/markdown.py writes."""
+"""What a reader of Markdown makes of it: a second opinion on what ui/components/markdown.py writes."""
 
 import re
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ui.markdown import JOINER
+from ui.components.markdown import JOINER
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 

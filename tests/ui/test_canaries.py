@@ -14,10 +14,11 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from rag.observing.lines import write_lines
+from rag.logs import write_lines
 from rag.services import Services
 from tests.rag.fake_llm import FakeLLM
-from ui import operating, services
+from ui.server import operations as operating
+from ui.server import services
 
 PEOPLE = 12
 CANARY = re.compile(r"canary\d+x")

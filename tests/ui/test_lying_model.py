@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM, Request
 from tests.ui.conftest import MAIN
-from ui import services
+from ui.server import services
 
 HARBOUR = """\
 # Harbour

@@ -12,15 +12,15 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import select
 
-from rag.config import load
-from rag.conversation import Conversation
-from rag.ingest import Ingest
+from rag.chat.conversation import Conversation
+from rag.connectors.scheduler import Syncing
+from rag.evaluation.lab import Lab
+from rag.ingest.library import Library
+from rag.ingest.queue import Ingest
+from rag.ingest.reindexing import Reindexing
 from rag.jobs import Jobs
-from rag.lab import Lab
-from rag.library import Library
 from rag.quota import Quota
-from rag.reindexing import Reindexing
-from rag.sources.scheduler import Syncing
+from rag.settings import load
 from rag.workspace import Workspace
 from storage.database import Database
 from storage.records import Message, Role, TurnRecord

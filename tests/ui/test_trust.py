@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 from rag.workspace import Workspace
 from storage.records import CitationRecord
 from storage.traces import SentRecord, Trace, Unsearched
-from tests.rag.loaders import makers
-from tests.rag.loaders.makers import Placed
+from tests.rag.ingest.parsers import makers
+from tests.rag.ingest.parsers.makers import Placed
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
-from ui.tracing import times
+from ui.chat.trace_panel import times
 
 Page = Callable[..., AppTest]
 QUOTE = "It employed 1,204 people."

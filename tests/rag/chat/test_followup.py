@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.chat.followup import MAX_MESSAGES, needs_context, with_terms
-from rag.embeddings import Embedder, Floats
 from rag.errors import EmbeddingError
+from rag.models.embeddings import Embedder, Floats
 from tests.rag.word_vectors import WordVectors
 
 ENGLISH = [("user", "What is the refund policy of Acme Cloud?"), ("assistant", "Refunds take 14 days [1].")]

@@ -16,8 +16,8 @@ from rag.chat.rewrite import (
     query_variants,
     search_variants,
 )
-from rag.passages import Passage
-from rag.retrievers.bm25 import BM25Retriever
+from rag.passage import Passage
+from rag.retrieval.bm25 import BM25Retriever
 
 HISTORY = [
     ("user", "Who built the harbour of Ostia?"),

@@ -1,12 +1,12 @@
 import pytest
 
-from rag.ask import RagPipeline, Rephrasing
+from rag.chat.conversation import OLDER, Conversation
+from rag.chat.pipeline import RagPipeline, Rephrasing
+from rag.chat.prompts import fitting_turns
 from rag.chat.rewrite import make_standalone, rewritten
-from rag.conversation import OLDER, Conversation
 from rag.errors import Cancelled
 from rag.jobs import never
-from rag.llm import LLM, LLMSettings
-from rag.prompts import fitting_turns
+from rag.models.llm import LLM, LLMSettings
 from storage.traces import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf

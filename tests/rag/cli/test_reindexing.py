@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.rag.cli.test_ledger import CASTLE, footnote
+from tests.rag.cli.test_admin import CASTLE, footnote
 
 
 def folder(data: Path) -> Path:

@@ -3,10 +3,10 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 
-from rag.ask import RagPipeline
+from rag.chat.pipeline import RagPipeline
 from rag.errors import QuestionRefused
 from rag.evaluation.answers import Answer, ask_answers, holds, summary
-from rag.evaluation.question_sets import QuestionSet
+from rag.evaluation.datasets import QuestionSet
 
 CASTLE = "The castle of Aldenburg was built in 1432. Its moat is nine metres deep."
 PIPELINE = RagPipeline(retriever=RunnableLambda(lambda _: [Document(CASTLE, id="castle")]))

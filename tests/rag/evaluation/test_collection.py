@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 
-from rag.embeddings import Embedder, Floats, Role
 from rag.errors import EmbeddingError, IndexUnusable, SettingsError
 from rag.evaluation.collection import Collection, open_collection
-from rag.retrievers.tuning import FEWEST
+from rag.models.embeddings import Embedder, Floats, Role
+from rag.retrieval.tuning import FEWEST
 
 TEXTS = {
     "castle": "The castle of Aldenburg was built in 1432.",

@@ -5,11 +5,11 @@ import pytest
 from langchain_core.documents import Document
 
 from rag.errors import QuestionRefused, RerankError
-from rag.evaluation.question_sets import QuestionSet
+from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.reranking import listed, pooled, report, rerank_all
 from rag.evaluation.run_files import read_run
 from rag.jobs import Cancel
-from rag.rerankers.reranker import Reranker, Scored
+from rag.retrieval.rerank.base import Reranker, Scored
 
 SET = QuestionSet(
     name="colours",

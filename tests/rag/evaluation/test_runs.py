@@ -3,9 +3,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, RetrievalError
-from rag.evaluation.question_sets import QuestionSet
+from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.runs import Answered, ask_all, summary
-from rag.retrievers.bm25 import BM25Retriever
+from rag.retrieval.bm25 import BM25Retriever
 
 CORPUS = (
     Document(id="d1", page_content="고양이는 동물이다."),

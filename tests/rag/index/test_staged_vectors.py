@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from rag.chunks import to_entry
-from rag.embeddings import Embedder
 from rag.errors import Cancelled, EmbeddingError, IndexUnusable
+from rag.index.chunks import to_entry
 from rag.index.slot import IndexState
-from rag.ingest import LANES, Ingest
+from rag.ingest.library import Library
+from rag.ingest.queue import LANES, Ingest
+from rag.ingest.reindexing import Reindexing
 from rag.jobs import Jobs
-from rag.library import Library
-from rag.reindexing import Reindexing
+from rag.models.embeddings import Embedder
 from storage.database import Database
 from storage.errors import DiskFull
 from storage.records import ChunkSpan
-from tests.rag.test_ingest import wait_until
+from tests.rag.ingest.test_queue import wait_until
 from tests.rag.word_vectors import Blurred, WordVectors
 
 OLD, NEW = WordVectors("old", 96), WordVectors("new", 128)

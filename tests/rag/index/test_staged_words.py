@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from rag.chunks import to_entry
 from rag.errors import Cancelled, IndexUnusable
+from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25_index import BATCH, NEXT, WORDS
+from rag.index.chunks import to_entry
 from rag.index.staged import ReindexProgress
-from rag.ingest import LANES, Ingest
+from rag.ingest.library import Library
+from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs, never
-from rag.library import Library
-from rag.morphemes import Analyser, find
-from rag.stores.lexical import Entry, TantivyIndex
-from rag.word_index import BATCH, NEXT, WORDS
+from rag.text.morphemes import Analyser, find
 from storage.database import Database
 from storage.records import ChunkSpan
-from tests.rag.test_ingest import wait_until
+from tests.rag.ingest.test_queue import wait_until
 from tests.rag.word_vectors import WordVectors
 
 COUNT = 6

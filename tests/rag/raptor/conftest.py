@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag.library import Library
-from rag.loaders.document import LoadedDocument
-from rag.splitters import split
+from rag.ingest.library import Library
+from rag.text.chunking import split
+from rag.text.document import LoadedDocument
 from storage.records import ChunkSpan
 
 SUBJECTS = {

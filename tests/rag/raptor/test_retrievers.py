@@ -1,10 +1,10 @@
 import pytest
 
 from rag.errors import RetrievalError
-from rag.passages import Passage
+from rag.passage import Passage
 from rag.raptor.retrievers import CollapsedTreeRetriever, LeavesRetriever, TreeTraversalRetriever
-from rag.retrievers.ensemble import EnsembleRetriever
-from rag.text_budget import count_tokens
+from rag.retrieval.ensemble import EnsembleRetriever
+from rag.text.text_budget import count_tokens
 from tests.rag.raptor.conftest import SUBJECTS, add, grow, story
 
 BOTH = [CollapsedTreeRetriever, TreeTraversalRetriever]
@@ -14,7 +14,7 @@ ASKED = "What must be primed before the engine starts?"
 @pytest.fixture(scope="module")
 def voyage(tmp_path_factory, embedder):
     """A library with trees over two documents, for tests that only search."""
-    from rag.library import Library
+    from rag.ingest.library import Library
     from storage.database import Database
 
     database = Database.open(tmp_path_factory.mktemp("voyage") / "data")

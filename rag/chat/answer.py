@@ -1,0 +1,169 @@
+"""Passages and a question in, a cited answer out, as one stream of events.
+
+`Sources` first: exactly the passages the answer is made from. Then `Token`s, in which only markers of those
+passages occur; then `Done` with the whole text and the evidence of every sentence.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from langchain_core.embeddings import Embeddings
+
+from rag.chat import brief
+from rag.chat.answerable import Rarity, decide
+from rag.chat.extractive import AnswerPart, write
+from rag.chat.prompts import answer_messages, fitting, going_on
+from rag.chat.unfinished import joined, whole_sentences
+from rag.citations.cite import Citation, cite
+from rag.citations.judges import Judge
+from rag.citations.meaning import scale_of
+from rag.errors import Cancelled
+from rag.jobs import never
+from rag.models.protocol import LanguageModel
+from rag.passage import Passage
+from rag.retrieval.sentences import extract
+from rag.text.markers import MarkerFilter
+from rag.text.text_budget import count_tokens
+
+ANSWER_TOKENS = 1024
+"""Room for an answer; a context too small for it gives a quarter of itself."""
+
+LEAST_LEFT = 64
+"""Tokens for the rest of an answer that was cut off, however long it is already."""
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """The question as it was understood and searched."""
+
+    question: str
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The passages the answer is made from; marker n is the n-th of them.
+
+    `unread` more were found and do not fit into what the model reads at once.
+    """
+
+    passages: tuple[Passage, ...]
+    unread: int = 0
+
+
+@dataclass(frozen=True)
+class Token:
+    """The next piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """The whole answer, which may have gained markers since its tokens, and what each sentence rests on.
+
+    `model` names the language model; None where the answer is the documents' own sentences.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    model: str | None
+
+
+Event = Condensed | Sources | Token | Done
+
+
+def answer(
+    question: str,
+    passages: Sequence[Passage],
+    *,
+    llm: LanguageModel | None,
+    embedder: Embeddings | None = None,
+    rarity: Rarity | None = None,
+    judge: Judge | None = None,
+    said: str = "",
+    so_far: str = "",
+    outside: bool = False,
+    cancelled: Callable[[], bool] = never,
+) -> Iterator[Event]:
+    """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good.
+
+    `said` is the last answer where more of it is asked for: the documents' own sentences in it are not
+    quoted again.
+    With `so_far`, what a model wrote from these passages before it was stopped, its whole sentences are the
+    first token, and the model goes on after them. Without a model the answer is made anew.
+
+    `rarity` says how rare a word is in the documents: an answer without a model says by it whether they
+    seem to answer at all. `judge` checks what a model has written. With `outside` a model is shown the best
+    passages first and last; their numbers stay.
+    """
+    if llm is None or not passages:
+        yield from _extracted(question, passages, embedder, rarity, said, cancelled)
+    else:
+        ask = partial(answer_messages, outside=outside)
+        kept = whole_sentences(so_far)
+        yield from _generated(question, passages, llm, ask, embedder, judge, kept, cancelled)
+
+
+def _extracted(
+    question: str,
+    passages: Sequence[Passage],
+    embedder: Embeddings | None,
+    rarity: Rarity | None,
+    said: str,
+    cancelled: Callable[[], bool],
+) -> Iterator[Event]:
+    yield Sources(tuple(passages))
+    picks = extract(question, passages, embedder=embedder, said=said)
+    doubtful = bool(picks) and not decide(question, passages, rarity, middle=_asked(embedder)).answered
+    written: list[AnswerPart] = []
+    for piece in write(question, passages, picks, doubtful=doubtful):
+        if cancelled():
+            raise Cancelled("You stopped the answer.")
+        written.append(piece)
+        yield Token(piece.text)
+    citations = tuple(piece.citation for piece in written if piece.citation)
+    yield Done("".join(piece.text for piece in written), citations, None)
+
+
+def _asked(embedder: Embeddings | None) -> float | None:
+    """Return the cosine of a question and a passage that says nothing, if the model's scale is known."""
+    scale = scale_of(embedder)
+    return None if scale is None else scale.asked
+
+
+def _generated(
+    question: str,
+    passages: Sequence[Passage],
+    llm: LanguageModel,
+    ask: Callable[[str, Sequence[Passage]], list[dict[str, str]]],
+    embedder: Embeddings | None,
+    judge: Judge | None,
+    kept: str,
+    cancelled: Callable[[], bool],
+) -> Iterator[Event]:
+    room = llm.settings.context_tokens
+    small = llm.settings.brief
+    longest = min(brief.ANSWER_TOKENS if small else ANSWER_TOKENS, room // 4)
+    fit = brief.fitting_excerpts if small else fitting
+    given = tuple(passages) if kept else fit(question, passages, room - longest)
+    yield Sources(given, len(passages) - len(given))
+    messages = brief.brief_messages(question, given) if small else ask(question, given)
+    asked = [*messages, *(going_on(kept) if kept else ())]
+    left = max(LEAST_LEFT, longest - count_tokens(kept))
+    pieces = _filtered(llm.stream(asked, max_tokens=left, cancelled=cancelled), MarkerFilter(len(given)))
+    said = []
+    for piece in joined(kept, pieces):
+        said.append(piece)
+        yield Token(piece)
+    text, citations = cite("".join(said), given, embedder=embedder, judge=judge)
+    yield Done(text, citations, llm.settings.model)
+
+
+def _filtered(pieces: Iterable[str], markers: MarkerFilter) -> Iterator[str]:
+    """Yield a stream with only the markers there are, without empty pieces."""
+    for piece in map(markers.feed, pieces):
+        if piece:
+            yield piece
+    if rest := markers.flush():
+        yield rest

@@ -1,0 +1,275 @@
+"""A conversation: a question is stored before it is answered, the answer while it is made.
+
+The answer belongs to the server, not to the page: `begin` commits the question, `run` is the one
+generator that condenses, retrieves, answers and persists.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import cast
+
+from rag.chat.answer import Condensed, Done, Event, Sources, Token
+from rag.chat.asked import Timings
+from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, checked
+from rag.chat.scope import SearchedIn
+from rag.citations.cite import Citation
+from rag.citations.support import rests_on_nothing
+from rag.errors import Cancelled, FootnoteError
+from rag.jobs import Cancel
+from rag.models.model_wrappers import Sent
+from rag.passage import Passage
+from rag.retrieval.omissions import LeftOut
+from rag.retrieval.rerank.llm import PURPOSE as RERANK
+from rag.retrieval.rerank.stage import Reordered
+from storage import records, traces
+from storage.conversations import Conversations
+from storage.errors import NotFound
+from storage.records import AnswerState, CitationRecord, Message, PassageRecord, State, TurnRecord
+
+CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
+HISTORY_MESSAGES = 20
+OLDER = (
+    f"The newest {HISTORY_MESSAGES} messages of the conversation and its first question were read; "
+    "those between were not."
+)
+CORRECTED = "Searched word for word, as you asked."
+UNREAD = "{} more of those found did not fit into what the model reads at once."
+CONTINUED = "It had ended early, and was gone on with after its last whole sentence."
+SEARCHED_IN = "searched_in"  # what it is called among the settings that are kept
+TITLE_LENGTH = 60
+UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The answer ended early; `message` is fit to show a user."""
+
+    message: str
+
+
+class Conversation:
+    """Asks questions in the conversations of one owner."""
+
+    def __init__(
+        self,
+        conversations: Conversations,
+        make_pipeline: Callable[[], RagPipeline],
+        cut_off: Callable[[], AnswerState] = lambda: "stopped",
+    ):
+        """`make_pipeline` is called for each turn, so that a missing model ends a turn, not the server.
+
+        `cut_off` says what a cancelled answer is: stopped by its reader, or interrupted by the server.
+        """
+        self._conversations = conversations
+        self._make_pipeline = make_pipeline
+        self._cut_off = cut_off
+
+    def begin(self, conversation_id: str, question: str) -> TurnRecord:
+        """Commit the question and an empty answer together; the first question names the conversation."""
+        question = checked(question)
+        return self._conversations.begin_turn(conversation_id, question, title=title_of(question))
+
+    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
+        """Commit a question beside an earlier one, with an empty answer; `searched` is what to search for."""
+        wanted = None if searched is None else checked(searched)
+        return self._conversations.begin_version(question_id, checked(question), searched=wanted)
+
+    def run(self, turn: TurnRecord, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
+        """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed."""
+        draft = _Draft(self._conversations, turn)
+        try:
+            draft.pipeline = self._make_pipeline()
+            for event in self._events(turn, draft, draft.pipeline, cancelled):
+                draft.take(event)
+                yield event
+            draft.finish("complete")
+        except Cancelled:
+            draft.finish(self._cut_off())
+        except NotFound:  # the conversation was deleted while it was being answered
+            draft.finished = True
+        except FootnoteError as error:
+            log.warning("An answer failed: %s", error)
+            draft.finish("failed", str(error))
+            yield Failed(str(error))
+        except Exception:
+            draft.finish("failed", UNEXPECTED)
+            yield Failed(UNEXPECTED)
+            raise
+        finally:
+            draft.finish(self._cut_off())
+
+    def _events(
+        self, turn: TurnRecord, draft: "_Draft", pipeline: RagPipeline, cancelled: Cancel
+    ) -> Iterator[Event | Aside | Sent | Timings]:
+        """Return what answers a turn, or goes on with the answer that it has."""
+        question, answer = turn.question, turn.answer
+        draft.kept = answer.content
+        if answer.content and answer.passages:
+            draft.notes = {"continued": CONTINUED}
+            if answer.searched_in:
+                draft.notes[SEARCHED_IN] = answer.searched_in
+            passages = [_passage(record) for record in answer.passages]
+            understood = answer.standalone_question or question.content
+            return pipeline.go_on(understood, question.content, passages, answer.content, cancelled)
+        before, older = self._before(turn)
+        draft.notes = {"history": OLDER} if older else {}
+        if question.standalone_question:
+            draft.notes["understood"] = CORRECTED
+        history = [(message.role, message.content) for message in before]
+        return pipeline.ask(
+            question.content,
+            history,
+            cancelled,
+            carried=rested_on(before),
+            searched=question.standalone_question,
+        )
+
+    def _before(self, turn: TurnRecord) -> tuple[list[Message], bool]:
+        """Return the first question and the newest messages that say something, and if there are others."""
+        if turn.follows is None:
+            return [], False
+        before = self._conversations.messages(
+            turn.conversation_id, before=turn.question_id, limit=HISTORY_MESSAGES + 1
+        )
+        newest = [message for message in before[-HISTORY_MESSAGES:] if message.content]
+        if len(before) <= HISTORY_MESSAGES:
+            return newest, False
+        return [self._conversations.opening(turn.question_id), *newest], True
+
+
+@dataclass
+class _Draft:
+    """What of an answer has passed so far, written down every CHECKPOINT_SECONDS."""
+
+    conversations: Conversations
+    turn: TurnRecord
+    pipeline: RagPipeline | None = None
+    text: str = ""
+    kept: str = ""  # of an answer that is gone on with, until its first token has passed
+    citations: Sequence[Citation] = ()
+    left_out: list[records.LeftOutRecord] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+    model: str | None = None
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    sent: list[traces.SentRecord] = field(default_factory=list)
+    finished: bool = False
+    understood: str | None = None  # what was searched for, until it is written down with what was found
+    saved_at: float = 0.0
+
+    def take(self, event: object) -> None:
+        match event:
+            case Condensed(question):
+                self.understood = question
+            case Sources(passages, unread):
+                if unread:
+                    self.notes["unread"] = UNREAD.format(unread)
+                self.conversations.checkpoint(
+                    self.turn.answer_id,
+                    self.kept,
+                    standalone_question=self.understood,
+                    passages=to_records(passages),
+                    left_out=self.left_out,
+                    searched_in=self.notes.get(SEARCHED_IN),
+                )
+                self.understood, self.saved_at = None, time.monotonic()
+            case Token(text):
+                self.text += text
+                self._checkpoint()
+            case Done():
+                self.text, self.citations, self.model = event.text, event.citations, event.model
+            case _:
+                self._note(event)
+
+    def _note(self, event: object) -> None:
+        """Keep what is said beside the answer, for its end."""
+        match event:
+            case Rephrasing(note):
+                self.notes["rephrasing"] = note
+            case SearchedIn(said):
+                self.notes[SEARCHED_IN] = said
+            case Reordered(note) if note:
+                self.notes["reranking"] = note
+            case LeftOut(what, reason):
+                self.left_out.append(records.LeftOutRecord(what, reason))
+            case Sent(purpose, messages):
+                self.sent.append(traces.SentRecord(purpose, messages))
+            case Timings(ms):
+                self.timings_ms = ms
+
+    def finish(self, state: AnswerState, error: str | None = None) -> None:
+        if self.finished:
+            return
+        if self.understood is not None:
+            said = self.text or self.kept
+            self.conversations.checkpoint(self.turn.answer_id, said, standalone_question=self.understood)
+        citations = [CitationRecord(**asdict(citation)) for citation in self.citations]
+        self.conversations.finish(
+            self.turn.answer_id,
+            state,
+            self.text or self.kept,
+            citations=citations,
+            model=self.model,
+            error=error,
+            timings_ms=self.timings_ms,
+            trace=self._trace(nothing_found=state == "complete" and rests_on_nothing(self.text, citations)),
+        )
+        self.finished = True
+
+    def _trace(self, *, nothing_found: bool) -> traces.Trace | None:
+        """Return how the answer was made; where nothing was found, with the files that were not searched."""
+        if self.pipeline is None:
+            return None
+        unsearched = self.pipeline.corpus.unsearched() if nothing_found else ()
+        return traces.Trace(
+            settings={**self.pipeline.made_with, **self.notes},
+            sent=tuple(sorted(self.sent, key=lambda one: one.purpose == RERANK)),  # what is cut is at the end
+            unsearched=tuple(traces.Unsearched(one.name, cast(State, one.state)) for one in unsearched),
+            unsearched_count=len(unsearched),
+        )
+
+    def _checkpoint(self) -> None:
+        if time.monotonic() - self.saved_at >= CHECKPOINT_SECONDS:
+            self.conversations.checkpoint(self.turn.answer_id, self.text)
+            self.saved_at = time.monotonic()
+
+
+def title_of(question: str) -> str:
+    r"""Return a title for a conversation that starts with `question`.
+
+    >>> title_of("What is due?\nPlease list all.")
+    'What is due?'
+    """
+    line = question.split("\n", 1)[0]
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def rested_on(messages: Sequence[Message]) -> list[Passage]:
+    """Return the passages that the last answer rests on, in the order of its markers; small talk has none."""
+    answers = [message for message in messages if message.role == "assistant" and message.passages]
+    if not answers:
+        return []
+    markers = {c.marker for c in answers[-1].citations if c.status != "unsupported" and c.feedback is None}
+    return [_passage(record) for record in answers[-1].passages if record.number in markers]
+
+
+def _passage(record: PassageRecord) -> Passage:
+    kept = {
+        key: value for key, value in asdict(record).items() if key not in ("number", "chunk_id", "found_by")
+    }
+    return Passage(id=record.chunk_id, **kept)
+
+
+def to_records(passages: Sequence[Passage]) -> list[PassageRecord]:
+    """Return passages as they are frozen with an answer, numbered as its markers are."""
+    return [
+        PassageRecord(
+            number=number,
+            chunk_id=passage.id,
+            **{key: value for key, value in asdict(passage).items() if key != "id"},
+        )
+        for number, passage in enumerate(passages, start=1)
+    ]

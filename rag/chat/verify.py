@@ -1,0 +1,127 @@
+"""The quotes of an exported chat checked again, against the original files, which are read anew."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from rag.chat.json_form import FORM, VERSION
+from rag.errors import DocumentRefused, ExportRefused
+from rag.ingest.parsers import load
+from rag.ingest.paths import files_of, shown
+from rag.text.normalize import Folded, fold
+
+Verdict = Literal["exact", "moved", "changed file", "missing file", "not there", "unreadable file"]
+STANDING: frozenset[Verdict] = frozenset({"exact", "moved"})
+LARGEST = 200 * 1024 * 1024  # bytes of an export
+_FIELDS = {"number": int, "text": str, "document": str, "sha256": str, "start": int, "end": int}
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What an export claims of a quote: `text` is at [start, end) of the file with this hash."""
+
+    number: int
+    text: str
+    document: str
+    sha256: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of a quote: it `stands` when the very file still has its words; `reason` may say more."""
+
+    quote: Claimed
+    verdict: Verdict
+    reason: str = ""
+
+    @property
+    def stands(self) -> bool:
+        """Whether the words are in the file that was quoted."""
+        return self.verdict in STANDING
+
+
+def read_export(path: Path) -> list[Claimed]:
+    """Read the quotes of an export, those that have words; raises ExportRefused where it is none."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ExportRefused(f"{shown(path)} is larger than any export. Choose a chat exported as JSON.")
+        told = json.loads(path.read_bytes())
+        if told["form"] != FORM or told["version"] != VERSION:
+            raise ValueError(told["form"], told["version"])
+        quotes = [_claimed(quote) for turn in told["turns"] for quote in turn["quotes"]]
+    except OSError as error:
+        raise ExportRefused(f"{shown(path)} cannot be read. Check the path.") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ExportRefused(
+            f"{shown(path)} is no chat exported as JSON by this version of Footnote. Export the chat again."
+        ) from error
+    return [quote for quote in quotes if quote.text]
+
+
+def verify(quotes: Sequence[Claimed], folder: Path) -> Iterator[Checked]:
+    """Check each quote against the files of a folder, found by hash, then by name.
+
+    A file is read once. Raises QuestionRefused for a folder that is not there.
+    """
+    originals = _Originals(folder)
+    for quote in quotes:
+        yield originals.check(quote)
+
+
+class _Originals:
+    """The files of a folder, by hash and by name."""
+
+    def __init__(self, folder: Path):
+        files = list(files_of([folder]))
+        self._by_hash = {_sha256(path): path for path, _ in files}
+        self._by_name: dict[str, Path] = {PurePosixPath(name).name: path for path, name in files}
+        self._text = cache(_text)
+        self._folded = cache(lambda path, name: fold(self._text(path, name)))
+
+    def check(self, quote: Claimed) -> Checked:
+        same = self._by_hash.get(quote.sha256)
+        path = same or self._by_name.get(PurePosixPath(quote.document).name)
+        if path is None:
+            return Checked(quote, "missing file")
+        try:
+            if same is None:
+                there = self._has(path, quote)
+                return Checked(quote, "changed file", f"its words are {'' if there else 'not '}in it")
+            if self._text(path, quote.document)[quote.start : quote.end] == quote.text:
+                return Checked(quote, "exact")
+            return Checked(quote, "moved" if self._has(path, quote) else "not there")
+        except DocumentRefused as error:
+            return Checked(quote, "unreadable file" if same else "changed file", str(error))
+
+    def _has(self, path: Path, quote: Claimed) -> bool:
+        """Return whether a file has the words anywhere, however its lines break."""
+        folded: Folded = self._folded(path, quote.document)
+        return folded.find(fold(quote.text).text) is not None
+
+
+def _text(path: Path, name: str) -> str:
+    return load(path, name).text
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ExportRefused(f"{shown(path)} cannot be read. See to it, or move it elsewhere.") from error
+
+
+def _claimed(quote: dict[str, Any]) -> Claimed:
+    values = {name: quote[name] for name in _FIELDS}
+    for name, kind in _FIELDS.items():
+        if not isinstance(values[name], kind) or isinstance(values[name], bool):
+            raise TypeError(name)
+    if not 0 <= values["start"] <= values["end"]:
+        raise ValueError("start")
+    return Claimed(**values)

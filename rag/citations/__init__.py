@@ -1,0 +1,1 @@
+"""Citations: markers, statements, the checker and its judges."""

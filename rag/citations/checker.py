@@ -1,0 +1,253 @@
+"""check(): whether the words of a passage support a sentence, and which words. No model, no network.
+
+A sentence is verified by up to three neighbouring sentences of a passage that have most of its words and
+differ in nothing that they state: number, name, denial, direction, order. Precision goes before recall: what
+is not found is only `related`. How it was measured: docs/developer/citations.md.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from langchain_core.embeddings import Embeddings
+
+from rag.citations.claims import Stated, joined
+from rag.citations.differences import differs
+from rag.citations.judges import SUPPORTS, Judge
+from rag.citations.meaning import Meaning
+from rag.passage import Passage
+from rag.text.normalize import Folded, fold
+from rag.text.tokenize import sentences, tokens
+
+Status = Literal["verified", "related", "unsupported"]
+
+VERIFIED = 0.6
+VERIFIED_UNSPACED = 0.7
+"""Scores from which a sentence counts as backed; the second where it is in Korean or Japanese letters, whose
+pairs are found by chance more often."""
+OPEN = 0.2
+"""How near to that a score may lie for the meaning to decide; 0.2 is the most that meaning moves it."""
+JUDGED = 0.3
+"""The score from which a judge is asked."""
+VERBATIM = 1.0
+RELATED = 0.3
+"""The share of a sentence's words in a passage on its subject."""
+WINDOW = 3
+"""Sentences that evidence may have."""
+COSTS = {
+    "extra sentence": 0.03,
+    "name from further away": 0.15,
+    "word in a row": 0.05,
+    "unsaid time": 0.25,
+    "few words": 0.1,
+}
+FEW_WORDS = 6
+_UNSAID_TIME = re.compile(
+    r"\b(?:(?:the|that|this) (?:same|following|previous|next|latter|former)\b|that (?:year|month|day|time)\b"
+    r"|(?:year|month|day|week)s? (?:later|earlier|after|before)\b|at the time\b|respectively\b)",
+    re.IGNORECASE,
+)
+_DENIED_BEFORE = re.compile(
+    r"(?:\b(?:not|never|no|nobody|without|den(?:y|ies|ied)|false|untrue|unlikely|wrong|doubt\w*|myth|refut\w*)\b|n[’']t\b)"
+    r"[^,;:.]{0,40}\b(?:that|whether|if)[\s:\"“‘']*\Z",
+    re.IGNORECASE,
+)
+_DENIED_AFTER = re.compile(
+    r"[\s\"”’'」』]*(?:(?:라|다|이라)?(?:는|고|란)\s*(?:것|말|주장|사실|이야기|소문|설)[^.。,]{0,12}?(?:아니|않|없|거짓|틀|부인)"
+    r"|(?:という|との|と|わけ|こと|の)[^。、]{0,12}?(?:ない|なかっ|なく|誤|嘘|否定|間違))"
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was found for a sentence: the passage's number from 1 (0: none) and a span of its text.
+
+    `score` is the share of the sentence's words that the span holds less what speaks against it, 0 to 1.
+    """
+
+    status: Status
+    number: int = 0
+    start: int = 0
+    end: int = 0
+    score: float = 0.0
+
+
+def check(sentence: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None) -> Evidence:
+    """Return the best evidence for a sentence in the passages.
+
+    `embedder` is asked only where words alone leave it open, if its scale is known (see rag.citations.meaning).
+
+    >>> from rag.passage import Passage
+    >>> text = "Seoul is big. It has 9 million people."
+    >>> check("Seoul has 9 million people.", [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
+    Evidence(status='verified', number=1, start=0, end=38, score=0.87)
+    """
+    return Checker(passages, embedder=embedder).check(sentence)
+
+
+class Checker:
+    """Checks many sentences against the same passages, reading each passage once.
+
+    `least` is the score from which a sentence counts as verified, where it is not to be the usual one.
+    """
+
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        *,
+        embedder: Embeddings | None = None,
+        judge: Judge | None = None,
+        least: float | None = None,
+    ):
+        self._read = [_Text(passage) for passage in passages]
+        self._meaning = Meaning.of(embedder)
+        self._judge = judge
+        self._least = least
+
+    def check(self, sentence: str, among: Collection[int] | None = None) -> Evidence:
+        """Return the best evidence among the passages of these numbers, or among all."""
+        claim = Stated(sentence, 0, len(sentence))
+        least = _usual(claim) if self._least is None else self._least
+        open_from = min(least, _usual(claim) - OPEN if self._meaning and not claim.unspaced else least)
+        if self._judge is not None:
+            open_from = min(open_from, JUDGED)
+        found = [
+            text.evidence(claim, number, open_from)
+            for number, text in enumerate(self._read, 1)
+            if among is None or number in among
+        ]
+        best = max(found, key=_rank, default=Evidence("unsupported"))
+        return self._decided(claim, best, least) if best.status == "verified" else best
+
+    def _decided(self, claim: Stated, found: Evidence, least: float) -> Evidence:
+        """Return evidence in which nothing differs as the judge has it, or else by its words and meaning."""
+        if self._judge is None or found.score == VERBATIM:
+            return self._weighed(claim, found, least)
+        probability = self._judge.support(claim.text, self._words(found))
+        if probability is None:
+            return self._weighed(claim, found, least)
+        return replace(found, status="verified" if probability >= SUPPORTS else "related")
+
+    def _words(self, found: Evidence) -> str:
+        return self._read[found.number - 1].text[found.start : found.end]
+
+    def _weighed(self, claim: Stated, found: Evidence, least: float) -> Evidence:
+        """Return evidence whose words nearly suffice, or hardly, with its meaning weighed in."""
+        score = found.score
+        if self._meaning and not claim.unspaced and abs(score - _usual(claim)) < OPEN:
+            moved = self._meaning.weight(claim.text, self._words(found))
+            score = round(max(0.0, min(1.0, score + moved)), 4)
+        return replace(found, status="verified" if score >= least else "related", score=score)
+
+
+def _usual(claim: Stated) -> float:
+    return VERIFIED_UNSPACED if claim.unspaced else VERIFIED
+
+
+def _rank(evidence: Evidence) -> tuple[int, float]:
+    order = ("unsupported", "related", "verified")
+    return order.index(evidence.status), evidence.score
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Neighbouring sentences, and how well they have a claim's words."""
+
+    units: Sequence[Stated]
+    share: float
+    score: float
+
+
+class _Text:
+    """One passage: its sentences, and the titles above it that its pronouns may stand for."""
+
+    def __init__(self, passage: Passage):
+        self.text = passage.text
+        self.folded: Folded = fold(passage.text)
+        self.units = [Stated(self.text[start:end], start, end) for start, end in sentences(passage.text)]
+        self.above = Stated(f"{passage.heading} {passage.document}", 0, 0)
+
+    def evidence(self, claim: Stated, number: int, least: float) -> Evidence:
+        """Return the passage's best evidence, verified from a score of `least`."""
+        verbatim = self._verbatim(claim)
+        if verbatim is not None:
+            return Evidence("verified", number, *verbatim, VERBATIM)
+        windows = sorted(self._windows(claim), key=lambda window: -window.score)
+        for window in windows:
+            if window.score < least:
+                break
+            if not differs(claim, _anchor(claim, window.units), window.units, [*self.units, self.above]):
+                return _evidence("verified", number, window)
+        if not windows:
+            return Evidence("unsupported")
+        return _evidence("related" if windows[0].share >= RELATED else "unsupported", number, windows[0])
+
+    def _verbatim(self, claim: Stated) -> tuple[int, int] | None:
+        """Return the span of the claim's own words, unless the sentence around them denies them."""
+        span = self.folded.find(claim.folded) or self.folded.find(claim.folded.rstrip(".。!?！？ "))
+        if span is None or not tokens(claim.text):
+            return None
+        return None if self._denied(*span) else span
+
+    def _denied(self, start: int, end: int) -> bool:
+        """Return whether the sentence around a span says that it is not so: "It is not true that ..."."""
+        begin = max((unit.start for unit in self.units if unit.start <= start), default=0)
+        close = min((unit.end for unit in self.units if unit.end >= end), default=len(self.text))
+        return bool(
+            _DENIED_BEFORE.search(self.text[begin:start]) or _DENIED_AFTER.match(self.text[end:close])
+        )
+
+    def _windows(self, claim: Stated) -> Iterator[_Window]:
+        """Yield the runs of sentences that begin and end with one that shares words with the claim."""
+        sharing = [not claim.words.isdisjoint(unit.words) for unit in self.units]
+        for first, begins in enumerate(sharing):
+            for last in range(first, min(first + WINDOW, len(self.units))) if begins else ():
+                if sharing[last]:
+                    yield self._window(claim, self.units[first : last + 1])
+
+    def _window(self, claim: Stated, units: Sequence[Stated]) -> _Window:
+        given = joined(units) | self.above.words
+        share = claim.share(given)
+        if share < RELATED:
+            return _Window(units, share, share)
+        return _Window(units, share, share + _forms(claim, given) - _cost(claim, units, given, self.above))
+
+
+def _evidence(status: Status, number: int, window: _Window) -> Evidence:
+    score = round(max(0.0, min(1.0, window.score)), 4)
+    return Evidence(status, number, window.units[0].start, window.units[-1].end, score)
+
+
+def _anchor(claim: Stated, units: Sequence[Stated]) -> Stated:
+    """Return the sentence of a window that says most of the claim."""
+    return max(units, key=lambda unit: claim.share(unit.words))
+
+
+def _forms(claim: Stated, given: Collection[str]) -> float:
+    """Return what other forms of the claim's words add to its share."""
+    weights = claim.weights
+    return sum(weights[word] * share for word, share in claim.alike(given).items()) / sum(weights.values())
+
+
+def _cost(claim: Stated, units: Sequence[Stated], given: Collection[str], above: Stated) -> float:
+    """Return what speaks against a window that has many of the claim's words."""
+    absent = [name for name in claim.names if not any(unit.holds(name) for unit in (*units, above))]
+    unsaid = _UNSAID_TIME.search(claim.text) and not any(_UNSAID_TIME.search(unit.text) for unit in units)
+    return (
+        COSTS["extra sentence"] * (len(units) - 1)
+        + COSTS["name from further away"] * len(absent)
+        + COSTS["word in a row"] * _longest_gap(claim, given)
+        + COSTS["unsaid time"] * bool(unsaid)
+        + COSTS["few words"] * (len(claim.words) < FEW_WORDS)
+    )
+
+
+def _longest_gap(claim: Stated, given: Collection[str]) -> int:
+    """Return the most words of the claim in a row that are not given: a part of it that nothing says."""
+    alike = claim.alike(given)
+    longest = here = 0
+    for word in claim.sequence:
+        here = here + 1 if alike.get(word) == 0 else 0
+        longest = max(longest, here)
+    return longest

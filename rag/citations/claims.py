@@ -1,0 +1,147 @@
+"""What a sentence states: its words, numbers and names, each read once and only when it is asked for."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rag.text.facts import holds_name, latin_words, names, numbers, outline, with_values, without_numbers
+from rag.text.normalize import fold
+from rag.text.politeness import plain_ends
+from rag.text.tokenize import tokens
+
+_LIGHT = """
+say says said state stated announce announced report reported accord according become became begin began
+begun start started make made take took taken place give gave given get got go went gone come came
+include included includes know known call called name named use used using base based also well several
+various many much new number time year month day later early earlier due cause work worked show shows
+showed shown find found hold held follow followed following serve served set lead led leads provide
+provided provides result results consider considered feature featured relate related involve involved
+help helped helps allow allowed allows require required current currently still however additionally
+typically often generally usually commonly mainly primarily particularly especially significant
+significantly important different certain specific overall main major part way type form thing people
+person group area large small high long good great own able need like likely order case point example
+respectively approximately around nearly almost within across along toward among throughout despite
+although therefore thus hence moreover furthermore since once again further another ensure contain
+contains contained consist consists describe described associate associated occur occurred receive
+received appear appeared remain remained continue continued return returned decide decided develop
+developed create created produce produced
+"""
+LIGHT = frozenset(tokens(_LIGHT, "en"))
+"""Words that open, join and report: two sentences may say the same with others of them."""
+LIGHT_WEIGHT = 0.2
+LIKE = 0.6
+"""The share of the longer of two words that they must begin with together to be forms of one."""
+_UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_PIECE = re.compile(
+    r"\d+(?:\.\d+)?s?|[\u3041-\u30ff\u3400-\u9fff]|[^\W\d_\u3041-\u30ff\u3400-\u9fff][^\W_\u3041-\u30ff\u3400-\u9fff]*"
+)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """One sentence of a text, ``text == whole[start:end]``."""
+
+    text: str
+    start: int
+    end: int
+
+    @cached_property
+    def said(self) -> str:
+        """The text without politeness, which states nothing."""
+        return plain_ends(self.text) if self.unspaced else self.text
+
+    @cached_property
+    def folded(self) -> str:
+        """The text made comparable."""
+        return fold(self.text).text
+
+    @cached_property
+    def sequence(self) -> list[str]:
+        """Its words in order, numbers apart."""
+        return tokens(without_numbers(self.said))
+
+    @cached_property
+    def surface(self) -> list[str]:
+        """All it says, in order: words as they stand, numbers by value, letters without spaces one by one."""
+        return _PIECE.findall(with_values(fold(self.said).text))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words, numbers apart."""
+        return frozenset(self.sequence)
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What each of its words counts."""
+        return {word: LIGHT_WEIGHT if word in LIGHT else 1.0 for word in self.words}
+
+    @cached_property
+    def numbers(self) -> list[str]:
+        """Its numbers by value, in order."""
+        return numbers(self.text)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Its names as they are written."""
+        return names(self.text)
+
+    @cached_property
+    def plain(self) -> frozenset[str]:
+        """Its words but for names."""
+        return self.words - frozenset(tokens(" ".join(self.names)))
+
+    @cached_property
+    def outline(self) -> list[str]:
+        """What it is about, in order."""
+        return outline(self.said)
+
+    @cached_property
+    def unspaced(self) -> bool:
+        """Whether it is written in Korean, Japanese or Chinese letters, in part at least."""
+        return bool(_UNSPACED.search(self.text))
+
+    @cached_property
+    def _latin(self) -> frozenset[str]:
+        return latin_words(self.folded)
+
+    def holds(self, name: str) -> bool:
+        """Return whether it has a name, in this form or as an adjective."""
+        return holds_name(name, self.folded, self._latin)
+
+    def lacks(self, wanted: Iterable[str]) -> list[str]:
+        """Return the names that it does not have."""
+        return [name for name in wanted if not self.holds(name)]
+
+    def share(self, given: Collection[str]) -> float:
+        """Return which part of its words is given, by weight: 0 to 1.
+
+        >>> Stated("Bridges opened later", 0, 20).share({"bridg"})
+        0.45454545454545453
+        """
+        total = sum(self.weights.values())
+        return sum(weight for word, weight in self.weights.items() if word in given) / total if total else 0.0
+
+    def alike(self, given: Collection[str]) -> dict[str, float]:
+        """Return its words that are not given, each with how much of it another form has: 0 to 1."""
+        return {word: _likeness(word, given) for word in self.words if word not in given}
+
+
+def _likeness(word: str, given: Collection[str]) -> float:
+    """Return which part of a word begins one of the given: "design", {"designat"} -> 0.75."""
+    if len(word) < 4 or not word.isascii():
+        return 0.0
+    shares = (_common(word, other) / max(len(word), len(other)) for other in given if other[:3] == word[:3])
+    best = max(shares, default=0.0)
+    return best if best >= LIKE else 0.0
+
+
+def _common(one: str, other: str) -> int:
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def joined(parts: Sequence[Stated]) -> frozenset[str]:
+    """Return the words of several sentences."""
+    return frozenset[str]().union(*(part.words for part in parts))

@@ -1,0 +1,122 @@
+"""`footnote ask`: one question over the library."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+from rag.chat.answer import Condensed, Done, Sources, Token
+from rag.chat.asked import Timings
+from rag.chat.pipeline import checked
+from rag.chat.scope import SearchedIn, scope_within
+from rag.citations.cite import Citation
+from rag.cli.common import MAX_K, Commands, Options, count
+from rag.cli.library import open_services
+from rag.errors import QuestionRefused
+from rag.factory import make_pipeline
+from rag.jobs import never
+from rag.passage import Passage
+from rag.retrieval.omissions import LeftOut
+from rag.settings import RetrieverName, Settings
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the group's commands to the command line."""
+    ask = commands.add_parser("ask", help="ask a question")
+    ask.add_argument("question")
+    ask.add_argument("--history", type=Path, metavar="FILE", help='a JSON list of {"role", "content"}')
+    ask.add_argument("--k", type=count, metavar="N", help=f"how many passages, 1 to {MAX_K}")
+    ask.add_argument("--retriever", choices=get_args(RetrieverName))
+    ask.add_argument(
+        "--collection", action="append", default=[], metavar="NAME", help="search this one; may be repeated"
+    )
+    ask.add_argument("--json", action="store_true", help="one JSON object")
+    ask.set_defaults(command=ask_command)
+
+
+def ask_command(settings: Settings, options: Options) -> int:
+    """Answer one question over the library."""
+    question, history = checked(options.question), _history(options.history)
+    result: dict[str, Any] = {"question": question, "searched_in": None, "left_out": []}
+    with open_services(settings) as (services, library):
+        library.recover()
+        pipeline = make_pipeline(
+            settings,
+            library,
+            services.llm,
+            retriever=options.retriever,
+            k=options.k,
+            scope=scope_within(library.collections, options.collection),
+        )
+        for event in pipeline.ask(question, history, never):
+            if isinstance(event, LeftOut):
+                print(f"footnote: {event.sentence}", file=sys.stderr)
+            if isinstance(event, Token) and not options.json:
+                print(event.text, end="", flush=True)
+            result.update(_result_of(event, result))
+    if options.json:
+        result["passages"] = [_passage(passage) for passage in result["passages"]]
+        print(json.dumps(result, ensure_ascii=False))
+    else:
+        print("\n\n" + "\n".join(_source_lines(result["passages"])))
+    return 0
+
+
+def _history(path: Path | None) -> list[tuple[str, str]]:
+    if path is None:
+        return []
+    try:
+        turns = json.loads(path.read_text(encoding="utf-8"))
+        history = [(turn["role"], turn["content"]) for turn in turns]
+        if not all(isinstance(part, str) for turn in history for part in turn):
+            raise TypeError("role and content must be text")
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise QuestionRefused(
+            f'{path} is not a history: it must hold a JSON list of {{"role", "content"}}.'
+        ) from error
+    return history
+
+
+def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
+    """Return what an event adds to the command's result."""
+    match event:
+        case Condensed(question):
+            return {"standalone_question": question}
+        case SearchedIn(said):
+            return {"searched_in": said}
+        case LeftOut():
+            return {"left_out": [*so_far["left_out"], event.sentence]}
+        case Sources(passages):
+            return {"passages": passages}
+        case Done():
+            citations = [_citation(citation, so_far["passages"]) for citation in event.citations]
+            return {"answer": event.text, "citations": citations, "model": event.model}
+        case Timings(ms):
+            return {"timings_ms": ms}
+    return {}
+
+
+def _citation(citation: Citation, passages: Sequence[Passage]) -> dict[str, Any]:
+    passage = passages[citation.marker - 1] if citation.marker else None  # 0 rests on no passage
+    return {
+        "marker": citation.marker,
+        "document": passage and passage.document,
+        "page": passage and passage.page,
+        "start": citation.quote_start,
+        "end": citation.quote_end,
+        "quote": citation.quote,
+        "status": citation.status,
+    }
+
+
+def _passage(passage: Passage) -> dict[str, Any]:
+    keys = ("id", "document", "page", "heading", "text", "score", "found_by")
+    return {key: value for key, value in asdict(passage).items() if key in keys}
+
+
+def _source_lines(passages: Sequence[Passage]) -> Iterator[str]:
+    for number, passage in enumerate(passages, start=1):
+        page = f", page {passage.page}" if passage.page else ""
+        yield f"[{number}] {passage.document}{page}"

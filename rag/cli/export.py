@@ -1,0 +1,117 @@
+"""`footnote export` and `footnote verify`: a chat into a file, and its quotes checked with the originals."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
+
+from rag.chat.cases import cases, to_jsonl
+from rag.chat.export import export
+from rag.chat.forms import FORMS, FormName
+from rag.chat.verify import Checked, read_export, verify
+from rag.cli.common import Commands, Options
+from rag.errors import ExportRefused
+from rag.settings import LOCAL_OWNER, Settings
+from rag.text.control_characters import clean
+from storage.answers import Feedback
+from storage.conversations import Conversations
+from storage.database import Database
+from storage.errors import NotFound
+
+EVERY = 1_000_000  # messages of a chat
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the group's commands to the command line."""
+    exporting = commands.add_parser("export", help="a chat, or the feedback on answers, into a file")
+    exporting.add_argument("chat", nargs="?", metavar="CHAT", help="its id in the address, or its title")
+    exporting.add_argument("--format", choices=get_args(FormName), default="md")
+    exporting.add_argument(
+        "--feedback",
+        action="store_true",
+        help="what readers said of citations, as cases for `eval citations`",
+    )
+    exporting.add_argument("--output", type=Path, metavar="FILE", help="write to a file, not to the screen")
+    exporting.set_defaults(command=export_command)
+
+    checking = commands.add_parser("verify", help="check the quotes of a chat exported as JSON")
+    checking.add_argument("export", type=Path, metavar="EXPORT.json")
+    checking.add_argument("--files", type=Path, required=True, metavar="DIR", help="the original files")
+    checking.add_argument("--json", action="store_true", help="one JSON object a line")
+    checking.set_defaults(command=verify_command)
+
+
+def export_command(settings: Settings, options: Options) -> int:
+    """Write a chat, or the feedback, to a file or to the screen."""
+    if bool(options.chat) == options.feedback:
+        raise ExportRefused("Name the chat to export, or ask for --feedback: one of the two.")
+    database = Database.open(settings.data, url=settings.database_url)
+    try:
+        text = _feedback(database) if options.feedback else _chat(database, options.chat, options.format)
+    finally:
+        database.close()
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        options.output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ExportRefused(f"{options.output} cannot be written ({error.strerror}).") from error
+    return 0
+
+
+def verify_command(settings: Settings, options: Options) -> int:
+    """Check each quote and print a line on it; returns 0 only where all stand."""
+    del settings
+    quotes = read_export(options.export)
+    stand = 0
+    for checked in verify(quotes, options.files):
+        stand += checked.stands
+        print(_as_json(checked) if options.json else _line(checked), flush=True)
+    print(f"footnote: {stand} of {len(quotes)} quotes stand.", file=sys.stderr)
+    return 0 if stand == len(quotes) else 1
+
+
+def _chat(database: Database, wanted: str, form: FormName) -> str:
+    conversations = Conversations(database, LOCAL_OWNER)
+    found = [chat for chat in conversations.list() if wanted in (chat.id, chat.title)]
+    if not found:
+        raise NotFound(
+            f"There is no chat {wanted!r}. Give its title, or its id: what follows ?chat= in its address."
+        )
+    if len(found) > 1:
+        ids = ", ".join(chat.id for chat in found[:5])
+        raise ExportRefused(f"{len(found)} chats are called {wanted!r}. Give the id of one: {ids}.")
+    messages = conversations.messages(found[0].id, limit=EVERY)
+    return FORMS[form](export(found[0], messages, datetime.now(UTC)))
+
+
+def _feedback(database: Database) -> str:
+    found = list(cases(Feedback(database, LOCAL_OWNER).answers()))
+    if not found:
+        raise ExportRefused(
+            "There is no feedback to export yet. Rate answers, or mark a citation as a wrong source."
+        )
+    return to_jsonl(found)
+
+
+def _line(checked: Checked) -> str:
+    quote = checked.quote
+    reason = f" ({checked.reason})" if checked.reason else ""
+    words = " ".join(clean(quote.text).split())
+    short = words if len(words) <= 60 else words[:59].rstrip() + "…"
+    return f"[{quote.number}] {checked.verdict:<15} {clean(quote.document)}: “{short}”{reason}"
+
+
+def _as_json(checked: Checked) -> str:
+    quote = checked.quote
+    told = {
+        "number": quote.number,
+        "verdict": checked.verdict,
+        "stands": checked.stands,
+        "document": quote.document,
+        "sha256": quote.sha256,
+        "reason": checked.reason,
+    }
+    return json.dumps(told, ensure_ascii=False)

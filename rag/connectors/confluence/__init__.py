@@ -1,0 +1,1 @@
+"""Confluence, cloud and server."""

@@ -1,0 +1,185 @@
+"""Confluence as a source: its pages as the wiki stores them, and the files attached to them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from pydantic import AwareDatetime
+
+from rag.connectors.base import Credentials, Item, Listed, Mark, Reached, Source, Unreadable, digest
+from rag.connectors.confluence.client import CloudWiki, ConfluenceApi, People, Scope, ServerWiki, Wiki
+from rag.connectors.confluence.models import ConfluenceSettings, Content, Results
+from rag.connectors.http import MAX_BYTES, Fetcher
+from rag.connectors.rest import FIRST_WAIT
+from rag.errors import ItemFailed, ItemRefused
+from rag.ingest.parsers.confluence import packed
+from rag.jobs import Cancel, never
+
+OVERLAP = timedelta(hours=26)
+"""The search knows minutes, in the time zone of whoever asks, of which it does not tell; those are up to 14
+hours from UTC. It also comes to know of a change some time after it. So changes are asked for that are long
+known: a listing passes over the versions that were taken."""
+_TOGETHER = 50  # pages in one query
+_SEARCH = "/rest/api/content/search"
+
+
+def changed_pages(api: ConfluenceApi, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Content]:
+    """Yield the pages of a scope that changed since a time, and some that did not."""
+    query = f"type = page and {within(scope)} and {changed_since(since)}"
+    yield from _found(api, query, "version", cancelled)
+
+
+def changed_files(api: ConfluenceApi, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Content]:
+    """Yield the attached files that changed since a time and are attached to a page of the scope."""
+    spaces = _listed([space.key for space in scope.around])
+    query = f"type = attachment and space in ({spaces}) and {changed_since(since)}"
+    files = list(_found(api, query, "version,container", cancelled))
+    holders = sorted({file.container.id for file in files if file.container is not None})
+    wanted = {
+        page.id
+        for start in range(0, len(holders), _TOGETHER)
+        for page in _found(api, _these(holders[start : start + _TOGETHER], scope), "version", cancelled)
+    }
+    yield from (file for file in files if file.container is not None and file.container.id in wanted)
+
+
+def within(scope: Scope) -> str:
+    """Return the part of a query that asks for the pages of a scope."""
+    parts = []
+    if scope.spaces:
+        parts.append(f"space in ({_listed([space.key for space in scope.spaces])})")
+    if scope.roots:
+        ids = ", ".join(root.id for root in scope.roots)
+        parts += [f"ancestor in ({ids})", f"id in ({ids})"]
+    where = f"({' or '.join(parts)})"
+    return f"{where} and label in ({_listed(sorted(scope.labels))})" if scope.labels else where
+
+
+def changed_since(since: datetime) -> str:
+    """Return the part of a query that asks for changes since a time, whatever its time zone.
+
+    >>> changed_since(datetime(2026, 3, 2, 9, 30, tzinfo=UTC))
+    'lastmodified >= "2026-03-01 07:30"'
+    """
+    return f'lastmodified >= "{(since.astimezone(UTC) - OVERLAP):%Y-%m-%d %H:%M}"'
+
+
+def _these(ids: Sequence[str], scope: Scope) -> str:
+    return f"type = page and id in ({', '.join(ids)}) and {within(scope)}"
+
+
+def _listed(values: Sequence[str]) -> str:
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return ", ".join(f'"{value}"' for value in quoted)
+
+
+def _found(api: ConfluenceApi, query: str, expand: str, cancelled: Cancel) -> Iterator[Content]:
+    asked = {"cql": query, "expand": expand}
+    for content in api.listed(Results[Content], _SEARCH, asked, cancelled):
+        if content.status == "current":
+            yield content
+
+
+CHEAP = 25  # requests; a listing of all that takes no more is made every time
+_FILE = "att"  # how the ids of attached files begin
+_FILES = "/attachments"  # after a page's id: those of its files that cannot be listed
+
+
+class _Reached(Reached):
+    """Up to when changes are known, too, and how many requests it took to list all."""
+
+    since: AwareDatetime
+    requests: int
+
+
+class ConfluenceSource(Source):
+    """A wiki in the Cloud, or on a server of one's own.
+
+    The search tells what changed, but nothing of what went, was moved, or got another label: therefore all is
+    listed once a day, and every time where that takes few requests. `max_bytes` is how large an attached file
+    may be, `now` gives the time.
+    """
+
+    def __init__(
+        self,
+        settings: ConfluenceSettings,
+        credentials: Credentials,
+        fetcher: Fetcher,
+        *,
+        max_bytes: int = MAX_BYTES,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        cheap: int = CHEAP,
+        first_wait: float = FIRST_WAIT,
+    ):
+        self._settings, self._max_bytes, self._now, self._cheap = settings, max_bytes, now, cheap
+        self._of = digest(settings, "email", "credential")
+        self._api = ConfluenceApi(settings, credentials, fetcher, first_wait=first_wait)
+        self._wiki: Wiki = CloudWiki(self._api) if settings.cloud else ServerWiki(self._api)
+        self._people = People(self._api)
+
+    def test(self) -> str:
+        """Sign in, find the spaces and pages that are wanted, and name them."""
+        name = self._api.signed_in(never)
+        scope = self._wiki.scope(self._settings, never)
+        names = [space.name or space.key for space in scope.spaces]
+        names += [f"“{root.title}” with all below it" for root in scope.roots]
+        who = f"Signed in as {name}." if name else "The token is accepted."
+        return f"{who} Can be read: {', '.join(names)}."
+
+    def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
+        """Yield all that is there, or what changed; see above."""
+        began = self._now()
+        reached = _Reached.read(cursor, self._of)
+        self._api.signed_in(cancelled)
+        scope = self._wiki.scope(self._settings, cancelled)
+        if reached is None or reached.requests <= self._cheap or reached.is_old(began):
+            yield from self._all(scope, began, cancelled)
+        else:
+            yield from self._changed(scope, reached.since, cancelled)
+            yield Mark(reached.model_copy(update={"since": began}).model_dump_json(), whole=False)
+
+    def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
+        """Yield a page as the wiki stores it, packed under its title, or an attached file."""
+        if item.id.startswith(_FILE):
+            yield from self._wiki.file(item.id, cancelled)
+            return
+        page = self._wiki.page(item.id, cancelled)
+        if page.body is None or page.status != "current":
+            raise ItemRefused(f"{page.title} is no longer among the wiki's pages.")
+        storage = page.body.storage.value
+        yield packed(page.title, storage, self._people.mentioned(storage, cancelled))
+
+    def _all(self, scope: Scope, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
+        """Yield every page, then the files of each; the pages at once, while none can slip by."""
+        before = self._api.asked
+        pages = {page.id: page for page in self._wiki.pages(scope, cancelled)}
+        requests = self._api.asked - before + (len(pages) if self._settings.attachments else 0)
+        unlisted = []
+        for page in pages.values():
+            yield page.page_item(self._api.web)
+            for listed in self._files(page, cancelled):
+                unlisted += (
+                    [listed] if isinstance(listed, Unreadable) and listed.id == page.id + _FILES else []
+                )
+                yield listed
+        again = any(not files.lasting for files in unlisted)  # then all is looked at the next time, too
+        reached = _Reached(since=began, whole=began, requests=0 if again else requests, of=self._of)
+        yield Mark(reached.model_dump_json(), whole=not unlisted)
+
+    def _files(self, page: Content, cancelled: Cancel) -> Iterator[Item | Unreadable]:
+        if not self._settings.attachments:
+            return
+        try:
+            for file in self._wiki.attachments(page.id, cancelled):
+                if file.holds_text:
+                    yield file.file_item(self._api.web, self._max_bytes)
+        except ItemFailed as error:
+            lasting = isinstance(error, ItemRefused)
+            yield Unreadable(page.id + _FILES, f"Files attached to {page.title}", str(error), lasting)
+
+    def _changed(self, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Item | Unreadable]:
+        for page in list(changed_pages(self._api, scope, since, cancelled)):
+            yield page.page_item(self._api.web)
+        if self._settings.attachments:
+            for file in list(changed_files(self._api, scope, since, cancelled)):
+                if file.holds_text:
+                    yield file.file_item(self._api.web, self._max_bytes)

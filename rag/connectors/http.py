@@ -1,0 +1,666 @@
+"""HTTP client of all connectors: SSRF policy on every hop, size and time limits, retries by Retry-After."""
+
+import errno
+import ipaddress
+import json
+import logging
+import os
+import re
+import select
+import socket
+import ssl
+import threading
+import time
+import weakref
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any, Self, TypeVar
+from urllib.parse import urlencode
+
+import httpcore2
+
+from rag.connectors.ssrf import Address, Allowed, Target, allowed, onward, target
+from rag.errors import (
+    AddressRefused,
+    Cancelled,
+    ConnectionLost,
+    ItemFailed,
+    ItemRefused,
+    RequestRejected,
+    SourceError,
+)
+from rag.jobs import Cancel, never
+
+# At DEBUG, httpcore logs headers, which may hold secrets.
+logging.getLogger("httpcore2").setLevel(logging.INFO)
+
+T = TypeVar("T")
+Resolve = Callable[[str, int], Sequence[Address]]
+
+MAX_BYTES = 50_000_000
+MAX_REDIRECTS = 10
+TRIES = 4  # for a host that answers 429 or 503
+LONGEST_WAIT = 60.0  # seconds; a host whose Retry-After is longer is not waited for
+_FIRST_WAIT = 1.0  # seconds where there is no Retry-After; doubled before each further try
+_POLL = 0.2  # seconds between checks of the time limits and of cancellation
+_CONNECT_TIMEOUT = 10.0  # seconds for one of several addresses, before the next one is tried
+_KEEP_ALIVE = 15.0  # seconds; most servers close idle connections later than that
+_MAX_IDLE = 8  # connections
+_CHUNK = 65_536  # bytes inflated at once
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_RETRIED = frozenset({429, 503})
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_DEFAULT_HEADERS = {"User-Agent": "Mozilla/5.0 (compatible; Footnote)", "Accept": "*/*"}
+_ENCODINGS = "gzip, deflate"
+_RESERVED = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
+# The only headers of a caller that another origin gets. Authorization and cookies are not among them.
+_CROSS_ORIGIN = frozenset({"accept", "accept-language", "user-agent"})
+_GZIP_MAGIC = b"\x1f"
+_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Response with its whole body: the URL after all redirects, and headers by their names in lower case."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+    def checked(self) -> "Fetched":
+        """Return this response; RequestRejected, with its status, where it is not a success."""
+        require_success(target(self.url), self.status)
+        return self
+
+    def text(self) -> str:
+        """Return the body as text: in the encoding that the response names, else UTF-8."""
+        content = Message()
+        content["content-type"] = self.headers.get("content-type", "")
+        try:
+            return self.body.decode(content.get_content_charset("utf-8"), "replace")
+        except LookupError:
+            return self.body.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """Return the body as JSON; SourceError where it is none."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            host = target(self.url).authority
+            raise SourceError(f"{host} did not answer with JSON. Check the address.") from error
+
+
+class Fetcher:
+    """Client for http and https without cookies; proxies that the environment names are not used.
+
+    Addresses must be public, or named in `private`: hosts (`wiki.corp`) and networks (`10.0.0.0/8`).
+    `patience` is how many seconds may pass without a byte, `longest` how many a whole request may take, apart
+    from what Retry-After asks for. Raises AddressRefused before anything is sent, SourceError which names the
+    host, and Cancelled. May be shared by threads.
+    """
+
+    def __init__(
+        self,
+        *,
+        private: Collection[str] = (),
+        patience: float = 30.0,
+        longest: float = 600.0,
+        max_bytes: int = MAX_BYTES,
+        resolve: Resolve | None = None,
+        tls: ssl.SSLContext | None = None,
+    ):
+        pool = partial(
+            httpcore2.ConnectionPool,
+            ssl_context=tls or trusted(),
+            max_connections=None,
+            keepalive_expiry=_KEEP_ALIVE,
+            network_backend=_Network(allowed(private), resolve or resolved),
+        )
+        self._pool = pool(max_keepalive_connections=_MAX_IDLE)
+        # A request that must not be sent twice gets a new connection: an idle one may be closing just then.
+        self._single_use = pool(max_keepalive_connections=0)
+        self._patience, self._longest, self._max_bytes = patience, longest, max_bytes
+        weakref.finalize(self, self._pool.close)
+
+    def get(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        max_bytes: int | None = None,
+        cancelled: Cancel = never,
+    ) -> Fetched:
+        """Return the response at `url`, whatever its status, after at most ten redirects.
+
+        Where it is 429 or 503 the request is repeated as Retry-After asks, at most three times; then it is
+        a RequestRejected. More than `max_bytes` of body are an ItemFailed.
+        """
+        with self._opened(_Request.of("GET", headers), url, cancelled) as response:
+            return response.fetched(self._limit(max_bytes))
+
+    def post(
+        self,
+        url: str,
+        *,
+        form: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] = _NO_HEADERS,
+        cancelled: Cancel = never,
+    ) -> Fetched:
+        """Send a `form`, or a `body`, and return the response; a redirect is returned, and not followed."""
+        if form is not None:
+            body = urlencode(form).encode("ascii")
+            headers = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
+        with self._opened(_Request.of("POST", headers, body), url, cancelled) as response:
+            return response.fetched(self._max_bytes)
+
+    def stream(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        max_bytes: int | None = None,
+        cancelled: Cancel = never,
+    ) -> Iterator[bytes]:
+        """Yield the body at `url` in pieces. Where the status is no success: RequestRejected."""
+        with self._opened(_Request.of("GET", headers), url, cancelled) as response:
+            require_success(response.target, response.status)
+            yield from response.pieces(self._limit(max_bytes))
+
+    def _limit(self, max_bytes: int | None) -> int:
+        return self._max_bytes if max_bytes is None else max_bytes
+
+    @contextmanager
+    def _opened(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["_Response"]:
+        """Follow redirects to a response that is none; its body is still to be read."""
+        here = target(url)
+        deadline = Deadline(self._patience, self._longest, cancelled)
+        for _ in range(MAX_REDIRECTS + 1):
+            deadline.host = here.authority
+            with closing(self._sent_with_retries(here, request, deadline)) as response:
+                there = response.redirect() if request.method == "GET" else None
+                if there is None:
+                    yield response
+                    return
+            request = request if there.origin == here.origin else request.for_other_origin()
+            here = there
+        raise SourceError(f"{here.authority} redirects again and again, so the page cannot be reached.")
+
+    def _sent_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "_Response":
+        """Return the response of one host, asked again while it answers 429 or 503."""
+        for attempt in range(1, TRIES + 1):
+            response = self._sent(here, request, deadline)
+            if response.status not in _RETRIED:
+                return response
+            response.close()
+            wait = wait_before(attempt, response.headers, datetime.now(UTC))
+            if wait > LONGEST_WAIT or attempt == TRIES:
+                break
+            deadline.wait(wait)
+        raise RequestRejected(
+            f"{here.authority} does not want to be asked now (status {response.status}). Try again later.",
+            response.status,
+        )
+
+    def _sent(self, here: Target, request: "_Request", deadline: "Deadline") -> "_Response":
+        """Send a request, anew where a kept connection turns out to be closed before any byte has come."""
+        pool = self._pool if request.method == "GET" else self._single_use
+        while True:
+            deadline.connected_anew = deadline.heard = False
+            try:
+                return _Response(here, pool.handle_request(request.to(here, deadline)))
+            except httpcore2.LocalProtocolError:  # its text quotes the header, which may be a secret
+                raise _bad_header(here) from None
+            except (httpcore2.NetworkError, httpcore2.ProtocolError, ConnectionLost) as error:
+                if deadline.connected_anew or deadline.heard:
+                    raise error if isinstance(error, ConnectionLost) else _broken(here) from error
+
+
+@dataclass(frozen=True)
+class _Request:
+    """Request without its URL."""
+
+    method: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def of(cls, method: str, headers: Mapping[str, str], body: bytes = b"") -> "_Request":
+        """Return the caller's request, with the headers that every request has."""
+        given = {name: value for name, value in headers.items() if name.lower() not in _RESERVED}
+        named = {name.lower() for name in given}
+        missing = {name: value for name, value in _DEFAULT_HEADERS.items() if name.lower() not in named}
+        return cls(method, {**missing, **given, "Accept-Encoding": _ENCODINGS}, body)
+
+    def for_other_origin(self) -> "_Request":
+        """Return the request without what only the first origin may see."""
+        return _Request.of(self.method, {n: v for n, v in self.headers.items() if n.lower() in _CROSS_ORIGIN})
+
+    def to(self, here: Target, deadline: "Deadline") -> httpcore2.Request:
+        """Return the request to `here` as httpcore sends it."""
+        headers = {"Host": here.authority, **self.headers}
+        if self.body:
+            headers["Content-Length"] = str(len(self.body))
+        try:
+            raw = [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
+        except UnicodeEncodeError:
+            raise _bad_header(here) from None
+        url = httpcore2.URL(scheme=here.scheme, host=here.host, port=here.port, target=here.path)
+        timeouts = dict.fromkeys(("connect", "read", "write"), deadline)
+        return httpcore2.Request(
+            self.method, url, headers=raw, content=self.body, extensions={"timeout": timeouts}
+        )
+
+
+@dataclass(frozen=True)
+class _Response:
+    """Response whose body is still to be read."""
+
+    target: Target
+    raw: httpcore2.Response
+
+    @property
+    def status(self) -> int:
+        return self.raw.status
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        headers: dict[str, str] = {}
+        for raw, value in self.raw.headers:
+            name, text = raw.decode("ascii", "replace").lower(), _decoded(value)
+            headers[name] = f"{headers[name]}, {text}" if name in headers else text
+        return headers
+
+    def redirect(self) -> Target | None:
+        """Return where a redirect leads; None where this is not one."""
+        location = self.headers.get("location", "")
+        return onward(self.target, location) if location and self.status in _REDIRECTS else None
+
+    def fetched(self, limit: int) -> Fetched:
+        return Fetched(self.target.url, self.status, self.headers, b"".join(self.pieces(limit)))
+
+    def pieces(self, limit: int) -> Iterator[bytes]:
+        """Yield the decompressed body; ItemFailed where it is broken or has more than `limit` bytes."""
+        host, encoding = self.target.authority, self.headers.get("content-encoding", "")
+        length = self.headers.get("content-length", "")
+        if not encoding and length.isdecimal() and int(length) > limit:
+            raise _too_large(limit, host)
+        # Compressed bytes are capped, too: some inflate to nothing. A small body may grow when compressed.
+        received = _capped(self._received(), limit + _CHUNK, host)
+        return _capped(_decompressed(received, encoding, host), limit, host)
+
+    def close(self) -> None:
+        """Give the connection back to its pool, which keeps it if the body was read to its end."""
+        self.raw.close()
+
+    def _received(self) -> Iterator[bytes]:
+        try:
+            yield from self.raw.iter_stream()
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            raise _broken(self.target) from error
+
+
+class Deadline(float):
+    """Time limits and cancellation of one request, given to httpcore in the place of its plain timeout.
+
+    As a number it is `silence`, the seconds that may pass without a byte; `longest` is for the request in
+    all. `host` is named in errors. `connected_anew` and `heard` tell what the network did last: whether a new
+    connection was made, and whether any byte came.
+    """
+
+    host: str
+    connected_anew: bool
+    heard: bool
+    _longest: float
+    _until: float
+    _cancelled: Cancel
+
+    def __new__(cls, silence: float, longest: float, cancelled: Cancel) -> Self:
+        """Return the limits of a request that begins now."""
+        made = super().__new__(cls, silence)
+        made.host, made.connected_anew, made.heard = "", False, False
+        made._longest, made._until, made._cancelled = longest, time.monotonic() + longest, cancelled
+        return made
+
+    def until_done(self, operation: Callable[[], T]) -> T:
+        """Return the result of `operation`, which is called again while it raises TimeoutError.
+
+        Raises ConnectionLost when it has taken too long, Cancelled when the caller has cancelled.
+        """
+        began = time.monotonic()
+        while True:
+            self._check(began)
+            try:
+                return operation()
+            except (TimeoutError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                continue
+
+    def wait(self, seconds: float) -> None:
+        """Wait before a retry; that does not count towards the limit of the request."""
+        wait(seconds, self.host, self._cancelled)
+        self._until += seconds
+
+    def _check(self, began: float) -> None:
+        _stop_if_cancelled(self.host, self._cancelled)
+        now = time.monotonic()
+        if now > self._until:
+            raise ConnectionLost(
+                f"{self.host} was not done after {self._longest:g} seconds, so it was left. Try again later."
+            )
+        if now - began > self:
+            raise ConnectionLost(f"{self.host} sent nothing for {self:g} seconds. Try again later.")
+
+
+class _Network(httpcore2.NetworkBackend):
+    """Network backend that enforces the SSRF policy: it connects to the very addresses that it has checked.
+
+    A host is resolved once for each connection. A name that resolves to another address the next time (DNS
+    rebinding) gains nothing by that.
+    """
+
+    def __init__(self, permitted: Allowed, resolve: Resolve):
+        self._permitted, self._resolve = permitted, resolve
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> "_Stream":
+        """Connect to a host. Raises AddressRefused where any of its addresses is not permitted."""
+        del local_address, socket_options
+        deadline = _deadline(timeout)
+        deadline.connected_anew = True
+        addresses = self._resolved(host, port, deadline)
+        if not all((host, address) in self._permitted for address in addresses):
+            raise AddressRefused(
+                f"{deadline.host} leads into a private network, where Footnote does not go. "
+                "Whoever runs the server can allow it with FOOTNOTE_PRIVATE_HOSTS."
+            )
+        return _Stream(_connected_to_first(addresses, port, deadline))
+
+    def _resolved(self, host: str, port: int, deadline: Deadline) -> Sequence[Address]:
+        """Resolve a host in a thread of its own, since a resolver that hangs cannot be stopped."""
+        found: Future[Sequence[Address]] = Future()
+
+        def resolve() -> None:
+            try:
+                found.set_result(self._resolve(host, port))
+            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+                found.set_exception(error)
+
+        threading.Thread(target=resolve, name="resolver", daemon=True).start()
+        addresses = deadline.until_done(partial(found.result, _POLL))
+        if not addresses:
+            raise SourceError(f"There is no host {host}. Correct the address.")
+        return addresses
+
+
+class _Stream(httpcore2.NetworkStream):
+    """Connected socket that is polled, so that time limits and cancellation hold while it is silent."""
+
+    def __init__(self, connection: socket.socket):
+        connection.settimeout(_POLL)
+        self._socket = connection
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Return what has come, at most `max_bytes`; nothing where the other side has closed."""
+        deadline = _deadline(timeout)
+        try:
+            received = deadline.until_done(partial(self._socket.recv, max_bytes))
+        except OSError as error:
+            raise httpcore2.ReadError(str(error)) from error
+        deadline.heard = deadline.heard or bool(received)
+        return received
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send all of `buffer`."""
+        deadline, left = _deadline(timeout), memoryview(buffer)
+        try:
+            while left:
+                left = left[deadline.until_done(partial(self._socket.send, left)) :]
+        except OSError as error:
+            raise httpcore2.WriteError(str(error)) from error
+
+    def close(self) -> None:
+        """End the connection."""
+        self._socket.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> "_Stream":
+        """Return the connection secured; SourceError where the certificate is not that of the host."""
+        deadline = _deadline(timeout)
+        try:
+            secured = ssl_context.wrap_socket(
+                self._socket, server_hostname=server_hostname, do_handshake_on_connect=False
+            )
+        except BaseException:
+            self.close()
+            raise
+        try:
+            deadline.until_done(secured.do_handshake)
+        except BaseException as error:
+            secured.close()
+            if isinstance(error, OSError):
+                raise _untrusted(deadline.host, error) from error
+            raise
+        return _Stream(secured)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Say whether anything can be read, which on an idle connection means that it was closed."""
+        if info != "is_readable":
+            return None
+        return self._socket.fileno() < 0 or _polled(self._socket, select.POLLIN, 0)
+
+
+def _deadline(timeout: float | None) -> Deadline:
+    if not isinstance(timeout, Deadline):
+        raise TypeError("Requests of connectors have a Deadline as their timeout.")
+    return timeout
+
+
+def _polled(connection: socket.socket, event: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(connection, event)
+    return bool(poll.poll(seconds * 1000))
+
+
+def _connected_to_first(addresses: Sequence[Address], port: int, deadline: Deadline) -> socket.socket:
+    """Connect to the first of `addresses` that answers; ConnectionLost where none does."""
+    for address in addresses:
+        made = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6)
+        try:
+            _connect(made, (str(address), port), deadline)
+        except OSError as error:
+            made.close()
+            failure = error
+        except BaseException:
+            made.close()
+            raise
+        else:
+            return made
+    raise ConnectionLost(
+        f"No server answers at {deadline.host} ({failure.strerror or 'no reason given'}). "
+        "Check the address; Footnote connects directly, without a proxy."
+    ) from failure
+
+
+def _connect(made: socket.socket, place: tuple[str, int], deadline: Deadline) -> None:
+    """Connect without blocking; OSError where that takes longer than one address may."""
+    made.setblocking(False)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    until = time.monotonic() + _CONNECT_TIMEOUT
+    code = made.connect_ex(place)
+
+    def result() -> int:
+        if _polled(made, select.POLLOUT, _POLL):
+            return made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if time.monotonic() > until:
+            return errno.ETIMEDOUT
+        raise TimeoutError
+
+    code = deadline.until_done(result) if code == errno.EINPROGRESS else code
+    if code:
+        raise OSError(code, os.strerror(code))
+
+
+def resolved(host: str, port: int) -> Sequence[Address]:
+    """Return the addresses of a host as this machine resolves it, in the order to try them."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError) as error:
+        if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
+            raise ConnectionLost(
+                f"The address of {host} cannot be looked up now. Check the network, and try again."
+            ) from error
+        raise SourceError(f"There is no host {host}. Correct the address.") from error
+    return list(dict.fromkeys(ipaddress.ip_address(place[0]) for *_, place in found))
+
+
+def trusted() -> ssl.SSLContext:
+    """Return the certificates that this machine trusts, else Mozilla's; `SSL_CERT_FILE` names others."""
+    import certifi
+
+    paths = ssl.get_default_verify_paths()
+    known = paths.cafile or paths.capath
+    return ssl.create_default_context(cafile=None if known else certifi.where())
+
+
+def wait(seconds: float, host: str, cancelled: Cancel) -> None:
+    """Wait before a request to `host` is repeated. Raises Cancelled."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        _stop_if_cancelled(host, cancelled)
+        time.sleep(min(left, _POLL))
+
+
+def _stop_if_cancelled(host: str, cancelled: Cancel) -> None:
+    if cancelled():
+        raise Cancelled(f"You stopped the request to {host}.")
+
+
+def wait_before(attempt: int, headers: Mapping[str, str], now: datetime) -> float:
+    """Return how many seconds to wait before the request after `attempt` (from 1), by its Retry-After.
+
+    >>> wait_before(1, {"retry-after": "7"}, datetime(2026, 1, 1, tzinfo=UTC))
+    7.0
+    >>> wait_before(3, {}, datetime(2026, 1, 1, tzinfo=UTC))
+    4.0
+    """
+    after = _retry_after(headers.get("retry-after", "").strip(), _date(headers.get("date", "")) or now)
+    return after if after is not None else _FIRST_WAIT * 2.0 ** (attempt - 1)
+
+
+def _retry_after(value: str, now: datetime) -> float | None:
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", value):
+        return float(value)
+    date = _date(value)
+    return max(0.0, (date - now).total_seconds()) if date else None
+
+
+def _date(value: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(value)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
+
+
+def _decompressed(pieces: Iterator[bytes], encoding: str, host: str) -> Iterator[bytes]:
+    """Yield a body as it was before `Content-Encoding`, at most 64 KiB at a time. Raises ItemFailed."""
+    encodings = [
+        name for name in encoding.lower().replace(" ", "").split(",") if name not in ("", "identity")
+    ]
+    if not encodings:
+        yield from pieces
+    elif encodings[0] in ("gzip", "x-gzip", "deflate") and len(encodings) == 1:
+        try:
+            yield from _inflated(pieces, encodings[0] == "deflate")
+        except (zlib.error, EOFError) as error:
+            raise ItemFailed(f"{host} sent something compressed that cannot be unpacked.") from error
+    else:
+        raise ItemFailed(f"{host} sent something compressed in a way that was not asked for.")
+
+
+def _inflated(pieces: Iterator[bytes], deflate: bool) -> Iterator[bytes]:
+    inflater, begun = zlib.decompressobj(_GZIP_OR_ZLIB), False
+    for piece in pieces:
+        if deflate and not begun and piece and piece[0] & 0x0F != zlib.DEFLATED:
+            inflater = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers send it without its zlib header
+        begun = begun or bool(piece)
+        while piece:
+            if inflater.eof and not piece.startswith(_GZIP_MAGIC):
+                return  # padding behind the end
+            inflater = zlib.decompressobj(_GZIP_OR_ZLIB) if inflater.eof else inflater
+            yield inflater.decompress(piece, _CHUNK)
+            piece = inflater.unconsumed_tail or inflater.unused_data
+    yield inflater.flush()
+    if begun and not inflater.eof:
+        raise EOFError
+
+
+def _capped(pieces: Iterator[bytes], limit: int, host: str) -> Iterator[bytes]:
+    """Yield `pieces`; ItemFailed as soon as they are more than `limit` bytes together."""
+    read = 0
+    for piece in pieces:
+        read += len(piece)
+        if read > limit:
+            raise _too_large(limit, host)
+        yield piece
+
+
+def require_success(here: Target, status: int) -> None:
+    """Raise RequestRejected, with what the status means, unless it is one of success."""
+    if 200 <= status < 300:
+        return
+    meanings = {
+        401: "does not accept the credentials. Renew the token or password",
+        403: "does not let us read this. Ask for access",
+        404: "has nothing under this address. Correct it",
+        410: "has removed this",
+    }
+    meaning = meanings.get(status, f"answered with status {status}. Try again later")
+    raise RequestRejected(f"{here.authority} {meaning}.", status)
+
+
+def _decoded(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _too_large(limit: int, host: str) -> ItemRefused:
+    size = f"{limit / 1_000_000:.0f} MB" if limit >= 1_000_000 else f"{limit:,} bytes"
+    return ItemRefused(f"{host} sends more than {size} here, which is the most that is fetched.")
+
+
+def _bad_header(here: Target) -> SourceError:
+    return SourceError(
+        f"A header for {here.authority} holds what no header may, such as a line break. Check the token."
+    )
+
+
+def _broken(here: Target) -> ConnectionLost:
+    return ConnectionLost(f"The connection to {here.authority} broke off. Try again later.")
+
+
+def _untrusted(host: str, error: OSError) -> SourceError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        reason = error.verify_message.rstrip(".")
+        return SourceError(
+            f"The certificate of {host} is not valid ({reason}), so nothing was sent. Check the address."
+        )
+    return ConnectionLost(f"No secure connection to {host} could be made. Check whether it speaks https.")

@@ -1,0 +1,243 @@
+"""A source read into the library: what is new is fetched, what changed replaced, what is gone removed.
+
+Each item is taken in one commit, so that a sync that ends anywhere goes on where it was: what has the
+version that was taken is not fetched again, and content that is known is not read again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from tempfile import SpooledTemporaryFile
+from typing import IO
+
+from rag.connectors.base import Gone, Item, Listed, Mark, Resting, Source, Unreadable, wait_after
+from rag.errors import Cancelled, FootnoteError, ItemFailed, ItemRefused, SourceEmptied
+from rag.ingest.library import Library
+from rag.jobs import Cancel, never
+from storage.records import Outcome
+from storage.source_items import SourceItems
+from storage.source_records import ItemRecord, Listing
+from storage.sources import SourceStore
+
+_IN_MEMORY = 1 << 20  # bytes of an item; larger ones wait on disk until they are whole
+_PIECE = 1 << 16
+_SEEN = 200  # unchanged items noted in one commit
+
+
+@dataclass(frozen=True)
+class Synced:
+    """How far a sync is, and what came of the items so far; `name` is the latest one's."""
+
+    name: str = ""
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    failed: int = 0
+
+    @property
+    def items(self) -> int:
+        """How many items have been looked at."""
+        return self.new + self.changed + self.unchanged + self.failed
+
+
+class Sync:
+    """Reads one owner's sources. Documents to be read are handed to `start`, those that go to `remove`.
+
+    An item of more than `max_bytes` is not taken; `now` gives the time.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        sources: SourceStore,
+        items: SourceItems,
+        start: Callable[[str], None],
+        remove: Callable[[str], None],
+        max_bytes: int,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ):
+        self.library, self.sources, self.items = library, sources, items
+        self.start, self.remove, self.max_bytes, self.now = start, remove, max_bytes, now
+
+    def run(
+        self,
+        source_id: str,
+        opened: Callable[[], Source],
+        cancelled: Cancel = never,
+        *,
+        may_be_empty: bool = False,
+    ) -> Iterator[Synced]:
+        """Read a source from where the last reading ended; how this one ends is kept with the source.
+
+        One that held something and holds nothing now loses what it had here only if it `may_be_empty`.
+        """
+        cursor = self.sources.begin(source_id).cursor
+        try:
+            with opened() as source:
+                yield from _Reading(self, source_id, source, cancelled, may_be_empty).run(cursor)
+        except Cancelled:
+            self.sources.end(source_id, "stopped")
+            raise
+        except SourceEmptied as error:
+            self.sources.end(source_id, "emptied", str(error))
+            raise
+        except FootnoteError as error:
+            self.sources.end(source_id, "failed", str(error))
+            raise
+        except BaseException:
+            self.sources.end(source_id, "stopped")
+            raise
+        self.sources.end(source_id, "stopped" if cancelled() else "idle")
+
+
+class _Reading:
+    """One reading of one source, while it goes on."""
+
+    def __init__(self, sync: Sync, source_id: str, source: Source, cancelled: Cancel, may_be_empty: bool):
+        self._sync, self._id, self._source, self._cancelled = sync, source_id, source, cancelled
+        self._known = {item.id: item for item in sync.items.list(source_id)}
+        self._resting = {item.id for item in self._known.values() if _rests(item, sync.now())}
+        self._may_be_empty = may_be_empty
+        self._named: set[str] = set()
+        self._seen: list[Listing] = []
+        self._so_far = Synced()
+
+    def run(self, cursor: str | None) -> Iterator[Synced]:
+        self._source.rest(frozenset(self._resting))
+        for listed in self._with_due(self._source.list(cursor, self._cancelled)):
+            if self._cancelled():
+                break
+            self._take(listed)
+            yield self._so_far
+        self._note_seen()
+
+    def _with_due(self, listing: Iterator[Listed]) -> Iterator[Listed]:
+        """Yield a listing; one of changes alone with what could not be had, and is due, before its end."""
+        for listed in listing:
+            if not isinstance(listed, Mark):
+                self._named.add(listed.id)
+            elif not listed.whole:
+                yield from self._due()
+            yield listed
+
+    def _due(self) -> list[Item]:
+        """Return what could not be had, was not named in this listing, and may be tried again."""
+        failed = [known for known in self._known.values() if known.tries and known.id not in self._named]
+        return [
+            Item(known.id, known.name, known.wanted, known.url)
+            for known in failed
+            if known.wanted and known.id not in self._resting
+        ]
+
+    def _take(self, listed: Listed) -> None:
+        match listed:
+            case Item():
+                self._take_item(listed)
+            case Unreadable(id_, name, reason, lasting):
+                self._fail(Listing(id_, name), reason, lasting=lasting)
+            case Resting(id_):
+                known = self._known[id_]
+                self._note(Listing(id_, known.name, known.wanted, known.url), "failed")
+            case Gone(id_):
+                self._drop([id_] if id_ in self._known else [])
+            case Mark():
+                self._settle(listed)
+
+    def _take_item(self, item: Item) -> None:
+        """Fetch an item, unless it was taken at the version that it has, or failed and waits for its try."""
+        known = self._known.get(item.id)
+        if known is not None and item.version and known.version == item.version:
+            self._note(_listing(item), "unchanged")  # without a version nobody knows
+        elif known is not None and item.id in self._resting and known.wanted == item.version:
+            self._note(_listing(item), "failed")
+        else:
+            self._fetch(item)
+
+    def _note(self, listing: Listing, outcome: str) -> None:
+        """Note that an item is there still, with nothing to be done about it."""
+        self._seen.append(listing)
+        self._tell(listing.name, outcome)
+        if len(self._seen) >= _SEEN:
+            self._note_seen()
+
+    def _fail(self, listing: Listing, reason: str, *, lasting: bool) -> None:
+        """Keep why an item could not be had, and when to try again: later each time it is the same."""
+        known = self._known.get(listing.id)
+        tries = known.tries + 1 if known is not None and known.wanted == listing.version else 1
+        wait = wait_after(tries, lasting=lasting)
+        due = None if wait is None else self._sync.now() + wait
+        self._sync.items.fail(self._id, listing, reason, tries, due)
+        self._tell(listing.name, "failed")
+
+    def _fetch(self, item: Item) -> None:
+        try:
+            with SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
+                self._download(item, spool)
+                outcome = self._keep(item, spool)
+        except ItemFailed as error:
+            self._fail(_listing(item), str(error), lasting=isinstance(error, ItemRefused))
+            return
+        before = self._known.get(item.id)
+        changed = "new" if before is None or before.document_id is None else "changed"
+        self._tell(item.name, "unchanged" if outcome == "unchanged" else changed)
+
+    def _download(self, item: Item, spool: IO[bytes]) -> None:
+        for piece in self._source.fetch(item, self._cancelled):
+            spool.write(piece)
+            if spool.tell() > self._sync.max_bytes:
+                raise ItemRefused(
+                    f"{item.name} is larger than {self._sync.max_bytes >> 20:,} MB, so it was not taken. "
+                    "To take it, raise FOOTNOTE_MAX_UPLOAD_MB."
+                )
+            if self._cancelled():
+                raise Cancelled(f"Fetching {item.name} was stopped. It is fetched again the next time.")
+
+    def _keep(self, item: Item, spool: IO[bytes]) -> Outcome:
+        spool.seek(0)
+        items, listing = self._sync.items, _listing(item)
+        record, outcome = self._sync.library.keep(
+            iter(lambda: spool.read(_PIECE), b""),
+            lambda sha256, size: items.keep(self._id, listing, sha256, size),
+        )
+        self._sync.start(record.id)
+        return outcome
+
+    def _settle(self, mark: Mark) -> None:
+        """Let go of what is no longer at the source, and keep where the next reading begins."""
+        self._note_seen()
+        gone = self._sync.items.unseen(self._id) if mark.whole else []
+        if gone and not self._so_far.items and not self._may_be_empty:
+            raise SourceEmptied(
+                "The source is empty now, though it was not before, so nothing was removed. See whether it "
+                "can be reached as a whole. If it is meant to be empty, confirm that on the Sources page, or "
+                "by footnote sync --may-be-empty, and what came from it goes."
+            )
+        self._drop(gone)
+        asked: set[str] = set()
+        while orphans := set(self._sync.items.orphans()) - asked:  # with one goes what it was to replace
+            for document_id in sorted(orphans):
+                self._sync.remove(document_id)
+            asked |= orphans
+        self._sync.sources.mark(self._id, mark.cursor)
+
+    def _drop(self, item_ids: list[str]) -> None:
+        self._sync.items.drop(self._id, item_ids)
+        self._so_far = replace(self._so_far, removed=self._so_far.removed + len(item_ids))
+
+    def _note_seen(self) -> None:
+        self._sync.items.seen(self._id, self._seen)
+        self._seen = []
+
+    def _tell(self, name: str, outcome: str) -> None:
+        count = getattr(self._so_far, outcome) + 1
+        self._so_far = replace(self._so_far, name=name, **{outcome: count})
+
+
+def _rests(item: ItemRecord, now: datetime) -> bool:
+    """Whether an item that could not be had is not to be tried again yet, or not by itself."""
+    return item.tries > 0 and (item.due is None or item.due > now)
+
+
+def _listing(item: Item) -> Listing:
+    return Listing(item.id, item.name, item.version, item.url)

@@ -1,0 +1,263 @@
+"""Which way of searching suits one's own documents: question sets, and runs of retrievers over them.
+
+A set is typed, collected from answers that were rated as good, or made from the documents. Runs and the
+making of questions are jobs of the server: the page may leave, and comes back to them.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from rag.chat.pipeline import checked
+from rag.errors import QuestionRefused, SettingsError
+from rag.evaluation.comparison import searched
+from rag.evaluation.lab_run import RunProgress, Trial, asked_records
+from rag.evaluation.question_maker import Maker, MakingProgress, marked
+from rag.evaluation.targets import Prepared, prepare
+from rag.ingest.library import Library
+from rag.jobs import Cancel, Job, Jobs
+from rag.models.protocol import LanguageModel
+from rag.passage import Passage
+from rag.retrieval.registry import NAMES
+from rag.retrieval.weights import mixture_text
+from storage.conversations import Conversations
+from storage.database import Database
+from storage.documents import SEARCHABLE
+from storage.lab import QuestionSets
+from storage.lab_records import MarkedPassage, QuestionRecord, QuestionSetRecord, RunRecord
+from storage.records import DocumentRecord, Message
+from storage.runs import MOST_FOUND, Runs
+
+LAB = "lab"
+LANES = {LAB: 1}  # one job at a time, so that runs do not spoil each other's latencies
+FEWEST_FOUND = 10  # the metrics look at the first ten
+MOST_QUESTIONS = 500  # of a set
+MOST_PASSAGES = 20  # of a question
+MOST_MADE = 200  # questions made at once
+
+MAKING = "lab-making"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A set made of rated answers; of `skipped` ones no sentence rests on a passage word for word."""
+
+    record: QuestionSetRecord
+    skipped: int
+
+
+class Lab:
+    """The question sets and runs of the owner of `library`; `sets` and `runs` read, name and delete them.
+
+    `jobs` must have the lanes in LANES. `llm` gives the connected model, or None.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        library: Library,
+        jobs: Jobs,
+        llm: Callable[[], LanguageModel | None],
+    ):
+        self.sets = QuestionSets(database, library.owner)
+        self.runs = Runs(database, library.owner)
+        self._conversations = Conversations(database, library.owner)
+        self._library = library
+        self._jobs = jobs
+        self._llm = llm
+
+    def candidates(
+        self, question: str, *, document_ids: Collection[str] | None = None, k: int = 10
+    ) -> list[Passage]:
+        """Return passages among which a person may mark the right one: the best by words and by meaning.
+
+        Both halves count alike, so that neither decides what can be marked. Raises QuestionRefused,
+        RetrievalError.
+        """
+        retriever = self._library.retriever("ensemble-rrf", k, document_ids=document_ids)
+        return [Passage.from_document(found) for found in retriever.invoke(checked(question))]
+
+    def add_typed(self, set_id: str, question: str, chunk_ids: Sequence[str]) -> QuestionRecord:
+        """Keep a typed question with the chunks that were marked as answering it.
+
+        Raises QuestionRefused for a question without words or right passage, or a set that is full.
+        """
+        text = checked(question)
+        chunks = self._library.documents.chunks_by_id(chunk_ids[:MOST_PASSAGES])
+        if not chunks:
+            raise QuestionRefused("No passage is marked as the right one. Mark at least one that answers it.")
+        if self.sets.get(set_id).questions >= MOST_QUESTIONS:
+            raise QuestionRefused(f"A question set holds {MOST_QUESTIONS} questions at most. Begin another.")
+        return self.sets.add(set_id, text, [marked(chunk) for chunk in chunks.values()])
+
+    def from_feedback(self, name: str) -> Collected:
+        """Make a set of the answers rated up: each question as it was understood, and what its answer cites.
+
+        Only cited words that were found in their passage count as right. A question asked twice is there
+        once, with its newest answer. Raises QuestionRefused when there is none.
+        """
+        questions: dict[str, list[MarkedPassage]] = {}
+        skipped = 0
+        for answer in self._conversations.rated("up", limit=MOST_QUESTIONS):
+            passages = cited(answer)
+            skipped += not passages
+            if passages:
+                questions.setdefault(self._understood(answer), passages)
+        if not questions:
+            raise QuestionRefused(
+                "No answer with a verified citation is rated as good yet. Rate answers in the chat, then "
+                "collect them here."
+            )
+        record = self.sets.create(name, "feedback")
+        self.sets.extend(record.id, list(questions.items()))
+        return Collected(self.sets.get(record.id), skipped)
+
+    def start_making(
+        self,
+        name: str,
+        *,
+        document_ids: Collection[str] | None = None,
+        count: int = 20,
+        use_model: bool = False,
+        seed: str = "",
+    ) -> Job[MakingProgress]:
+        """Make a set of `count` questions in a job: by the connected model, or from sentences.
+
+        Another `seed` draws other passages. While a making runs, that one is returned. Raises
+        QuestionRefused for a count out of bounds or no documents, SettingsError without a model.
+        """
+        if not 1 <= count <= MOST_MADE:
+            raise QuestionRefused(f"{count} questions cannot be made at once: choose 1 to {MOST_MADE}.")
+        llm = self._llm() if use_model else None
+        if use_model and llm is None:
+            raise SettingsError(
+                "No language model is connected. Connect one, or make questions from sentences."
+            )
+        maker = Maker(self._library, self.sets, self._chosen(document_ids), name, count, llm, seed)
+        return self._jobs.start(self._library.owner, MAKING, maker.run, lane=LAB)
+
+    def making(self) -> Job[MakingProgress] | None:
+        """Return the job that makes questions, or waits to, if there is one."""
+        return self._jobs.get(self._library.owner, MAKING)  # type: ignore[return-value]
+
+    def start_run(
+        self,
+        set_id: str,
+        retrievers: Sequence[str],
+        *,
+        document_ids: Collection[str] | None = None,
+        k: int = FEWEST_FOUND,
+    ) -> Job[RunProgress]:
+        """Ask retrievers the questions of a set over the chosen documents, or all, in a job: a `Trial`.
+
+        While a run over the set is under way, that one is returned. Raises SettingsError for retrievers or
+        a `k` that are not to be had, QuestionRefused for no questions or no documents, NotFound.
+        """
+        names = tuple(dict.fromkeys(retrievers))
+        unknown = [name for name in names if name not in NAMES]
+        if unknown or not names:
+            said = f"There is no retriever {unknown[0]!r}." if unknown else "No retriever is chosen."
+            raise SettingsError(f"{said} Choose among: {', '.join(NAMES)}.")
+        if not FEWEST_FOUND <= k <= MOST_FOUND:
+            raise SettingsError(f"k is {k}: choose {FEWEST_FOUND} to {MOST_FOUND} passages for each search.")
+        if not self.sets.get(set_id).questions:
+            raise QuestionRefused("This question set has no questions yet. Add some first.")
+        self._chosen(document_ids)
+
+        def work(cancelled: Cancel) -> Iterator[RunProgress]:
+            return self._run(set_id, names, document_ids, k, cancelled)
+
+        return self._jobs.start(self._library.owner, _key(set_id), work, lane=LAB)
+
+    def running(self, set_id: str) -> Job[RunProgress] | None:
+        """Return the job that runs over a set, or waits to, if there is one."""
+        return self._jobs.get(self._library.owner, _key(set_id))  # type: ignore[return-value]
+
+    def delete_set(self, set_id: str) -> None:
+        """Delete a set with its questions and runs, stopping the one under way."""
+        job = self.running(set_id)
+        if job is not None:
+            job.cancel()
+        self.sets.delete(set_id)
+
+    def prepared(self, set_id: str, document_ids: Collection[str] | None = None) -> list[Prepared]:
+        """Return a set's questions as they can be asked now: "asked", "gone" or "outside", and what is right.
+
+        Reads the documents that the set speaks of: a tenth of a second for each million characters.
+        """
+        return prepare(self._library.documents, self.sets.questions(set_id), document_ids)
+
+    def compare(self, set_id: str) -> list[RunRecord]:
+        """List the runs over a set with their results, newest first; see rag/evaluation/comparison.py."""
+        return self.runs.list(set_id)
+
+    def _run(
+        self,
+        set_id: str,
+        retrievers: Sequence[str],
+        document_ids: Collection[str] | None,
+        k: int,
+        cancelled: Cancel,
+    ) -> Iterator[RunProgress]:
+        documents = self._library.documents
+        chosen, prepared = self._chosen(document_ids), self.prepared(set_id, document_ids)
+        run = self.runs.begin(
+            set_id,
+            retrievers=retrievers,
+            k=k,
+            embedding=str((documents.index_state("vectors") or {}).get("model", "")),
+            mixture=mixture_text(self._library.weighing.mixture),
+            searched=searched(chosen, every=document_ids is None),
+            asked=asked_records(prepared),
+        )
+        ids = None if document_ids is None else [record.id for record in chosen]
+        trial = Trial(
+            self.runs,
+            run,
+            prepared,
+            documents,
+            lambda name, told: self._library.retriever(name, k, document_ids=ids, on_failure=told),
+        )
+        yield from trial.run(cancelled)
+
+    def _chosen(self, document_ids: Collection[str] | None) -> list[DocumentRecord]:
+        """Return the chosen documents that can be searched; raises QuestionRefused when none can."""
+        there = [
+            record
+            for record in self._library.documents.list()
+            if record.state in SEARCHABLE and record.replaces is None
+        ]
+        chosen = [record for record in there if document_ids is None or record.id in document_ids]
+        if not chosen:
+            raise QuestionRefused("None of the chosen documents can be searched. Choose others, or add some.")
+        return chosen
+
+    def _understood(self, answer: Message) -> str:
+        asked = answer.standalone_question
+        return asked or self._conversations.message(answer.question_id or "").content
+
+
+def cited(answer: Message) -> list[MarkedPassage]:
+    """Return the words that an answer cites and that its passages have, each once, as right passages.
+
+    What its reader marked as a wrong source is left out.
+    """
+    passages = {passage.number: passage for passage in answer.passages}
+    found = [
+        MarkedPassage(
+            document_id=passages[citation.marker].document_id,
+            document=passages[citation.marker].document,
+            sha256=passages[citation.marker].sha256,
+            chunk_id=passages[citation.marker].chunk_id,
+            start=citation.quote_start,
+            end=citation.quote_end,
+            quote=citation.quote,
+        )
+        for citation in answer.citations
+        if citation.status == "verified" and citation.feedback is None
+        if citation.marker in passages and citation.quote.strip()
+    ]
+    return list(dict.fromkeys(found))[:MOST_PASSAGES]
+
+
+def _key(set_id: str) -> str:
+    return f"lab-run:{set_id}"

@@ -1,0 +1,148 @@
+"""Follow-ups as the app makes them stand alone, beside the same rewritten by people.
+
+Reads ``queries.jsonl {_id, text, history, rewrite}``; no corpus is needed. A turn whose rewrite says the
+same as its text stands alone and should be left as it is.
+"""
+
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from langchain_core.embeddings import Embeddings
+
+from rag.chat.followup import History, Rarity
+from rag.chat.rewrite import REWRITE_SECONDS, make_standalone
+from rag.errors import QuestionRefused
+from rag.evaluation.beir import read_questions
+from rag.models.protocol import LanguageModel
+from rag.text.tokenize import tokens
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A question in its conversation, (role, content) oldest first, and as a person rewrote it."""
+
+    text: str
+    history: History
+    rewrite: str
+
+    @property
+    def whole(self) -> bool:
+        """Whether the person left it as it is: case, spaces and marks aside."""
+        return same(self.text, self.rewrite)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A turn, what was made of it, how long that took, and whether there is a note on a model's rewrite."""
+
+    turn: Turn
+    question: str
+    ms: float
+    noted: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was made of it."""
+        return not same(self.turn.text, self.question)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of the turns: shares from 0 to 1, and the median time of one in milliseconds.
+
+    Precision and recall are of changing what people changed; ROUGE-L is the mean over all turns. `noted`
+    is the share of turns where a model's rewrite was not used, or was made from a part of the conversation.
+    """
+
+    turns: int
+    gate_precision: float
+    gate_recall: float
+    unchanged_when_standalone: float
+    rouge_l_f1: float
+    p50_ms: float
+    noted: float
+
+
+def load_turns(directory: Path, limit: int | None = None) -> list[Turn]:
+    """Read the turns that have a rewrite; raises QuestionRefused where there is none."""
+    found = [
+        Turn(question["text"], question["history"], question["rewrite"])
+        for question in read_questions(directory)
+        if question.get("rewrite")
+    ]
+    if not found:
+        raise QuestionRefused(f"{directory} has no question with a rewrite, so there is nothing to measure.")
+    return found[:limit]
+
+
+def write_all(
+    turns: Sequence[Turn],
+    *,
+    llm: LanguageModel | None = None,
+    rarity: Rarity | None = None,
+    embedder: Embeddings | None = None,
+    seconds: float = REWRITE_SECONDS,
+) -> Iterator[Written]:
+    """Yield each turn as the app completes it; `seconds` is what a model may take."""
+    for turn in turns:
+        begun = time.perf_counter()
+        made = make_standalone(
+            turn.text, turn.history, llm=llm, rarity=rarity, embedder=embedder, seconds=seconds
+        )
+        yield Written(turn, made.text, (time.perf_counter() - begun) * 1000, bool(made.note))
+
+
+def report(written: Sequence[Written]) -> Report:
+    """Return what came of the turns."""
+    changed = [item for item in written if item.changed]
+    leaning = [item for item in written if not item.turn.whole]
+    right = sum(not item.turn.whole for item in changed)
+    standing = [item for item in written if item.turn.whole]
+    return Report(
+        turns=len(written),
+        gate_precision=right / len(changed) if changed else 0.0,
+        gate_recall=right / len(leaning) if leaning else 0.0,
+        unchanged_when_standalone=(
+            sum(not item.changed for item in standing) / len(standing) if standing else 0.0
+        ),
+        rouge_l_f1=statistics.fmean(rouge_l(item.question, item.turn.rewrite) for item in written),
+        p50_ms=statistics.median(item.ms for item in written),
+        noted=statistics.fmean(item.noted for item in written),
+    )
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two texts differ in case, spaces and marks at most.
+
+    >>> same("What is it?", "what is  it")
+    True
+    """
+    return "".join(filter(str.isalnum, one.casefold())) == "".join(filter(str.isalnum, other.casefold()))
+
+
+def rouge_l(written: str, wanted: str) -> float:
+    """Return the harmonic mean of the shares that the longest common subsequence of tokens has of both.
+
+    Lin, "ROUGE" (2004), with our tokens. Of the tokens of "who built the bridge" and "who built it", "who"
+    and "build" are common, in this order.
+
+    >>> rouge_l("red green blue", "red blue"), rouge_l("red", "blue")
+    (0.8, 0.0)
+    """
+    one, other = tokens(written), tokens(wanted)
+    common = _common(one, other)
+    return 2 * common / (len(one) + len(other)) if common else 0.0
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence."""
+    row = [0] * (len(other) + 1)
+    for word in one:
+        above = row
+        row = [0]
+        for at, its in enumerate(other):
+            row.append(above[at] + 1 if word == its else max(row[at], above[at + 1]))
+    return row[-1]

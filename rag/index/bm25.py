@@ -1,0 +1,295 @@
+"""The word index: BM25 over chunks, persistent, in tantivy. Chunks come and go one by one."""
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+import tantivy
+
+from rag.errors import IndexUnusable
+from rag.index.word_queries import of_documents, of_ids, schema, sharing
+from rag.text.morphemes import Analyser
+from rag.text.tokenize import TOKENIZER, index_tokens, language, question_tokens, stemmed_as
+
+_MARKER = "footnote.json"  # written last: an index without it was never finished
+_HEAP = 32_000_000  # bytes the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
+_MOST_TERMS = 256  # of a question; a pasted book must not cost a minute
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A chunk as the word index takes it; `text` is what is searched."""
+
+    id: str
+    document_id: str
+    text: str
+
+
+class LexicalIndex(Protocol):
+    """What a word index can do; a search server can stand in for the embedded one."""
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Add entries, replacing those with the same id; the next search sees them."""
+
+    def delete(self, ids: Collection[str]) -> None:
+        """Remove entries; unknown ids are no error."""
+
+    def search(
+        self, query: str, k: int, document_ids: Collection[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` (id, BM25 score), best first, of the given documents or of all."""
+
+    def scores(self, query: str, ids: Collection[str]) -> Mapping[str, float]:
+        """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
+
+    def ids(self) -> set[str]:
+        """Return the id of every entry."""
+
+    def close(self) -> None:
+        """Let go of files and threads."""
+
+
+class TantivyIndex:
+    """A `LexicalIndex` in a directory, or in memory without one; one writer, any number of searches.
+
+    Scores are raw BM25 (k1 = 1.2, b = 0.75). `stale` says that the index cannot be used, because
+    another tokenizer made it or its files are damaged: `clear` it and add everything again. With `whichever`
+    one that another tokenizer made is opened all the same, and `outdated` says so. The tokenizer is ours with
+    the `analysers` of morphemes, or `preprocess_func`, from a text to its tokens.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        preprocess_func: Callable[[str], Sequence[str]] | None = None,
+        analysers: Sequence[Analyser] = (),
+        tokenizer: str = TOKENIZER,
+        whichever: bool = False,
+    ):
+        self._directory = directory
+        self._preprocess = preprocess_func
+        self._analysers = tuple(analysers)
+        self._tokenizer = tokenizer
+        self._whichever = whichever
+        self.outdated = False
+        self._writing = Lock()
+        self._writer: Any = None
+        self._index = self._open()
+
+    @property
+    def stale(self) -> bool:
+        """Whether the index must be cleared and filled again before use."""
+        return self._index is None
+
+    def clear(self) -> None:
+        """Start again with an empty index of the present tokenizer."""
+        with self._writing:
+            self._let_go()
+            self._index = self._create()
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Add entries, replacing those with the same id; raises IndexUnusable when they cannot be written."""
+        documents = {entry.id: self._document(entry) for entry in entries}
+        if not documents:
+            return
+        with self._commit() as writer:
+            for id_, document in documents.items():
+                writer.delete_documents_by_term("id", id_)
+                writer.add_document(document)
+
+    def delete(self, ids: Collection[str]) -> None:
+        """Remove entries; unknown ids are no error."""
+        if not ids:
+            return
+        with self._commit() as writer:
+            for id_ in ids:
+                writer.delete_documents_by_term("id", id_)
+
+    def search(
+        self, query: str, k: int, document_ids: Collection[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` (id, BM25 score), best first, equal scores by id."""
+        terms = self._terms(query)
+        if k < 1 or not terms or (document_ids is not None and not document_ids):
+            return []
+        words = sharing(terms)
+        asked = words if document_ids is None else of_documents(words, document_ids)
+        return sorted(self._hits(asked, k), key=lambda hit: (-hit[1], hit[0]))
+
+    def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
+        """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
+        terms = self._terms(query)
+        found = self._hits(of_ids(sharing(terms), ids), len(ids)) if terms and ids else []
+        return dict.fromkeys(ids, 0.0) | dict(found)
+
+    def ids(self) -> set[str]:
+        """Return the id of every entry."""
+        with self._reading("read") as searcher:
+            return {id_ for id_, _ in searcher.terms_with_prefix("id", "", tantivy.Query.all_query())}
+
+    def rarity(self, token: str) -> float:
+        """Return a token's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)).
+
+        In 10 entries a token of one entry has ln(1 + 9.5 / 1.5) = 1.99, one of all ten 0.05.
+        """
+        with self._reading("read") as searcher:
+            there, total = searcher.doc_freq("text", token), searcher.num_docs
+        there = min(there, total)  # deleted entries count until their segment is merged
+        return math.log(1 + (total - there + 0.5) / (there + 0.5))
+
+    def warm(self) -> None:
+        """Load the analysers of the languages in the index, so that the first question need not wait.
+
+        Raises RetrievalError when one cannot be loaded.
+        """
+        spoken = self._languages()
+        for each in self._analysers:
+            if each.code in spoken:
+                each.load()
+
+    def has_tokens(self, text: str) -> bool:
+        """Whether a text has anything to be found by."""
+        return bool(self._terms(text))
+
+    def rest(self) -> None:
+        """Let go of what writes; searches go on, also where the files are removed then."""
+        with self._writing:
+            self._stop_writing()
+
+    def close(self) -> None:
+        """Let go of files and threads; the index cannot be used afterwards."""
+        with self._writing:
+            self._let_go()
+
+    def _open(self) -> Any:
+        if self._directory is None or not self._directory.exists():
+            return self._create()
+        try:
+            marker = json.loads((self._directory / _MARKER).read_text(encoding="utf-8"))
+            self.outdated = marker != self._marker
+            if self.outdated and not self._whichever:
+                return None
+            index = tantivy.Index.open(str(self._directory))
+            index.searcher().doc_freq(
+                "text", "probe"
+            )  # opens every segment's files, so that damage shows now
+        except (OSError, ValueError):
+            return None
+        return index
+
+    def _create(self) -> Any:
+        self.outdated = False
+        if self._directory is None:
+            return tantivy.Index(schema())
+        try:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory.mkdir(parents=True)
+            index = tantivy.Index(schema(), path=str(self._directory))
+            (self._directory / _MARKER).write_text(json.dumps(self._marker), encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise self._unusable("made", error) from error
+        return index
+
+    @property
+    def _marker(self) -> dict[str, str]:
+        """What made the index: ``{"tokenizer": "footnote-words-and-pairs-2 + kiwipiepy 0.24.1, ..."}``."""
+        if self._preprocess is not None:
+            own = self._preprocess
+            return {"tokenizer": getattr(own, "__qualname__", type(own).__qualname__)}
+        return {"tokenizer": " + ".join([self._tokenizer, *(each.name for each in self._analysers)])}
+
+    def _let_go(self) -> None:
+        self._stop_writing()
+        self._index = None
+
+    def _stop_writing(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.wait_merging_threads()
+
+    @contextmanager
+    def _commit(self) -> Iterator[Any]:
+        """Give the writer; what was done with it is visible to the next search, or not done at all."""
+        with self._writing:
+            index = self._usable()
+            try:
+                self._writer = self._writer or index.writer(heap_size=_HEAP, num_threads=1)
+                yield self._writer
+                self._writer.commit()
+                index.reload()
+            except (OSError, ValueError) as error:
+                self._writer = (
+                    None  # a writer that failed stays failed; the next one starts at the last commit
+                )
+                raise self._unusable("written", error) from error
+
+    @contextmanager
+    def _reading(self, done: str) -> Iterator[Any]:
+        try:
+            yield self._usable().searcher()
+        except (OSError, ValueError) as error:
+            raise self._unusable(done, error) from error
+
+    def _usable(self) -> Any:
+        index = self._index
+        if index is None:
+            raise IndexUnusable(
+                f"The word index in {self._directory} is closed, damaged or of another version."
+            )
+        return index
+
+    def _unusable(self, done: str, error: Exception) -> IndexUnusable:
+        return IndexUnusable(f"The word index in {self._directory} could not be {done}: {error}")
+
+    def _hits(self, query: Any, k: int) -> list[tuple[str, float]]:
+        """Return at most `k` (id, score) that match, best first."""
+        with self._reading("searched") as searcher:
+            hits = searcher.search(query, limit=k, count=False).hits
+            return [(searcher.doc(address)["id"][0], float(score)) for score, address in hits]
+
+    def _document(self, entry: Entry) -> Any:
+        spoken = language(entry.text)
+        stems = stemmed_as(spoken)
+        analysed = [spoken] if spoken in self._codes else []
+        return tantivy.Document(
+            id=entry.id,
+            document_id=entry.document_id,
+            language=[stems, *analysed],
+            text=" ".join(
+                self._own_tokens(entry.text)
+                if self._preprocess
+                else index_tokens(entry.text, stems, self._analysers)
+            ),
+        )
+
+    def _terms(self, query: str) -> Sequence[str]:
+        """Return a question's distinct tokens, stemmed in each language that the index holds."""
+        if self._preprocess:
+            return list(dict.fromkeys(self._own_tokens(query)))[:_MOST_TERMS]
+        return _question_terms(query, tuple(sorted(self._languages() - self._codes)), self._analysers)
+
+    def _own_tokens(self, text: str) -> list[str]:
+        tokens = self._preprocess(text) if self._preprocess else []
+        return ["_".join(token.split()) for token in tokens if token.strip()]
+
+    def _languages(self) -> set[str]:
+        """Return the languages whose stemmers made the index, and those that its analysers found in it."""
+        with self._reading("searched") as searcher:
+            return {code for code, _ in searcher.terms_with_prefix("language", "")}
+
+    @property
+    def _codes(self) -> set[str]:
+        return {each.code for each in self._analysers}
+
+
+@lru_cache(maxsize=16)  # a question is searched, and then scored: stemming takes as long as searching does
+def _question_terms(query: str, languages: tuple[str, ...], analysers: tuple[Analyser, ...]) -> Sequence[str]:
+    return tuple(question_tokens(query, languages, analysers)[:_MOST_TERMS])

@@ -1,0 +1,47 @@
+"""Child process that opens and searches a vector index before the application does.
+
+`python -m rag.index.chroma_probe_worker DIRECTORY NAME SECONDS BYTES`, started by rag/index/probe.py.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from typing import cast
+
+from langchain_core.embeddings import Embeddings
+
+from rag.index.chroma import ChromaVectorStore
+from rag.index.probe import SOUND, STARTED
+
+_PR_SET_PDEATHSIG = 1  # Linux's number of the signal a process gets when its parent ends
+
+
+def main(directory: str, name: str, seconds: str, memory: str) -> None:
+    """Say that it started, then that the index is sound; anything else is damage, or a death."""
+    _confine(int(seconds), int(memory))
+    _say(STARTED)
+    nobody = cast(Embeddings, None)  # nothing is embedded here
+    store = ChromaVectorStore(nobody, collection_name=name, directory=directory)
+    store.ids()
+    store.check()
+    _say(SOUND)
+    os._exit(0)  # without the farewells of its threads
+
+
+def _confine(seconds: int, memory: int) -> None:
+    """Cap what it takes, and end with whoever asked: the next one to open the index must be alone."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _say(word: bytes) -> None:
+    os.write(1, word + b"\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,319 @@
+"""The word index and the vector index of one owner: derived from the ledger, and kept in step with it."""
+
+import logging
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from threading import RLock
+
+from langchain_core.documents import Document
+
+from rag.errors import (
+    EmbeddingError,
+    FootnoteError,
+    IndexUnusable,
+    RetrievalError,
+    StoreFailed,
+)
+from rag.index.bm25_index import WordIndex
+from rag.index.chroma import ChromaVectorStore
+from rag.index.chroma_probe import Guard
+from rag.index.chunks import to_document, to_label
+from rag.index.external import ForeignVectorStore
+from rag.index.mixing import description, refuse_mixing, same_model
+from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
+from rag.index.spec import CHROMA, StoreSpec
+from rag.index.staged import IndexPair, fresh_folder
+from rag.index.vector_index import Hydrate, VectorIndex
+from rag.models.embeddings import Embedder
+from rag.text.morphemes import Analyser
+from storage.documents import Documents
+from storage.index_states import IndexStates
+from storage.records import ChunkRecord
+
+log = logging.getLogger(__name__)
+
+VECTORS, NEXT = "vectors", "vectors-next"  # the index that answers, and the one that is made beside it
+EMBEDDED = ("searchable_by_meaning", "ready")  # states of documents that have their vectors
+CHUNKS, TREE = "chunks", "tree"  # collections, each in a folder of its own
+
+
+class Indexes:
+    """What finds the chunks of `documents`: by words and by meaning, each opened when it is first needed."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        states: IndexStates,
+        directory: Path,
+        open_embedder: Callable[[], Embedder],
+        store: StoreSpec,
+        analysers: Sequence[Analyser] = (),
+        open_named: Callable[[str], Embedder] | None = None,
+    ):
+        """`directory` is the owner's alone; its name stands for the owner in a foreign store's arguments.
+
+        `open_named` opens the model that made the index, while that of `open_embedder` makes another one.
+        """
+        self._documents = documents
+        self._states = states
+        self._directory = directory
+        self._open_embedder = open_embedder
+        self._open_named = open_named
+        self.analysers = analysers
+        self.store = store
+        lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
+        self._embedder = Slot(self._open_answering_embedder, lock)
+        self._words = IndexSlot(self._open_words, lock)
+        self._vectors: IndexSlot[VectorIndex] = IndexSlot(self._open_vectors, lock)
+        self._tree = IndexSlot(self._open_tree, lock)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model of the index that answers: the settings' one, or the one before while that is awaited.
+
+        Raises ModelUnavailable where its files cannot be had.
+        """
+        return self._embedder.get()
+
+    @property
+    def words(self) -> WordIndex:
+        """The BM25 index, empty where it was damaged: `recover` fills it."""
+        return self._words.get()
+
+    @property
+    def vectors(self) -> VectorIndex:
+        """The vector index; raises IndexMismatch when another embedding model or store made it."""
+        return self._vectors.get()
+
+    @property
+    def tree(self) -> ChromaVectorStore:
+        """The vectors of RAPTOR's nodes, apart from those of the chunks; goes when these are made anew."""
+        return self._tree.get()
+
+    def states(self) -> dict[str, IndexState]:
+        """Return the state of each index: "words", "vectors" and "tree"."""
+        return {"words": self._words.state, "vectors": self._vectors.state, "tree": self._tree.state}
+
+    def _open_answering_embedder(self) -> Embedder:
+        made_with = self._documents.index_state(VECTORS)
+        if made_with and self._open_named and self._documents.index_state(NEXT):
+            return self._open_named(made_with.get("spec", made_with["model"]))
+        return self._open_embedder()
+
+    @property
+    def opened(self) -> bool:
+        """Whether any of them is open; each is opened again when it is needed."""
+        return any(slot.current is not None for slot in (self._words, self._vectors, self._tree))
+
+    @property
+    def near_at_hand(self) -> bool:
+        """Whether the vector index is open and answers in milliseconds."""
+        vectors = self._vectors.current
+        return vectors is not None and vectors.at_hand
+
+    def _open_words(self) -> WordIndex:
+        return WordIndex(self._documents, self._states, self._directory, self.analysers)
+
+    def _open_vectors(self) -> VectorIndex:
+        folder = self._vectors_folder()
+        if self.store.name != CHROMA:
+            return self._foreign(self._directory / folder, refill=True)
+        return self.open_chunks(folder, self.embedder)
+
+    def _open_tree(self) -> ChromaVectorStore:
+        return self.open_tree(self._vectors_folder(), self.embedder)
+
+    def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
+        """Open the chunks' vectors of an index by its folder, which is made where there is none."""
+        return _opened(embedder, self._directory / folder, CHUNKS, self.hydrate)
+
+    def open_tree(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
+        """Open the nodes' vectors that belong to them."""
+        return _opened(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
+
+    def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the chunks with these ids as documents; ids that are gone are absent."""
+        return {id_: to_document(chunk) for id_, chunk in self._documents.chunks_by_id(ids).items()}
+
+    def label(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the same without their texts, quicker: what a filter looks at."""
+        return {id_: to_label(id_, *document) for id_, document in self._documents.of_chunks(ids).items()}
+
+    def names(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the names of their documents alone: what ordering a hundred candidates needs."""
+        return {id_: name for id_, (_, name) in self._documents.of_chunks(ids).items()}
+
+    def forget(self, chunk_ids: Iterable[str]) -> None:
+        """Remove chunks from both indexes; unknown ids are no error."""
+        ids = list(chunk_ids)
+        self.words.delete(ids)
+        if not self._documents.index_state(VECTORS):
+            return
+        try:
+            self.vectors.delete(ids)
+        except (EmbeddingError, RetrievalError) as error:  # nobody finds them, and `recover` removes them
+            log.warning("%s", error)
+
+    def carry_over(self, twins: Sequence[tuple[ChunkRecord, str]]) -> None:
+        """Give each chunk the vector of the one with the same words, whose id stands beside it."""
+        if not twins or not self._documents.index_state(VECTORS):
+            return
+        try:
+            there = self.vectors.vectors_of([twin for _, twin in twins])
+            ready = [(chunk, there[twin]) for chunk, twin in twins if twin in there]
+            if ready:
+                origins = [{"document_id": chunk.document_id} for chunk, _ in ready]
+                self.vectors.add_vectors([chunk.id for chunk, _ in ready], [it for _, it in ready], origins)
+        except (EmbeddingError, RetrievalError) as error:  # they are embedded then
+            log.warning("%s", error)
+
+    def recover(self) -> None:
+        """Bring both in step with the ledger; documents that lost vectors are to be embedded again."""
+        self.words.recover()
+        self.recover_vectors()
+
+    def recover_vectors(self) -> None:
+        """Bring the vector index in step; what is damaged is begun anew."""
+        if not self._documents.index_state(VECTORS):
+            self._demote_embedded()  # a crash may have come after an index was dropped, and before this
+            return
+        try:
+            there = self.vectors.ids()
+            self.vectors.check()
+        except (EmbeddingError, StoreFailed) as error:
+            log.warning("%s", error)
+            return
+        except IndexUnusable as error:
+            log.warning("%s It is made anew.", error)
+            self._vectors.close(IndexState.DAMAGED)
+            self.drop_vectors()
+            return
+        self.vectors.delete(sorted(there - self._documents.chunk_ids(searchable=False)))
+        self._demote(self._documents.chunk_ids() - there)
+        self._recover_tree()
+
+    def _recover_tree(self) -> None:
+        """Empty the vectors of trees where they are damaged; whoever has the trees has them filled again."""
+        directory = self._directory / f"{self._vectors_folder()}-tree"
+        if not directory.is_dir():
+            return
+        try:
+            self.tree.check()
+        except IndexUnusable as error:
+            log.warning("%s It is made anew.", error)
+            self._tree.close(IndexState.DAMAGED)
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def drop_vectors(self) -> None:
+        """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
+        self._empty_foreign()
+        self._vectors.close()
+        self._tree.close()
+        self._embedder.take()
+        self._documents.set_index_state(VECTORS, None)
+        IndexPair(self._documents, self._states, self._directory, VECTORS, NEXT).give_up()
+        self._demote(self._documents.chunk_ids())
+
+    def stage(self, folder: str, embedder: Embedder) -> tuple[ChromaVectorStore, ChromaVectorStore]:
+        """Open the chunks' and the nodes' vectors of the index that is made beside the one that answers."""
+        chunks = self.open_chunks(folder, embedder)
+        self._vectors.stage(chunks)
+        return chunks, self._tree.stage(self.open_tree(folder, embedder))
+
+    def unstage(self) -> list[Closeable]:
+        """Give up what was staged; return what is to be closed."""
+        return _there(self._vectors.unstage(), self._tree.unstage())
+
+    def exchange(self, embedder: Embedder) -> list[Closeable]:
+        """Answer with what was staged from now on; return what is to be closed once nobody searches it."""
+        self._embedder.put(embedder)
+        return _there(self._vectors.exchange(), self._tree.exchange())
+
+    def reopen(self) -> None:
+        """Forget a model that did not make the index which answers; the one that did is opened instead."""
+        made_with, opened = self._documents.index_state(VECTORS), self._embedder.current
+        if made_with and opened is not None and not same_model(made_with, description(opened, self.store)):
+            self._embedder.take()
+
+    def destroy(self) -> None:
+        """Remove both for good, as when their owner goes; raises IndexUnusable where that cannot be done."""
+        self._empty_foreign()
+        self.close()
+        try:
+            if self._directory.exists():
+                shutil.rmtree(self._directory)
+        except OSError as error:
+            raise IndexUnusable(f"{self._directory} cannot be removed: {error.strerror}.") from error
+
+    def close(self) -> None:
+        """Give them back, so that they can be opened again."""
+        for slot in (self._words, self._vectors, self._tree):
+            slot.close()
+
+    def _demote(self, missing: Iterable[str]) -> None:
+        """Send the documents of these chunks back to be embedded."""
+        for document_id in sorted({chunk.document_id for chunk in self._chunks(missing)}):
+            self._documents.set_state(document_id, "searchable_by_words")
+
+    def _demote_embedded(self) -> None:
+        """Send every document back that an index has had."""
+        for record in self._documents.list():
+            if record.state in EMBEDDED:
+                self._documents.set_state(record.id, "searchable_by_words")
+
+    def _chunks(self, ids: Iterable[str]) -> Iterable[ChunkRecord]:
+        return self._documents.chunks_by_id(sorted(ids)).values()
+
+    def _foreign(self, directory: Path, *, refill: bool) -> ForeignVectorStore:
+        index = ForeignVectorStore(
+            self.store, self.embedder, directory=directory, owner=self._directory.name, hydrate=self.hydrate
+        )
+        try:
+            if refill:
+                index.refill()
+        except FootnoteError:
+            index.close()
+            raise
+        return index
+
+    def _empty_foreign(self) -> None:
+        """Take this owner's vectors out of anyone's store; Chroma's go with their folder."""
+        made_with = self._documents.index_state(VECTORS) or {}
+        if self.store.name == CHROMA or made_with.get("store") != self.store.identity:
+            return
+        try:
+            folder = self._directory / made_with["folder"]
+            self._vectors.get(partial(self._foreign, folder, refill=False)).delete()
+        except (EmbeddingError, RetrievalError) as error:  # they are nobody's then, and never shown
+            log.warning("%s", error)
+
+    def _vectors_folder(self) -> str:
+        """Return the folder of the vector index; refuse to mix the vectors of two models or stores."""
+        mine = description(self.embedder, self.store)
+        made_with = self._documents.index_state(VECTORS)
+        if not made_with:
+            made_with = {**mine, "folder": fresh_folder(VECTORS)}
+            self._documents.set_index_state(VECTORS, made_with)
+        refuse_mixing(made_with, mine)
+        return str(made_with["folder"])
+
+
+def _opened(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
+    return ChromaVectorStore(
+        embedder,
+        directory=directory,
+        collection_name=name,
+        hydrate=hydrate,
+        guard=Guard(directory, name),
+    )
+
+
+def _there(*indexes: Closeable | None) -> list[Closeable]:
+    return [index for index in indexes if index is not None]
+
+
+def _named_only(ids: Sequence[str]) -> dict[str, Document]:
+    """Return documents that are their ids: the ledger tells the rest."""
+    return {id_: Document(id=id_, page_content="") for id_ in ids}

@@ -1,0 +1,1 @@
+"""Documents into the library: queue, pipeline and parsers."""

@@ -1,0 +1,205 @@
+"""Tell what a file is by its content and read it; what we cannot read is refused by its own name."""
+
+import importlib
+import re
+import zipfile
+from pathlib import Path, PurePath
+
+from rag.errors import DocumentRefused
+from rag.ingest.parsers.code import LANGUAGES
+from rag.text.document import LOCKED, LoadedDocument
+
+MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
+
+# `module:function` of a path, imported when needed: a PDF starts no Office library.
+_READERS = {
+    "pdf": "rag.ingest.parsers.pdf:read",
+    "docx": "rag.ingest.parsers.docx:read_docx",
+    "pptx": "rag.ingest.parsers.pptx:read_pptx",
+    "epub": "rag.ingest.parsers.ebook:read_epub",
+    "xlsx": "rag.ingest.parsers.xlsx:read_xlsx",
+    "odt": "rag.ingest.parsers.opendocument:read_odt",
+    "ods": "rag.ingest.parsers.opendocument:read_ods",
+    "odp": "rag.ingest.parsers.opendocument:read_odp",
+    "csv": "rag.ingest.parsers.tables:read_csv",
+    "confluence": "rag.ingest.parsers.confluence:read",
+    "html": "rag.ingest.parsers.html:read_html",
+    "xml": "rag.ingest.parsers.html:read_xml",
+    "markdown": "rag.ingest.parsers.plain_text:read_markdown",
+    "mail": "rag.ingest.parsers.email:read_mail",
+    "image": "rag.ingest.parsers.pictures:read",
+    "notebook": "rag.ingest.parsers.plain_text:read_notebook",
+    "latex": "rag.ingest.parsers.outlines:read_latex",
+    "rst": "rag.ingest.parsers.outlines:read_rst",
+    "asciidoc": "rag.ingest.parsers.outlines:read_asciidoc",
+    "code": "rag.ingest.parsers.code:read_code",
+    "text": "rag.ingest.parsers.plain_text:read_text",
+}
+_MAGIC = (
+    (b"{\\rtf", "an RTF file"),
+    (b"GIF8", "an image (GIF)"),
+    (b"RIFF", "a sound or video file"),
+    (b"ID3", "a sound file"),
+    (b"OggS", "a sound file"),
+    (b"fLaC", "a sound file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"SQLite format 3", "a database"),
+    (b"HWP Document File", "a Hangul (HWP) document"),
+    (b"%!PS", "a PostScript file"),
+)
+_IMAGE = re.compile(rb"\x89PNG|\xff\xd8\xff|II\*\0|MM\0\*|RIFF(?s:....)WEBP|BM(?s:....)\0\0\0\0")
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLE_STREAMS = (  # names of streams inside, as UTF-16
+    ("EncryptedPackage", ""),
+    ("WordDocument", "an old Word document (.doc)"),
+    ("PowerPoint Document", "an old PowerPoint presentation (.ppt)"),
+    ("Workbook", "an old Excel workbook (.xls)"),
+    ("HwpSummaryInformation", "a Hangul (HWP) document"),
+    ("__substg1.0", "an Outlook message (.msg)"),
+)
+_OFFICE = (
+    ("word/document.xml", "docx"),
+    ("ppt/presentation.xml", "pptx"),
+    ("xl/workbook.xml", "xlsx"),
+)
+_MIMETYPES = (
+    ("application/epub+zip", "epub", ""),
+    ("application/vnd.oasis.opendocument.text", "odt", ""),
+    ("application/vnd.oasis.opendocument.spreadsheet", "ods", ""),
+    ("application/vnd.oasis.opendocument.presentation", "odp", ""),
+    ("application/hwp+zip", "", "a Hangul (HWPX) document"),
+)
+_BY_NAME = {
+    ".p7s": "a signature",
+    ".p7m": "a signed message",
+}
+_TEXT_BY_NAME = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mdown": "markdown",
+    ".mkd": "markdown",
+    ".ipynb": "notebook",
+    ".eml": "mail",
+    ".mht": "mail",
+    ".tex": "latex",
+    ".rst": "rst",
+    ".adoc": "asciidoc",
+    ".asciidoc": "asciidoc",
+    ".mhtml": "mail",
+}
+_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*\?>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
+_PDF = re.compile(rb"(?:\A|[\r\n\0])%PDF-\d")
+_FIELDS = re.compile(rb"(?:[A-Z][A-Za-z0-9-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
+_FIELD_NAME = re.compile(rb"^([A-Z][A-Za-z0-9-]*):", re.M)
+_OF_MAIL = {b"message-id", b"received", b"date"}
+_CONFLUENCE = re.compile(rb'<html [^>]*xmlns:ac="http://atlassian\.com/content"')
+_XML = re.compile(rb"\s*<\?xml\b")
+
+
+def read(path: Path, name: str) -> LoadedDocument:
+    """Read a file of any kind; raises DocumentRefused whose message goes on from the file's name."""
+    if path.stat().st_size == 0:
+        raise DocumentRefused("is empty.")
+    found = kind(path, name)
+    module, _, function = _READERS[found].partition(":")
+    reader = getattr(importlib.import_module(module), function)
+    document: LoadedDocument = reader(path, name) if found == "code" else reader(path)
+    if len(document.text) > MAX_CHARACTERS:
+        raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
+    if not document.pictured and not any(character.isalnum() for character in document.text):
+        raise DocumentRefused("holds no text.")
+    return document
+
+
+def kind(path: Path, name: str) -> str:
+    """Return the key of the reader for a file; raises DocumentRefused for a kind none reads."""
+    with path.open("rb") as file:
+        start = file.read(4096)
+    extension = PurePath(name).suffix.lower()
+    if _PDF.search(start[:1024]):
+        return "pdf"
+    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _kind_of_zip(path)
+    if start.startswith(_OLE):
+        raise DocumentRefused(_ole_reason(path))
+    if _IMAGE.match(start):
+        return "image"
+    what = next((what for magic, what in _MAGIC if _begins(start, magic)), "")
+    if what:
+        raise unsupported(what)
+    if _is_mail(start):
+        return "mail"
+    if extension in _BY_NAME:
+        raise unsupported(_BY_NAME[extension])
+    return _kind_of_text(start, extension)
+
+
+def _begins(start: bytes, magic: bytes) -> bool:
+    """Whether a file is known by how it begins; two letters alone may begin a text."""
+    return start.startswith(magic) and (len(magic) > 2 or b"\0" in start)
+
+
+def unsupported(what: str) -> DocumentRefused:
+    """Return the refusal of a kind that Footnote does not read."""
+    return DocumentRefused(
+        f"is {what}, which Footnote does not read. "
+        "Save it as PDF, DOCX, PPTX, XLSX, ODT, CSV, HTML, EPUB, Markdown or plain text."
+    )
+
+
+def _kind_of_zip(path: Path) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            mimetype = archive.read("mimetype")[:80] if "mimetype" in names else b""
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+        raise DocumentRefused("is damaged: its ZIP container cannot be opened.") from error
+    for start, reader, what in _MIMETYPES:
+        if mimetype.startswith(start.encode()):
+            if reader:
+                return reader
+            raise unsupported(what)
+    for member, reader in _OFFICE:
+        if member in names:
+            return reader
+    raise unsupported("a ZIP archive")
+
+
+def _ole_reason(path: Path) -> str:
+    content = path.read_bytes()
+    for stream, what in _OLE_STREAMS:
+        if stream.encode("utf-16-le") in content:
+            return str(unsupported(what)) if what else LOCKED
+    return str(unsupported("an old Office file"))
+
+
+def _is_mail(start: bytes) -> bool:
+    """Whether a text begins with the header of a message."""
+    header = _FIELDS.match(start)
+    names = {name.lower() for name in _FIELD_NAME.findall(header[0])} if header else set()
+    return b"mime-version" in names or (b"from" in names and bool(names & _OF_MAIL))
+
+
+def _kind_of_text(start: bytes, extension: str) -> str:
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        start = start.decode("utf-16", "ignore").encode()
+    start = start.removeprefix(b"\xef\xbb\xbf")
+    if _CONFLUENCE.match(start):
+        return "confluence"
+    if extension in LANGUAGES and (b"<?php" in start or not _HTML.match(start)):
+        return "code"
+    if _HTML.match(start) or extension in (".html", ".htm", ".xhtml"):
+        return "html"
+    if _XML.match(start) or extension == ".xml":
+        return "xml"
+    return _TEXT_BY_NAME.get(extension, "text")

@@ -1,0 +1,132 @@
+"""EML and MHTML: who wrote what to whom and when, the body, and the names of what is attached."""
+
+import email
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from pathlib import Path
+
+from rag.errors import DocumentRefused
+from rag.ingest.parsers.html import to_markdown
+from rag.ingest.parsers.plain_text import decode, decode_as
+from rag.text.document import LoadedDocument, clean
+from rag.text.markdown import headings
+
+_FIELDS = ("From", "To", "Cc", "Date")
+_ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
+_SOFT_BREAK = re.compile(r"(?<=[^\s>-] )\n(?=[^\s>])")
+_MERE_PLAIN = 1 / 3  # of the other form's words: what a plain part has that only says "view this as HTML"
+
+
+@dataclass
+class _Found:
+    """What the parts of a message hold, gathered in their order."""
+
+    texts: list[str] = field(default_factory=list)
+    attached: list[str] = field(default_factory=list)
+
+
+def read_mail(path: Path) -> LoadedDocument:
+    """Read a message; of two forms of one text the plain one is kept. An encrypted message is refused."""
+    content = path.read_bytes()
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:200]:
+        content = decode(content).encode("utf-8")
+    message = email.message_from_bytes(content)
+    text = clean("\n\n".join(_written(message, "#")))
+    return LoadedDocument(text, (), clean(_header(message, "Subject")), "message/rfc822", headings(text))
+
+
+def _written(message: Message, mark: str) -> Iterator[str]:
+    """Yield a message's subject as a heading, its fields, its texts and what is attached."""
+    subject = _header(message, "Subject")
+    if subject:
+        yield f"{mark} {subject}"
+    fields = [f"{name}: {value}" for name in _FIELDS if (value := _header(message, name))]
+    if fields:
+        yield "\n".join(fields)
+    found = _Found()
+    _gather(message, mark, found)
+    yield from filter(None, (text.strip() for text in found.texts))
+    if found.attached:
+        yield f"Attached: {', '.join(found.attached)}"
+
+
+def _gather(part: Message, mark: str, found: _Found) -> None:
+    kind, inside = part.get_content_type(), _inside(part)
+    if kind in _ENCRYPTED:
+        raise DocumentRefused("is an encrypted message. Decrypt it in your mail program and add its text.")
+    if kind == "multipart/alternative" and inside:
+        _choose(inside, mark, found)
+    elif kind.startswith("message/") and inside:
+        for message in inside:
+            found.texts.extend(_written(message, mark + "#"))
+    elif inside:
+        for below in inside:
+            _gather(below, mark, found)
+    else:
+        _leaf(part, kind, found)
+
+
+def _inside(part: Message) -> list[Message]:
+    payload = part.get_payload()
+    return [below for below in payload if isinstance(below, Message)] if isinstance(payload, list) else []
+
+
+def _choose(forms: list[Message], mark: str, found: _Found) -> None:
+    """Keep the plain form, or the fullest where the plain one says much less."""
+    gathered = []
+    for form in forms:
+        gathered.append(_Found())
+        _gather(form, mark, gathered[-1])
+    lengths = [sum(len(text.split()) for text in form.texts) for form in gathered]
+    best = max(lengths, default=0)
+    chosen = next((place for place, length in enumerate(lengths) if length >= _MERE_PLAIN * best), None)
+    if chosen is not None:
+        found.texts.extend(gathered[chosen].texts)
+    found.attached.extend(name for form in gathered for name in form.attached)
+
+
+def _leaf(part: Message, kind: str, found: _Found) -> None:
+    name = " ".join(_decoded(part.get_filename() or "").split())
+    is_text = kind in ("text/plain", "text/html") or kind.startswith("multipart/")  # whose bounds are lost
+    if not is_text or part.get_content_disposition() == "attachment":
+        if name:
+            found.attached.append(name)
+        return
+    text = _text(part)
+    if kind == "text/html":
+        found.texts.append(to_markdown(text)[0])
+    elif part.get_param("format") == "flowed":
+        found.texts.append(_SOFT_BREAK.sub("", text.replace("\r\n", "\n")))
+    else:
+        found.texts.append(text)
+
+
+def _text(part: Message) -> str:
+    content = part.get_payload(decode=True)
+    return decode_as(content, part.get_content_charset()) if isinstance(content, bytes) else ""
+
+
+def _header(message: Message, name: str) -> str:
+    value = next((value for field, value in message.raw_items() if field.lower() == name.lower()), "")
+    return " ".join(_decoded(str(value)).split())
+
+
+def _decoded(value: str) -> str:
+    """Read the encoded words of a header, and bytes that no standard allows there.
+
+    `email.policy.default` would lose the bytes, and words whose charset is declared too narrow or wrongly.
+
+    >>> _decoded("=?utf-8?b?7ZWt6rWs?= (port)")
+    '항구 (port)'
+    """
+    if not value.isascii():
+        return decode(value.encode("utf-8", "surrogateescape"))
+    try:
+        words = decode_header(value)
+    except HeaderParseError:  # an encoded word that breaks off
+        return value
+    return "".join(word if isinstance(word, str) else decode_as(word, charset) for word, charset in words)

@@ -1,0 +1,133 @@
+"""Where a passage stands on its PDF page, in pixels of the page's picture, and that picture.
+
+Runs in the child process. A page is read again exactly as it was when it was stored; if the two
+differ, the place is uncertain and nothing is marked.
+"""
+
+import io
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from ctypes import byref, c_double, c_int
+from pathlib import Path
+from typing import Any
+
+import pypdfium2.raw as pdfium
+from pypdfium2 import PdfPage, PdfTextPage
+
+from rag.errors import DocumentRefused
+from rag.ingest.parsers.pdf import open_pdf
+from rag.ingest.parsers.pdf_lines import characters_of
+from rag.ingest.parsers.pdf_text import INSERTED, PageText, page_text
+
+Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
+
+_MAX_SIDE = 4000  # pixels: a poster would otherwise take gigabytes
+_FINE = 64  # pdfium maps to whole pixels: ask for a picture so many times larger
+# Of the font size around the baseline: what a line of "no" is marked with at least. More below would make
+# the box of a line without descenders taller than nine tenths of its ink.
+_BELOW, _ABOVE = 0.08, 0.72
+
+
+def page(
+    path: Path, *, number: int, text: str, spans: Sequence[tuple[int, int]], scale: float, picture: bool
+) -> tuple[dict[str, Any], bytes]:
+    """Find `spans` of a page's stored text; with `picture`, render the page with them marked."""
+    with open_pdf(path) as pdf:
+        if not 1 <= number <= len(pdf):
+            raise DocumentRefused(f"has no page {number}.")
+        sheet = pdf[number - 1]
+        scale = min(scale, _MAX_SIDE / max(sheet.get_size()))
+        characters = characters_of(sheet)
+        read = page_text(characters)
+        certain = read.text == text
+        found = [_boxes(sheet, characters, read, *span, scale) for span in spans] if certain else []
+        boxes = [box for line in found for box in line]
+        width, height = (math.ceil(side * scale) for side in sheet.get_size())
+        facts = {"certain": certain, "boxes": boxes, "width": width, "height": height}
+        return facts, _picture(sheet, scale, boxes) if picture else b""
+
+
+def _boxes(
+    sheet: PdfPage, characters: PdfTextPage, read: PageText, start: int, end: int, scale: float
+) -> list[Rectangle]:
+    """Return one box a line for ``read.text[start:end]``."""
+    starts = [line.start for line in read.lines]
+    boxes = []
+    for line in range(max(bisect_right(starts, start) - 1, 0), bisect_right(starts, end - 1)):
+        first, last = starts[line], starts[line + 1] if line + 1 < len(starts) else len(read.text)
+        marked = _visible(read, max(start, first), min(end, last))
+        if marked:
+            whole = _visible(read, first, last)
+            boxes.append(_box(sheet, characters, marked, whole, read.lines[line].size, scale))
+    return boxes
+
+
+def _visible(read: PageText, start: int, end: int) -> list[int]:
+    """Return the page's indices of the characters of a span that leave a mark."""
+    return [
+        index
+        for index, character in zip(read.indices[start:end], read.text[start:end], strict=True)
+        if index != INSERTED and not character.isspace()
+    ]
+
+
+def _box(
+    sheet: PdfPage, characters: PdfTextPage, marked: list[int], line: list[int], size: float, scale: float
+) -> Rectangle:
+    """Return a box as wide as the marked characters' advances and as high as the ink of their line."""
+    along = _union(_device(sheet, characters.get_charbox(index, loose=True), scale) for index in marked)
+    matrix = pdfium.FS_MATRIX()
+    pdfium.FPDFText_GetMatrix(characters, marked[0], matrix)
+    if min(abs(matrix.a), abs(matrix.b)) > 0.02 * math.hypot(matrix.a, matrix.b):
+        return along  # a slanted line has no upright band
+    ink = [_device(sheet, characters.get_charbox(index), scale) for index in line]
+    across = _union([*ink, _device(sheet, _band(characters, marked[0], size, matrix), scale)])
+    upright = (abs(matrix.b) < abs(matrix.a)) == (sheet.get_rotation() % 180 == 0)
+    if upright:
+        return along[0], across[1], along[2], across[3]
+    return across[0], along[1], across[2], along[3]
+
+
+def _band(characters: PdfTextPage, index: int, size: float, matrix: pdfium.FS_MATRIX) -> Rectangle:
+    """Return the least height of a line, at one character's origin, in points."""
+    x, y = c_double(), c_double()
+    pdfium.FPDFText_GetCharOrigin(characters, index, byref(x), byref(y))
+    length = math.hypot(matrix.c, matrix.d) or 1.0
+    up = (matrix.c / length * size, matrix.d / length * size)
+    xs = (x.value - _BELOW * up[0], x.value + _ABOVE * up[0])
+    ys = (y.value - _BELOW * up[1], y.value + _ABOVE * up[1])
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _device(sheet: PdfPage, box: Rectangle, scale: float) -> Rectangle:
+    """Turn a box in points into pixels of the rendered page, its rotation and crop included."""
+    left, bottom, right, top = box
+    width, height = (round(side * scale * _FINE) for side in sheet.get_size())
+    corners = []
+    for x, y in ((left, bottom), (right, top)):
+        column, row = c_int(), c_int()
+        pdfium.FPDF_PageToDevice(sheet, 0, 0, width, height, 0, x, y, byref(column), byref(row))
+        corners.append((column.value / _FINE, row.value / _FINE))
+    (x1, y1), (x2, y2) = corners
+    return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+
+
+def _union(boxes: Iterable[Rectangle]) -> Rectangle:
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def _picture(sheet: PdfPage, scale: float, boxes: list[Rectangle]) -> bytes:
+    """Render a page as PNG, its boxes yellow and underlined: seen without colour too."""
+    from PIL import Image, ImageChops, ImageDraw
+
+    image = sheet.render(scale=scale).to_pil().convert("RGB")
+    layer = Image.new("RGB", image.size, "white")
+    draw = ImageDraw.Draw(layer)
+    for left, top, right, bottom in boxes:
+        draw.rectangle((left - 1, top - 1, right + 1, bottom + 1), fill=(255, 236, 130))
+        draw.line((left - 1, bottom + 1, right + 1, bottom + 1), fill=(200, 120, 0), width=2)
+    file = io.BytesIO()
+    ImageChops.multiply(image, layer).save(file, "PNG")
+    return file.getvalue()

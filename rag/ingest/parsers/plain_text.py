@@ -1,0 +1,129 @@
+"""Plain text and Markdown in the encodings people have."""
+
+import json
+import re
+from pathlib import Path
+
+from rag.errors import DocumentRefused
+from rag.text.document import LoadedDocument, clean
+from rag.text.markdown import headings, tidy, title
+
+_NON_ASCII = re.compile("[^\x00-\x7f]")
+# The commonest letters of each: a wrong decoding hardly ever yields them. Latin is the last resort.
+_COMMON = {
+    "cp949": frozenset("이다는의을에가고지하로한기도자사리나라인서시어대정아그해"),
+    "cp932": frozenset("のにはをたがでとしれさるいなてすりるもこうアイスンルトラー、。"),
+    "euc_jp": frozenset("のにはをたがでとしれさるいなてすりるもこうアイスンルトラー、。"),
+    "gb18030": frozenset("的一是不了在人有我他这中大来上国个到说们为和地出时，。"),
+    "big5": frozenset("的一是不了在人有我他這中大來上國個到說們為和地出時，。"),
+}
+# Without a mark and without Latin letters, whose zero bytes would tell it.
+_COMMON |= dict.fromkeys(("utf-16-le", "utf-16-be"), frozenset().union(*_COMMON.values()))
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+_SHIFTED = re.compile(rb"\x1b\$[@B]|\x1b\([BJI]|\x1b\$\)C")  # how ISO-2022 changes its alphabet
+_MOSTLY = 0.05  # share of the commonest letters that a right decoding reaches
+
+
+def read_text(path: Path) -> LoadedDocument:
+    """Read plain text."""
+    return LoadedDocument(clean(decode(path.read_bytes())))
+
+
+def read_markdown(path: Path) -> LoadedDocument:
+    """Read Markdown, its images and comments dropped."""
+    text = clean(tidy(decode(path.read_bytes())))
+    return LoadedDocument(text, (), title(text), "text/markdown", headings(text))
+
+
+def read_notebook(path: Path) -> LoadedDocument:
+    """Read a Jupyter notebook: its texts and its code, without outputs."""
+    try:
+        cells = json.loads(decode(path.read_bytes()))["cells"]
+        parts = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DocumentRefused("is damaged: it is not a notebook.") from error
+    blocks = [
+        source if kind == "markdown" else f"```\n{source}\n```" for kind, source in parts if source.strip()
+    ]
+    text = clean(tidy("\n\n".join(blocks)))
+    return LoadedDocument(text, (), title(text), "application/x-ipynb+json", headings(text))
+
+
+def decode(content: bytes) -> str:
+    """Decode bytes by their mark, as UTF-8, UTF-16, or the legacy encoding whose common letters show up.
+
+    Raises DocumentRefused for what is not text.
+    """
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return _text(content.decode(encoding, "replace"))
+    unmarked = _utf16(content)
+    if unmarked:
+        return _text(content.decode(unmarked, "replace"))
+    shifted = _SHIFTED.search(content[:100_000])
+    if shifted and content.isascii():
+        return _text(content.decode("iso2022_kr" if shifted[0] == b"\x1b$)C" else "iso2022_jp_2", "replace"))
+    try:
+        return _text(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        if error.start > len(content) - 4:  # cut in the middle of the last character
+            return _text(content.decode("utf-8", "ignore"))
+    return _text(_legacy(content))
+
+
+def decode_as(content: bytes, declared: str | None) -> str:
+    """Decode bytes by what they declare where that works and they are not plainly UTF-8, else as any text."""
+    if declared is None or content.startswith((b"\xff\xfe", b"\xfe\xff")) or _is_utf8(content):
+        return decode(content)
+    try:
+        return content.decode(declared)
+    except (LookupError, UnicodeDecodeError):
+        return decode(content)
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Whether bytes beyond ASCII form UTF-8, which those of another encoding hardly ever do."""
+    if content.isascii():
+        return False
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _utf16(content: bytes) -> str | None:
+    """Name UTF-16 without a mark by where its zero bytes are."""
+    sample = content[:4096]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) < 0.2 * len(sample) / 2 or min(even, odd) > 0.1 * max(even, odd):
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def _legacy(content: bytes) -> str:
+    """Decode by the commonest letters of each encoding; charset-normalizer reads fewer texts rightly."""
+    best, best_share = content.decode("cp1252", "replace"), _MOSTLY
+    sample = content[:200_000]
+    for encoding, common in _COMMON.items():
+        text = sample.decode(encoding, "replace")
+        letters = _NON_ASCII.findall(text)
+        good = sum(letter in common for letter in letters) - 3 * letters.count("\ufffd")
+        if letters and good / len(letters) > best_share:
+            best, best_share = content.decode(encoding, "replace"), good / len(letters)
+    return best
+
+
+def _text(text: str) -> str:
+    """Refuse what decodes but is no text: more than one control character in fifty."""
+    sample = text[:100_000]
+    controls = sum(character < " " and character not in "\t\n\r\f\x1b" for character in sample)
+    if controls * 50 > len(sample):
+        raise DocumentRefused("is not text in any encoding Footnote knows.")
+    return text

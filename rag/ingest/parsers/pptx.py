@@ -1,0 +1,72 @@
+"""PPTX: each slide is a page of its title, texts, tables, charts, notes and comments."""
+
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rag.ingest.parsers import archive
+from rag.ingest.parsers.charts import chart
+from rag.ingest.parsers.comments import comments
+from rag.ingest.parsers.tables import markdown_table
+from rag.text.document import BETWEEN_PAGES, OPEN_XML, LoadedDocument, clean, page_spans
+from rag.text.markdown import headings, title
+
+
+def read_pptx(path: Path) -> LoadedDocument:
+    """Read a presentation; a slide's shapes are read from the top down."""
+    from pptx import Presentation
+
+    archive.inspect(path)
+    with path.open("rb") as file, zipfile.ZipFile(path) as container:
+        slides = [
+            clean("\n\n".join(filter(None, _slide(slide, container)))) for slide in Presentation(file).slides
+        ]
+    text = BETWEEN_PAGES.join(slides)
+    media_type = OPEN_XML + "presentationml.presentation"
+    return LoadedDocument(text, page_spans(slides), title(text), media_type, headings(text))
+
+
+def _slide(slide: Any, container: zipfile.ZipFile) -> Iterator[str]:
+    heading = slide.shapes.title
+    if heading is not None and heading.text_frame.text.strip():
+        yield "# " + " ".join(heading.text_frame.text.split())
+    others = (shape for shape in slide.shapes if heading is None or shape.shape_id != heading.shape_id)
+    yield from _shapes(others)
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        notes = slide.notes_slide.notes_text_frame.text.strip()
+        yield f"### Notes\n\n{notes}" if notes else ""
+    yield "\n\n".join(comments(container, str(slide.part.partname).lstrip("/")))
+
+
+def _shapes(shapes: Iterable[Any]) -> Iterator[str]:
+    for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
+        if hasattr(shape, "shapes"):
+            yield from _shapes(shape.shapes)
+        elif getattr(shape, "has_table", False):
+            yield "\n".join(markdown_table(_rows(shape.table)))
+        elif getattr(shape, "has_chart", False):
+            yield from chart(shape.chart.element)
+        elif getattr(shape, "has_text_frame", False):
+            yield _text(shape.text_frame)
+
+
+def _rows(table: Any) -> Iterator[list[str]]:
+    """Yield a table's rows; a cell that spans rows stands in each of them."""
+    above: list[str] = []
+    for row in table.rows:
+        texts = [cell.text for cell in row.cells]
+        merged = [cell.is_spanned and cell._tc.vMerge for cell in row.cells]
+        above = [
+            above[place] if merged[place] and place < len(above) else text for place, text in enumerate(texts)
+        ]
+        yield above
+
+
+def _text(frame: Any) -> str:
+    """Return a box's paragraphs; several are list items, since few end with a full stop."""
+    paragraphs = [(paragraph.level, " ".join(paragraph.text.split())) for paragraph in frame.paragraphs]
+    filled = [(level, text) for level, text in paragraphs if text]
+    if len(filled) < 2:
+        return "".join(text for _, text in filled)
+    return "\n".join(f"{'  ' * level}- {text}" for level, text in filled)

@@ -1,0 +1,108 @@
+"""Run a parser in a child process that may neither take long, nor grow, nor write, nor call anyone.
+
+A parser's death is its file's result: it is told as DocumentRefused and nothing else is touched.
+"""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rag.errors import DocumentRefused
+from rag.text.document import shown
+
+log = logging.getLogger(__name__)
+
+# How a child ends when there is no room left for words.
+OUT_OF_MEMORY, TOO_DEEP = 77, 78
+BECOME = "become"  # the task of a child that is another program
+_PROJECT = Path(__file__).resolve().parents[3]
+# One thread and one memory arena: a child's address space is capped, and each thread would claim its share.
+_ENVIRONMENT = {
+    "MALLOC_ARENA_MAX": "1",
+    "OMP_NUM_THREADS": "1",
+    "OMP_THREAD_LIMIT": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONIOENCODING": "utf-8",
+    "PYTHONPATH": str(_PROJECT),
+    "PATH": os.defpath,
+}
+
+
+def run(
+    task: str, path: Path, name: str, *, timeout: float, memory: int, **arguments: Any
+) -> tuple[dict[str, Any], bytes]:
+    """Run a task of `rag.ingest.parsers.worker` on a file; return its facts and its bytes.
+
+    `timeout` in seconds, `memory` in bytes of address space. Raises DocumentRefused.
+    """
+    request = json.dumps({"path": str(path.absolute()), "name": name, **arguments}).encode()
+    return _facts(name, _child([task], request, shown(name), timeout=timeout, memory=memory))
+
+
+def run_program(command: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
+    """Run another program under the same caps on bytes of standard input; return what it writes.
+
+    ``command[0]`` is its path; `what` it reads, in words. Raises DocumentRefused.
+    """
+    return _child([BECOME, *command], given, what, timeout=timeout, memory=memory)
+
+
+def _child(task: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
+    """Run a child to its end and return its output; the caps stand after the task's name."""
+    caps = [str(timeout), str(memory)]
+    command = [sys.executable, "-P", "-m", "rag.ingest.parsers.worker", task[0], *caps, *task[1:]]
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and module; the request goes by standard input
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=_ENVIRONMENT,
+        cwd="/",
+        start_new_session=True,
+    ) as child:
+        try:
+            output, complaint = child.communicate(given, timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise DocumentRefused(f"{what} took longer than {timeout:g} seconds to read.") from error
+        finally:
+            _end(child)
+    if child.returncode != 0:
+        raise DocumentRefused(_reason(what, child.returncode, complaint, timeout, memory))
+    return output
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill the child if it still runs, and wait for it."""
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def _facts(name: str, output: bytes) -> tuple[dict[str, Any], bytes]:
+    """Split a child's output: one line of JSON, then bytes."""
+    line, _, rest = output.partition(b"\n")
+    facts: Mapping[str, Any] = json.loads(line)
+    if "refused" in facts:
+        raise DocumentRefused(f"{shown(name)} {facts['refused']}")
+    return dict(facts), rest
+
+
+def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: int) -> str:
+    """Say why a child died, from its exit status (negative: a signal) and last words."""
+    last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    log.warning("reading %s ended with status %s: %s", what, status, last[:300])
+    if status in (-signal.SIGXCPU, -signal.SIGALRM):
+        return f"{what} took longer than {timeout:g} seconds to read."
+    if status == OUT_OF_MEMORY or b"bad_alloc" in complaint or b"MemoryError" in complaint:
+        return f"{what} needs more than {memory >> 20} MB of memory to read."
+    if status == TOO_DEEP:
+        return f"{what} is nested too deeply to read."
+    if status < 0:
+        return f"{what} is damaged: it made its reader crash."
+    return f"{what} is damaged and cannot be read."

@@ -1,0 +1,117 @@
+"""The process in which parsers run: `python -m rag.ingest.parsers.worker TASK SECONDS BYTES [PROGRAM ...]`.
+
+Reads its request from standard input as JSON; writes one line of JSON, then bytes.
+Whatever else goes wrong is a traceback and an exit status.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rag.errors import DocumentRefused
+from rag.ingest.parsers.sandbox import BECOME, OUT_OF_MEMORY, TOO_DEEP
+
+_CALLS = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "os.system", "os.exec")
+
+
+def confine(seconds: float, memory: int) -> None:
+    """Cap time and address space; forbid writing to files, the network and other programs."""
+    limit(seconds, memory)
+    sys.addaudithook(_forbid)
+
+
+def limit(seconds: float, memory: int) -> None:
+    """Cap what the kernel can cap: time, address space and the size of files, which is none."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+    signal.alarm(int(seconds) + 2)  # ends even an orphan whose parent was killed
+
+
+def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in _CALLS:
+        raise PermissionError(f"a parser may not do {event}{arguments!r}")
+
+
+def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
+    """Read a file into facts and UTF-8 text."""
+    from rag.ingest.parsers.detect import read
+
+    document = read(path, name)
+    facts = {
+        "pages": document.pages,
+        "title": document.title,
+        "media_type": document.media_type,
+        "headings": document.headings,
+        "pictured": document.pictured,
+    }
+    return facts, document.text.encode("utf-8")
+
+
+def page(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+    """Find a passage on a PDF page and, where asked, render the page."""
+    from rag.ingest.parsers.pdf_highlight import page as render
+
+    del name
+    return render(path, **arguments)
+
+
+def picture(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+    """Make a picture of a page, for the recognition of its text."""
+    from rag.ingest.parsers.pictures import picture as make
+
+    return make(path, name, **arguments)
+
+
+def web(path: Path, name: str, encoding: str) -> tuple[dict[str, Any], bytes]:
+    """Tell what an answer from the web is, and read the main content of a page."""
+    from rag.ingest.parsers.detect import kind
+    from rag.ingest.parsers.web_page import read
+
+    if (found := kind(path, name)) != "html":
+        return {"kind": found}, b""
+    text, title = read(path.read_bytes(), encoding)
+    return {"kind": found, "title": title}, text.encode("utf-8")
+
+
+_TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {
+    "load": load,
+    "page": page,
+    "picture": picture,
+    "web": web,
+}
+
+
+def become(seconds: str, memory: str, *command: str) -> NoReturn:
+    """Become another program, under the same caps; it reads and writes our standard streams."""
+    limit(float(seconds), int(memory))
+    os.execv(command[0], command)  # noqa: S606 - a program that the server found, no shell
+
+
+def main(task: str, seconds: str, memory: str, *command: str) -> None:
+    """Run one task and write its result to standard output."""
+    if task == BECOME:
+        become(seconds, memory, *command)
+    confine(float(seconds), int(memory))
+    arguments = json.load(sys.stdin.buffer)
+    try:
+        facts, output = _TASKS[task](Path(arguments.pop("path")), arguments.pop("name"), **arguments)
+    except DocumentRefused as error:
+        facts, output = {"refused": str(error)}, b""
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    except RecursionError:
+        os._exit(TOO_DEEP)
+    sys.stdout.buffer.write(json.dumps(facts).encode() + b"\n")
+    sys.stdout.buffer.write(output)
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,1 @@
+"""Language models, embedding models and cross-encoders."""

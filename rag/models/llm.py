@@ -1,0 +1,397 @@
+"""Chat with a language model on any OpenAI-compatible server: complete(), stream() and log-probabilities.
+
+Requests run on an event loop of their own, so that a cancel closes the connection at once, even
+while the server says nothing. Nothing a server sends reaches an error's text but a short cleaned detail,
+and the key never does.
+
+Requests are repeated here, not by the SDK: it would wait for a silent server three times, wait two minutes
+without a word where a server asks for that, and not repeat an answer that broke off before its first word.
+"""
+
+import asyncio
+import contextlib
+import queue
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError as FutureCancelled
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rag.errors import Cancelled, LLMError, LLMGarbled, LLMUnreachable
+from rag.jobs import never
+from rag.models.llm_errors import Failure, host_of, rejected, silent, unfinished, unreachable
+from rag.models.logprobs import Logprobs, first_token_logprobs, not_an_answer
+
+if TYPE_CHECKING:
+    import openai
+
+T = TypeVar("T")
+Chat = Sequence[Mapping[str, str]]
+Body = dict[str, Any]
+
+ANSWER_CHARS = 200_000
+"""About 50,000 tokens: more than any model answers at once, little enough to keep."""
+ATTEMPTS = 3
+FIRST_WAIT = 0.4  # seconds
+BODY_CHARS = 10_000  # of an error's body
+LONGEST_WAIT = 10.0
+"""Seconds; a server that asks for more patience is reported to the user instead."""
+TOP_LOGPROBS = 20
+"""Tokens whose log-probabilities a server is asked for: the most that common ones tell."""
+_POLL = 0.05  # seconds
+
+
+@dataclass(frozen=True)
+class LLMSettings:
+    """Where the model is and how long to wait, in seconds: for a whole answer, and for its next piece.
+
+    `brief` is for a small model on a small machine: it is shown few short passages, in few words.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    timeout: float = 300.0
+    idle_timeout: float = 60.0
+    context_tokens: int = 4096
+    brief: bool = False
+
+    @property
+    def host(self) -> str:
+        """The server as it may be shown: without user, password or path."""
+        return host_of(self.base_url)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a server told about itself; None where it did not say."""
+
+    models: tuple[str, ...]
+    context_tokens: int | None
+
+
+class LLM:
+    """A chat model behind an OpenAI-compatible server. Safe to share between threads; close() ends it."""
+
+    def __init__(self, settings: LLMSettings):
+        self.settings = settings
+        self.supports_logprobs = True
+        """Whether the server tells log-probabilities: true until it is found not to."""
+        self._requests = Requests(settings)
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: openai.AsyncOpenAI | None = None
+
+    def __enter__(self) -> "LLM":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stream(
+        self,
+        messages: Chat,
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        cancelled: Callable[[], bool] = never,
+    ) -> Iterator[str]:
+        """Yield the answer in pieces as they come; what was yielded stays good when an error follows.
+
+        Raises LLMError of the kind that fits, and Cancelled as soon as `cancelled()` is true.
+        """
+        return self._spoken(messages, max_tokens, temperature, cancelled, throttled=True)
+
+    def complete(
+        self,
+        messages: Chat,
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        cancelled: Callable[[], bool] = never,
+    ) -> str:
+        """Return the whole answer; errors as of `stream`."""
+        return "".join(self._spoken(messages, max_tokens, temperature, cancelled, throttled=False))
+
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
+        """Return the log-probabilities of the answer's first token; None where the server tells none.
+
+        That is found out once: such a server is not asked again. Errors as of `stream`.
+        """
+        if not self.supports_logprobs:
+            return None
+        request = {
+            "model": self.settings.model,
+            "messages": list(messages),
+            "max_tokens": 1,
+            "temperature": 0.0,
+            "logprobs": True,
+            "top_logprobs": TOP_LOGPROBS,
+        }
+        running = self._submit(lambda client: self._requests.logprobs(client, request))
+        logprobs = _result(running, cancelled)
+        if logprobs is None:
+            self.supports_logprobs = False
+        return logprobs
+
+    def models(self) -> list[str]:
+        """Return the names of the models the server offers, as it orders them."""
+        return [str(model.get("id", "")) for model in self._submit(self._requests.listed).result()]
+
+    def probe(self) -> Probe:
+        """Ask the server once what it offers. Context sizes are read as vLLM and llama.cpp tell them."""
+        listed = self._submit(self._requests.listed).result()
+        ours = next((model for model in listed if model.get("id") == self.settings.model), {})
+        meta = ours.get("meta") if isinstance(ours.get("meta"), dict) else {}
+        size = ours.get("max_model_len") or (meta or {}).get("n_ctx")
+        return Probe(
+            models=tuple(str(model.get("id", "")) for model in listed),
+            context_tokens=size if isinstance(size, int) and size > 0 else None,
+        )
+
+    def close(self) -> None:
+        """Close every connection and end the thread; the next call would start another."""
+        with self._lock:
+            loop, client = self._loop, self._client
+            self._loop = self._client = None
+        if loop is not None and client is not None:
+            asyncio.run_coroutine_threadsafe(_shut(client), loop).result(5)
+            loop.call_soon_threadsafe(loop.stop)
+
+    def warm(self) -> None:
+        """Load what a request needs, which takes a second, before the first one; nothing is sent."""
+        with self._lock:
+            self._started()
+
+    def _spoken(
+        self,
+        messages: Chat,
+        max_tokens: int,
+        temperature: float,
+        cancelled: Callable[[], bool],
+        *,
+        throttled: bool,
+    ) -> Iterator[str]:
+        pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        request = {
+            "model": self.settings.model,
+            "messages": list(messages),
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+        }
+        stream = partial(self._requests.stream, request=request, put=pieces.put, throttled=throttled)
+        running = self._submit(stream)
+        running.add_done_callback(lambda _: pieces.put(None))
+        try:
+            yield from _told(pieces, cancelled)
+            running.result()
+        except FutureCancelled as error:
+            raise _closed() from error
+        finally:
+            running.cancel()
+
+    def _submit(self, work: "Callable[[openai.AsyncOpenAI], Coroutine[Any, Any, T]]") -> "Future[T]":
+        with self._lock:
+            client, loop = self._started()
+            return asyncio.run_coroutine_threadsafe(work(client), loop)
+
+    def _started(self) -> "tuple[openai.AsyncOpenAI, asyncio.AbstractEventLoop]":
+        if self._loop is None or self._client is None:
+            self._client, self._loop = self._requests.client(), asyncio.new_event_loop()
+            threading.Thread(target=_serve, args=(self._loop,), name="llm", daemon=True).start()
+        return self._client, self._loop
+
+
+def _told(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
+    """Yield what is put up to None; what came at once, at once."""
+    come: list[str | None] = [""]
+    while come[-1] is not None:
+        come = [_next(pieces, cancelled)]
+        while not pieces.empty():
+            come.append(pieces.get())
+        if said := "".join(filter(None, come)):
+            yield said
+
+
+def _next(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:
+    while True:
+        if cancelled():
+            raise Cancelled("You stopped the answer.")
+        try:
+            return pieces.get(timeout=_POLL)
+        except queue.Empty:
+            continue
+
+
+def _result(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
+    """Wait for a request; one that is cancelled closes its connection."""
+    try:
+        while True:
+            if cancelled():
+                raise Cancelled("You stopped the answer.")
+            with contextlib.suppress(FutureTimeout):
+                return running.result(_POLL)
+    except FutureCancelled as error:
+        raise _closed() from error
+    finally:
+        running.cancel()
+
+
+def _closed() -> LLMUnreachable:
+    return LLMUnreachable("The connection to the language model was closed while it answered. Ask again.")
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+async def _shut(client: "openai.AsyncOpenAI") -> None:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await client.close()
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What can be asked of one server, by a client that `client` made; raises LLMError as it fits."""
+
+    settings: LLMSettings
+
+    def client(self) -> "openai.AsyncOpenAI":
+        """Return a client of the server; importing what it needs takes a second."""
+        import openai
+
+        import rag.models.llm_stream  # noqa: F401 - that the first answer need not wait for it
+
+        settings = self.settings
+        return openai.AsyncOpenAI(
+            base_url=settings.base_url,
+            api_key=settings.api_key or "none",
+            timeout=openai.Timeout(settings.idle_timeout, connect=min(10.0, settings.idle_timeout)),
+            max_retries=0,
+            default_headers={"Accept-Encoding": "identity"},  # a compressed stream arrives late
+        )
+
+    async def stream(
+        self,
+        client: "openai.AsyncOpenAI",
+        request: Body,
+        put: Callable[[str], None],
+        *,
+        throttled: bool = False,
+    ) -> None:
+        """Put the pieces of one answer; what was put stays good when an error follows.
+
+        `throttled` reads what follows the first words a few times a second: enough for whoever looks on.
+        """
+        from rag.models.llm_stream import stream_text
+
+        spoken, idle = 0, self.settings.idle_timeout
+
+        async def once(request: Body) -> None:
+            nonlocal spoken
+            text = stream_text(client, request, idle_timeout=idle, throttled=throttled)
+            async with contextlib.aclosing(text) as pieces:
+                async for piece in pieces:
+                    put(piece[: ANSWER_CHARS - spoken])
+                    spoken += len(piece)
+                    if spoken > ANSWER_CHARS:
+                        raise LLMGarbled("The model's answer did not come to an end, so it was cut.")
+
+        await self._tried(request, once, lambda: spoken > 0)
+
+    async def logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
+        """Return the log-probabilities of an answer's first token; None where the server tells none."""
+        return await self._tried(request, lambda request: self._logprobs(client, request), lambda: False)
+
+    async def listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
+        """Return the models that the server lists, as it describes them."""
+        try:
+            async with asyncio.timeout(self.settings.idle_timeout):
+                answer = await client.models.with_raw_response.list()
+                listed = answer.http_response.json()["data"]
+                return [model for model in listed if isinstance(model, dict)]
+        except (ValueError, KeyError, TypeError) as error:
+            host = self.settings.host
+            raise LLMGarbled(
+                f"{host} did not list its models. Check that its address ends in /v1."
+            ) from error
+        except _failures() as error:
+            raise (await self._read(error)).error from _cause(error)
+
+    async def _tried(
+        self, request: Body, once: Callable[[Body], Awaitable[T]], spoke: Callable[[], bool]
+    ) -> T:
+        """Do something once, or again where it failed before it `spoke` and another attempt may help."""
+        settings, attempt = self.settings, 1
+        try:
+            async with asyncio.timeout(settings.timeout):
+                while True:
+                    try:
+                        return await once(request)
+                    except _failures() as error:
+                        failure = await self._read(error)
+                        if spoke() or not failure.again or attempt == ATTEMPTS or failure.wait > LONGEST_WAIT:
+                            raise failure.error from _cause(error)
+                    request = _without(request, failure.unwanted)
+                    await asyncio.sleep(0 if failure.unwanted else failure.wait or FIRST_WAIT * attempt)
+                    attempt += 1
+        except TimeoutError as error:
+            raise unfinished(settings.host, settings.timeout) from error
+
+    async def _logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
+        import openai
+
+        try:
+            async with asyncio.timeout(self.settings.idle_timeout):
+                return first_token_logprobs(await client.chat.completions.create(**request))
+        except openai.APIStatusError as error:
+            if "logprob" in error.response.text[:BODY_CHARS].lower():
+                return None
+            raise
+        except (ValueError, RecursionError) as error:
+            raise not_an_answer() from error
+
+    async def _read(self, error: Exception) -> Failure:
+        """Tell what a failed request means."""
+        settings = self.settings
+        if isinstance(error, LLMError):
+            return Failure(error, again=isinstance(error, LLMUnreachable))
+        response = getattr(error, "response", None)
+        if response is not None:
+            body = (await response.aread()).decode("utf-8", "replace")[:BODY_CHARS]
+            return rejected(
+                response.status_code,
+                response.headers,
+                body,
+                host=settings.host,
+                model=settings.model,
+                key=settings.api_key,
+            )
+        if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
+            return Failure(silent(settings.host, settings.idle_timeout))
+        return unreachable(error, host=settings.host)
+
+
+def _cause(error: Exception) -> Exception | None:
+    """Return what an error may name as its cause: a status error's own text may hold the key."""
+    return None if hasattr(error, "response") else error
+
+
+def _without(request: Body, unwanted: str) -> Body:
+    """Return the request without an option its server does not know, or with its newer name."""
+    kept = {name: value for name, value in request.items() if name != unwanted}
+    if unwanted == "max_tokens":
+        kept["max_completion_tokens"] = request["max_tokens"]
+    return kept
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    import httpx2
+    import openai
+
+    return openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, LLMError, TimeoutError

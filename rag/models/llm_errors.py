@@ -1,0 +1,127 @@
+"""What went wrong between us and a model's server, as one sentence and whether to try again.
+
+Knows HTTP statuses and the causes of broken connections; knows no client library.
+"""
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from rag.errors import LLMError, LLMRejected, LLMUnreachable
+from rag.text.control_characters import clean
+
+AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+"""Statuses after which the same request may succeed; 529 is "overloaded" with some providers."""
+_DETAIL = 200
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error to raise, and whether another attempt may help: after `wait` seconds, without an option."""
+
+    error: LLMError
+    again: bool = False
+    wait: float = 0.0
+    unwanted: str = ""
+
+
+def host_of(url: str) -> str:
+    """Return a server as it may be shown: without user, password or path.
+
+    >>> host_of("https://ann:secret@example.org:8080/v1")
+    'https://example.org:8080'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+
+
+def rejected(
+    status: int, headers: Mapping[str, str], body: str, *, host: str, model: str, key: str
+) -> Failure:
+    """Read an error status; the server's own words are quoted only where they cannot hold the key."""
+    wait = _seconds(headers.get("retry-after", ""))
+    detail = _detail(body, key)
+    known = {
+        401: f"{host} refused the API key. Correct the key in the settings.",
+        403: f"{host} does not let this API key use the model {model}. Choose another model or key.",
+        404: f"{host} has no model {model}, or its address is not that of an API (it usually ends in /v1).",
+        413: f"The question and its passages are too long for {host}. Set a smaller context in the settings.",
+        429: f"{host} limits how often it may be asked. Wait {_span(wait)} and ask again.",
+    }
+    if status in known:
+        sentence = known[status]
+    elif status >= 500:
+        sentence = f"{host} failed to answer (status {status}). Ask again in a moment."
+    else:
+        sentence = f"{host} refused the request (status {status}){detail}."
+    unwanted = _unwanted(body) if status == 400 else ""
+    return Failure(LLMRejected(sentence), status in AGAIN or bool(unwanted), wait, unwanted)
+
+
+def _unwanted(body: str) -> str:
+    """Return the option of ours that a server says it does not know; reasoning models know neither.
+
+    >>> _unwanted("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    'max_tokens'
+    """
+    found = re.search(
+        r"unsupported (?:parameter|value)[^\w]{1,6}(max_tokens|temperature)", body, re.IGNORECASE
+    )
+    return found.group(1).lower() if found else ""
+
+
+def unreachable(error: BaseException, *, host: str) -> Failure:
+    """Read a connection that could not be made, or broke."""
+    causes = list(_causes(error))
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        sentence = f"The certificate of {host} is not valid, so nothing was sent. Check the address."
+        return Failure(LLMUnreachable(sentence))
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        sentence = f"There is no host {host}. Correct the model's address in the settings."
+        return Failure(LLMUnreachable(sentence))
+    if any(type(cause).__name__ == "ConnectError" for cause in causes):
+        sentence = f"No model's server answers at {host}. Start it, or correct its address."
+        return Failure(LLMUnreachable(sentence), again=True)
+    return Failure(broken_off(host), again=True)
+
+
+def broken_off(host: str) -> LLMError:
+    """Make the error of a connection that ended before the answer did."""
+    return LLMUnreachable(f"The connection to {host} broke off before the answer was complete. Ask again.")
+
+
+def silent(host: str, seconds: float) -> LLMError:
+    """Make the error of a server from which nothing came for `seconds`."""
+    return LLMUnreachable(f"The model at {host} sent nothing for {_span(seconds)}. Ask again.")
+
+
+def unfinished(host: str, seconds: float) -> LLMError:
+    """Make the error of an answer that took more than `seconds`."""
+    return LLMUnreachable(f"The model at {host} was not done after {_span(seconds)}, so it was stopped.")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _seconds(retry_after: str) -> float:
+    return float(retry_after) if re.fullmatch(r"\d{1,6}(\.\d+)?", retry_after.strip()) else 0.0
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:g} second{'' if seconds == 1 else 's'}" if seconds else "a moment"
+
+
+def _detail(body: str, key: str) -> str:
+    """Return the server's message, one short line, with the key and anything like one taken out."""
+    found = re.search(r'"message"\s*:\s*"((?:[^"\\]|\\.)*)"', body)
+    text = clean(found.group(1)) if found else ""
+    if key:
+        text = text.replace(key, "[key]")
+    text = " ".join(re.sub(r"\b(sk|key|Bearer)[-_ ][\w*.-]{6,}", "[key]", text).split())
+    return f": {text[:_DETAIL].rstrip('.')}" if text else ""

@@ -1,0 +1,195 @@
+"""Streamed chat completions through the openai SDK, for servers that differ and break.
+
+Imports the SDK, which takes a second: import this where a request is made, not at start.
+"""
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from typing import Any, NoReturn
+
+import httpx2
+import openai
+
+from rag.errors import LLMError, LLMGarbled, LLMRejected, LLMUnreachable
+from rag.text.control_characters import clean
+
+PAUSE = 0.1  # seconds: a page draws an answer no more often
+DRAIN = 0.05  # seconds: what follows the end of an answer came with it, or is not waited for
+MAX_BYTES = 64_000_000  # of one answer: more only fills the memory
+MAX_PLAIN = 4_000_000  # bytes kept of an answer without events, which may be one JSON completion
+_DONE = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
+_LINE = 40  # bytes kept of a line that is not there yet: longer than what `_DONE` finds
+
+
+class ThrottledStream(httpx2.AsyncByteStream):
+    """Body of a response that, while `throttled`, pauses after each chunk that had to be waited for.
+
+    Waking up for one token costs a process half a millisecond or more: where twenty answers came at fifty
+    tokens a second, that alone kept a core busy. What arrives during a pause is there at once after it. The
+    first tokens are to be seen as they come, so `throttled` is false at first.
+
+    It ends, and `done` is true, where the server sent `data: [DONE]`. `plain` is what it sent before
+    `keep_plain` was set to false.
+    """
+
+    def __init__(self, body: AsyncIterable[bytes], pause: Callable[[], Any] = lambda: asyncio.sleep(PAUSE)):
+        self.throttled = self.done = False
+        self.keep_plain, self.plain = True, bytearray()
+        self._body, self._chunks = body, aiter(body)
+        self._pause = pause
+        self._waited = False
+        self._bytes, self._line = 0, b""
+
+    def __aiter__(self) -> "ThrottledStream":
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self.done:
+            await self._drain()
+            raise StopAsyncIteration
+        if self.throttled and self._waited:
+            await self._pause()
+        self._waited = False
+        # The loop only comes to this where the chunk is not there yet.
+        notice = asyncio.get_running_loop().call_soon(self._note_wait)
+        try:
+            return self._up_to_done(await anext(self._chunks))
+        finally:
+            notice.cancel()
+
+    async def aclose(self) -> None:
+        """Close the response that this is the body of."""
+        for part in (self._chunks, self._body):
+            if hasattr(part, "aclose"):
+                await part.aclose()
+
+    def _note_wait(self) -> None:
+        self._waited = True
+
+    def _up_to_done(self, chunk: bytes) -> bytes:
+        """Return what of a chunk precedes the end of the answer."""
+        self._bytes += len(chunk)
+        if self._bytes > MAX_BYTES:
+            raise LLMGarbled("The model's server sent an answer without an end. Check its address.")
+        if self.keep_plain and len(self.plain) < MAX_PLAIN:
+            self.plain += chunk
+        recent = self._line + chunk
+        if b"[DONE]" in recent and (found := _DONE.search(recent)):
+            self.done = True
+            return chunk[: max(0, found.start() - len(self._line))]
+        self._line = recent.rpartition(b"\n")[2][:_LINE]
+        return chunk
+
+    async def _drain(self) -> None:
+        """Read what is left, so that the connection can serve the next request."""
+        with contextlib.suppress(TimeoutError, httpx2.HTTPError):
+            async with asyncio.timeout(DRAIN):
+                while await anext(self._chunks, None) is not None:
+                    pass
+
+
+async def stream_text(
+    client: openai.AsyncOpenAI, request: dict[str, Any], *, idle_timeout: float, throttled: bool
+) -> AsyncGenerator[str, None]:
+    """Yield the text of one answer, also where the server sends it as one JSON completion.
+
+    Each chunk may take `idle_timeout` seconds; with `throttled` what follows the first words is read a few
+    times a second. Raises the SDK's errors, LLMUnreachable when the stream ends before the answer,
+    LLMRejected when the server reports an error within it, LLMGarbled when it is not a chat completion or
+    holds no text.
+    """
+    async with asyncio.timeout(idle_timeout):
+        # `chat.completions.create`, which makes objects of every token, costs four times the processor time.
+        chunks = await client.post(
+            "/chat/completions",
+            body={**request, "stream": True},
+            cast_to=object,
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )
+    async with chunks:
+        body = chunks.response.stream = ThrottledStream(chunks.response.stream)  # type: ignore[arg-type]
+        finished = spoke = False
+        while True:
+            async with asyncio.timeout(idle_timeout):
+                chunk = await _next(chunks)
+            if chunk is None:
+                break
+            body.keep_plain = False
+            text, ended = _read(chunk)
+            finished = finished or ended
+            if text:
+                spoke = True
+                yield text
+                body.throttled = throttled
+    if body.keep_plain and not body.done:
+        text = _whole(bytes(body.plain))
+        spoke = finished = bool(text)
+        yield text
+    if not finished and not body.done:
+        raise _broken_off()
+    if not spoke:
+        raise LLMGarbled("The model sent an empty answer. Ask again, or choose another model.")
+
+
+async def _next(chunks: openai.AsyncStream[object]) -> Any:
+    """Return the next chunk, None after the last; what cannot be decoded is an LLMError."""
+    try:
+        return await anext(chunks, None)
+    except openai.APIError as error:
+        if type(error) is not openai.APIError:  # its subclasses tell of statuses and connections
+            raise
+        _reported()
+    except (ValueError, RecursionError) as error:
+        raise _undecodable(error) from error
+
+
+def _reported() -> NoReturn:
+    sentence = "The model's server reported an error while it answered. Ask again in a moment."
+    raise LLMRejected(sentence) from None  # its own words may hold the key
+
+
+def _undecodable(error: ValueError | RecursionError) -> LLMError:
+    if isinstance(error, RecursionError):
+        return LLMGarbled("The model's server sent JSON nested too deeply to be an answer.")
+    if isinstance(error, UnicodeDecodeError) and error.reason == "unexpected end of data":
+        return _broken_off()
+    return LLMGarbled("The model's server sent something that is not JSON. Check its address.")
+
+
+def _broken_off() -> LLMError:
+    return LLMUnreachable("The connection to the model broke off before the answer was complete. Ask again.")
+
+
+def _whole(body: bytes) -> str:
+    """Return the text of a completion sent in one piece, by a server that does not stream."""
+    body = body.strip(b" \r\n\0")
+    if body.startswith(b"<"):
+        raise LLMGarbled(
+            "The model's server sent a web page instead of an answer. Check that its address ends in /v1."
+        )
+    if not body.startswith(b"{"):
+        return ""
+    try:
+        return _read(json.loads(body))[0]
+    except (ValueError, RecursionError) as error:
+        raise _undecodable(error) from error
+
+
+def _read(completion: Any) -> tuple[str, bool]:
+    """Return the text of a completion or a chunk of one, and whether it says that the answer is complete."""
+    if not isinstance(completion, dict):
+        raise LLMGarbled("The model's server sent JSON that is not a chat completion. Check its address.")
+    if completion.get("error"):
+        _reported()
+    choices = completion.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return "", False
+    part = choices[0].get("delta") or choices[0].get("message") or {}
+    text = part.get("content") if isinstance(part, dict) else None
+    if text is not None and not isinstance(text, str):
+        raise LLMGarbled("The model's server sent an answer that is not text. Choose another model.")
+    return clean(text or ""), bool(choices[0].get("finish_reason"))

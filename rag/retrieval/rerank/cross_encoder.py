@@ -1,0 +1,72 @@
+"""A cross-encoder as a reranker: question and passage read together, one score for the two."""
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from langchain_core.documents import Document
+
+from rag.errors import Cancelled, RerankError
+from rag.jobs import Cancel
+from rag.models.cross_encoder import open_cross_encoder
+from rag.retrieval.rerank.base import Reranker, Scored
+from rag.text.control_characters import clean
+
+if TYPE_CHECKING:
+    from rag.models.cross_encoder import CrossEncoder
+
+USUAL = "BAAI/bge-reranker-v2-m3"
+"""About a hundred languages, Korean and Japanese among them; 2.3 GB."""
+BATCH = 8
+"""Pairs that are read at once: on two cores more are no quicker, and between batches it can be stopped."""
+
+
+class CrossEncoderModel:
+    """A cross-encoder by folder or hub id, opened when it is first asked, by one thread for all.
+
+    Raises ModelUnavailable where it cannot be had, RerankError where it gives more than one score.
+    """
+
+    def __init__(self, spec: str = USUAL):
+        self.spec = spec
+        self._opening = Lock()
+        self._model: CrossEncoder | None = None
+
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Return a score for each (question, passage): any number, more is better."""
+        scores = self._opened().predict(list(pairs), batch_size=len(pairs), show_progress_bar=False)
+        if scores.ndim == 2 and scores.shape[1] == 1:
+            scores = scores[:, 0]
+        if scores.shape != (len(pairs),):
+            raise RerankError(
+                f"The cross-encoder {self.spec!r} gives more than one score for a passage. Choose a reranker."
+            )
+        return [float(score) for score in scores]
+
+    def _opened(self) -> "CrossEncoder":
+        with self._opening:
+            if self._model is None:
+                self._model = open_cross_encoder(self.spec)
+            return self._model
+
+
+class CrossEncoderReranker(Reranker):
+    """Scores are logits; a `threshold` on them drops passages. Passages of like length are read together.
+
+    The model's first use includes its opening, which may take more than `seconds`: it goes on behind, so
+    that a later question finds it open.
+    """
+
+    model: CrossEncoderModel
+
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+        """Return the logits; raises ModelUnavailable, RerankError and Cancelled."""
+        texts = [clean(document.page_content) for document in documents]
+        longest_first = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
+        scores: dict[int, float] = {}
+        for start in range(0, len(texts), BATCH):
+            if cancelled():
+                raise Cancelled("The reranking was stopped.")
+            batch = longest_first[start : start + BATCH]
+            scores |= zip(batch, self.model.logits([(query, texts[at]) for at in batch]), strict=True)
+        return Scored([scores[at] for at in range(len(texts))])

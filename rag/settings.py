@@ -1,0 +1,392 @@
+"""Settings: from the environment, then `.streamlit/secrets.toml`, then the settings page, then defaults.
+
+The environment wins, so that whoever runs a server decides; the page shows what is fixed there.
+Settings are read once, in `ui/server/services.py` or `rag/cli/`, and passed on as values.
+"""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from rag.connectors.ssrf import allowed
+from rag.errors import SettingsError
+from rag.refusing import PREFIX, http_address, sentence
+
+AnalyzerUse = Literal["auto", "off"]
+RetrieverName = Literal[
+    "ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25", "raptor-collapsed", "raptor-traversal"
+]
+
+RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-score", "listwise", "remote"]
+
+Listed = Annotated[tuple[str, ...], NoDecode]
+LOCAL_OWNER = "local"  # the one user of an installation without sign-in
+STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
+SECRETS = Path(".streamlit/secrets.toml")
+SAVED = "settings.json"
+# What the settings page may change; the rest belongs to whoever starts the server.
+_RERANKING = frozenset({"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "best_outside"})
+EDITABLE = _RERANKING | frozenset(
+    {
+        "llm_base_url",
+        "llm_api_key",
+        "llm_model",
+        "llm_context_tokens",
+        "own_model",
+        "embedding_model",
+        "retriever",
+        "k",
+        "raptor",
+    }
+)
+
+
+def default_model_cache() -> Path:
+    """Return the folder that keeps embedding models, shared by all data directories of a user."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "footnote" / "models"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. In the environment each name is upper case after `FOOTNOTE_`.
+
+    The field descriptions make the table in docs/operator/settings.md (`python scripts/settings_page.py`).
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", validate_by_name=True, frozen=True, allow_inf_nan=False
+    )
+
+    data: Path = Field(
+        Path("data"),
+        description="Data directory: the ledger, the original files and the search indexes. One process "
+        "uses it at a time.",
+    )
+    database_url: str | None = Field(
+        None,
+        validation_alias="DATABASE_URL",
+        description="SQLAlchemy URL of the ledger. None is SQLite in the data directory.",
+    )
+    model_cache: Path = Field(
+        default_factory=default_model_cache,
+        description="Folder for downloaded models. All data directories of a user share it.",
+    )
+    llm_base_url: str = Field(
+        "https://api.openai.com/v1",
+        validation_alias=AliasChoices("FOOTNOTE_LLM_BASE_URL", "OPENAI_BASE_URL"),
+        description="Address of an OpenAI-compatible server.",
+    )
+    llm_api_key: SecretStr = Field(
+        SecretStr(""),
+        validation_alias=AliasChoices("FOOTNOTE_LLM_API_KEY", "OPENAI_API_KEY"),
+        description="API key for that server. A key alone connects no model.",
+    )
+    llm_model: str = Field(
+        "",
+        validation_alias=AliasChoices("FOOTNOTE_LLM_MODEL", "OPENAI_MODEL"),
+        description="Name of the language model on that server. Setting it connects the model: questions "
+        "and passages go there.",
+    )
+    llm_timeout: float = Field(
+        120.0, gt=0, description="Seconds that one request to the language model may take."
+    )
+    llm_idle_timeout: float = Field(
+        60.0, gt=0, description="Seconds without a byte after which a request to the language model fails."
+    )
+    llm_rephrase_timeout: float = Field(
+        5.0,
+        gt=0,
+        description="Seconds that the language model may take to rewrite a follow-up (15 by default for a "
+        "local model). Then the follow-up is completed by rule.",
+    )
+    llm_context_tokens: int = Field(
+        8192, ge=512, description="Context length of the language model, in tokens."
+    )
+    own_model: str = Field(
+        "",
+        description="Language model that runs on this computer: its name, or the path of a GGUF file. "
+        "Used when llm_model is not set. See [language models](../user/models.md).",
+    )
+    embedding_model: str = Field(
+        "multilingual-e5-small",
+        min_length=1,
+        description="Embedding model: a name, a folder, a Hugging Face id, or `openai:MODEL`. See "
+        "[embedding models](embeddings.md).",
+    )
+    embedding_base_url: str | None = Field(
+        None, description="Address of the embedding server for `openai:MODEL`."
+    )
+    embedding_api_key: SecretStr = Field(SecretStr(""), description="API key for the embedding server.")
+    vector_store: str = Field(
+        "chroma",
+        pattern=STORE_NAME,
+        description="Vector store: `chroma`, or the class of a LangChain vector store as "
+        "`package.module:Class`. See [vector stores](vector-stores.md).",
+    )
+    vector_store_arguments: Annotated[dict[str, Any], NoDecode] = Field(
+        {}, repr=False, description="Arguments of that class, as a JSON object."
+    )
+    retriever: RetrieverName = Field(
+        "ensemble-cc", description="Search mode. See [search](../user/search.md)."
+    )
+    k: int = Field(6, ge=1, le=50, description="Passages that an answer is made from.")
+    reranker: RerankerName = Field(
+        "none",
+        description="Reranker, which puts the passages that were found in a better order. See "
+        "[rerankers](rerankers.md).",
+    )
+    rerank_model: str = Field(
+        "",
+        description="Cross-encoder as a folder or Hugging Face id, or the name of the model on a "
+        "reranking server.",
+    )
+    rerank_base_url: str | None = Field(
+        None, description="Address of a reranking server. Question and passages go there."
+    )
+    rerank_api_key: SecretStr = Field(SecretStr(""), description="API key for the reranking server.")
+    rerank_seconds: float = Field(
+        10.0,
+        gt=0,
+        description="Seconds that a question waits for the reranker. Then the order of the search stays.",
+    )
+    rerank_threshold: float | None = Field(
+        None, description="Passages with a lower reranker score are dropped. The scale is the reranker's own."
+    )
+    fetch_k: int = Field(
+        20,
+        ge=2,
+        le=50,
+        description="Passages that the search gives to the reranker, which keeps `k` of them.",
+    )
+    best_outside: bool = Field(
+        False, description="Put the best passages first and last in the prompt, the weakest in the middle."
+    )
+    max_upload_mb: int = Field(
+        50,
+        ge=1,
+        description="Largest file that can be added, in megabytes.",
+    )
+    private_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Private hosts and networks that sources may reach, such as `wiki.corp,10.0.0.0/8`. "
+        "See [sources](../user/sources.md#network-rules).",
+    )
+    folder_roots: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Folders that folder sources may read, as absolute paths. Empty means any folder, or "
+        "none where people sign in.",
+    )
+    recognition_minutes: float = Field(
+        30.0,
+        gt=0,
+        description="Minutes of text recognition (OCR) for one file. Pages that are left out are named on "
+        "the page.",
+    )
+    stop_seconds: float = Field(
+        10.0,
+        ge=0,
+        le=3600,
+        description="Seconds that answers may continue after the server is told to stop. Then they are "
+        "marked as interrupted.",
+    )
+    metrics_token: SecretStr = Field(
+        SecretStr(""),
+        description="Bearer token for `/metrics`. Without it only this computer may read them. See "
+        "[operating](operating.md#metrics).",
+    )
+    trusted_header: str = Field(
+        "", description="Request header in which a proxy names the user. See [sign-in](sign-in.md)."
+    )
+    trusted_proxies: Listed = Field((), description="Networks of the proxies whose header is believed.")
+    admitted: Listed = Field(
+        (),
+        description="People who may enter: ids, e-mail addresses or `@domains`. Empty means everyone who "
+        "signs in.",
+    )
+    admins: Listed = Field(
+        (), description="Administrators, written in the same way. They see usage and change settings."
+    )
+    sign_in_hours: float = Field(168.0, gt=0, description="Hours that a sign-in lasts.")
+    user_documents: int | None = Field(
+        None, ge=0, description="Documents that each person may have. None is no limit."
+    )
+    user_megabytes: int | None = Field(
+        None, ge=0, description="Megabytes of original files that each person may have."
+    )
+    user_answers_at_once: int | None = Field(
+        None, ge=0, description="Answers that may be in progress for each person at the same time."
+    )
+    user_tokens_a_day: int | None = Field(
+        None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
+    )
+    morphemes: AnalyzerUse = Field(
+        "auto",
+        description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
+    )
+    raptor: Literal["off", "extractive", "model"] = Field(
+        "off",
+        description="Summary trees over documents. `model` has the language model write the summaries, "
+        "and sends it all documents. See [summary trees](../user/summary-trees.md).",
+    )
+    citation_judge: str = Field(
+        "",
+        description="Judge of citations: `llm` for the connected model, or a cross-encoder as a folder or "
+        "Hugging Face id. See [citations](../user/citations.md).",
+    )
+
+    @field_validator("llm_base_url", "embedding_base_url", "rerank_base_url")
+    @classmethod
+    def _is_http(cls, url: str | None) -> str | None:
+        return url if url is None else http_address(url)
+
+    @field_validator("trusted_proxies", "admitted", "admins", mode="before")
+    @classmethod
+    def _is_listed(cls, given: Any) -> Any:
+        """Read the environment's text, parted by commas; the secrets file may have an array."""
+        parts = given.split(",") if isinstance(given, str) else given
+        return tuple(part.strip() for part in parts if part.strip()) if isinstance(parts, list) else parts
+
+    @field_validator("vector_store_arguments", mode="before")
+    @classmethod
+    def _is_json_object(cls, given: Any) -> Any:
+        """Read the environment's text; the secrets file has a table."""
+        try:
+            arguments = json.loads(given or "{}") if isinstance(given, str) else given
+        except ValueError as error:
+            raise ValueError(f"it is not JSON ({error})") from error
+        if not isinstance(arguments, dict):
+            raise ValueError('it must be a JSON object, such as {"path": "vectors"}')
+        return arguments
+
+    @field_validator("private_hosts", "folder_roots", mode="before")
+    @classmethod
+    def _is_a_list(cls, given: Any) -> Any:
+        """Read the environment's text, separated by commas; the secrets file has an array."""
+        parts = given.split(",") if isinstance(given, str) else given
+        return [part.strip() for part in parts if part.strip()]
+
+    @field_validator("private_hosts")
+    @classmethod
+    def _may_be_private(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            allowed(given)
+        except SettingsError as error:
+            raise ValueError(str(error)) from error
+        return given
+
+    @field_validator("folder_roots")
+    @classmethod
+    def _are_whole_paths(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(Path(root).expanduser().is_absolute() for root in given):
+            raise ValueError("write whole paths, beginning with /, separated by commas")
+        return given
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read only what `load` gives: arguments of the command first, then the environment."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return init_settings, env_settings
+
+    @property
+    def connected(self) -> bool:
+        """Whether a language model on a server is set."""
+        return bool(self.llm_model)
+
+
+def load(arguments: Mapping[str, Any] | None = None, *, secrets: Path = SECRETS) -> Settings:
+    """Read the settings; `arguments` come before the environment, files after it.
+
+    Raises SettingsError naming the first wrong key and its value.
+    """
+    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    try:
+        fixed = Settings(**{**_absent_from_environment(_read_secrets(secrets)), **given})
+        saved = _editable(_read_json(fixed.data / SAVED))
+        free = {name: value for name, value in saved.items() if name not in fixed.model_fields_set}
+        return Settings(**{**fixed.model_dump(include=fixed.model_fields_set), **free})
+    except ValidationError as error:
+        raise SettingsError(_sentence(error)) from error
+
+
+def fixed_fields(*, secrets: Path = SECRETS) -> frozenset[str]:
+    """Return the names that the environment or the secrets file decides, so the page cannot."""
+    return frozenset(Settings().model_fields_set | _read_secrets(secrets).keys())
+
+
+def check(settings: Settings, changes: Mapping[str, Any]) -> None:
+    """Raise SettingsError when `settings` could not be read with these changes."""
+    try:
+        Settings(**{**settings.model_dump(), **_editable(changes)})
+    except ValidationError as error:
+        raise SettingsError(_sentence(error)) from error
+
+
+def save(data: Path, changes: Mapping[str, Any]) -> None:
+    """Keep what was set on the page in the data directory, readable by its owner only."""
+    path = data / SAVED
+    merged = {**_editable(_read_json(path)), **_editable(changes)}
+    temporary = path.with_suffix(".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(merged, file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def shareable(data: Path) -> dict[str, Any]:
+    """Return what was set on the page without its secrets: no key, and no address with a password in it."""
+    secret = {name for name, field in Settings.model_fields.items() if field.annotation is SecretStr}
+    kept = _editable(_read_json(data / SAVED))
+    return {name: value for name, value in kept.items() if name not in secret and "@" not in str(value)}
+
+
+def _editable(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in EDITABLE}
+
+
+def _absent_from_environment(secrets: Mapping[str, Any]) -> dict[str, Any]:
+    decided = Settings().model_fields_set
+    return {name: value for name, value in secrets.items() if name not in decided}
+
+
+def _read_secrets(path: Path) -> dict[str, Any]:
+    """Return the `[footnote]` table, whose keys are the settings' names in lower case."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("footnote", {})
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+    if not isinstance(table, dict):
+        raise SettingsError(f"In {path} footnote is no table. Write its settings under [footnote].")
+    unknown = table.keys() - Settings.model_fields.keys()
+    if unknown:
+        raise SettingsError(f"{path} has no setting called {min(unknown)!r}. Correct or remove it.")
+    return dict(table)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+    return values if isinstance(values, dict) else {}
+
+
+def _sentence(error: ValidationError) -> str:
+    return sentence(error, Settings.model_fields)

@@ -1,0 +1,1 @@
+"""Text: language, sentences, tokens, normalisation, chunking and Markdown."""

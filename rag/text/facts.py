@@ -1,0 +1,287 @@
+"""What two texts must agree on before one can rest on the other: numbers, names, negation, direction.
+
+Pure, without a model, in English, Korean and Japanese; other languages keep numbers, words and Latin names.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, InvalidOperation
+
+from rag.text.tokenize import tokens
+
+_CJK_UNITS = {"천": 3, "千": 3, "백": 2, "百": 2}
+_CJK_MYRIADS = {"만": 4, "万": 4, "萬": 4, "억": 8, "億": 8, "조": 12, "兆": 12}
+_SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_FROM_TWO = "two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FROM_TWO.split(), 2)}
+_NUMBER = re.compile(
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?P<cjk>(?:\s?[천千백百만万萬억億조兆](?:\s?\d+(?=[천千백百만万萬억億조兆]))?)*"
+    r"(?:(?<=[만万萬])\s?(?:\d,\d{3}|\d{4})(?![\d년年]))?)"
+    r"(?P<scale>\s(?:hundred|thousand|million|billion|trillion)\b)?(?P<decade>s\b)?"
+    rf"|\b(?P<word>{'|'.join(_NUMBER_WORDS)})\b(?P<times>\s(?:hundred|thousand|million|billion|trillion)\b)?",
+    re.IGNORECASE,
+)
+
+_YEARS = re.compile(r"\b(1[5-9]|20)(\d\d)\s?[-–/]\s?(\d\d)\b(?![-–/.]?\d)")
+
+
+def numbers(text: str) -> list[str]:
+    """Return the numbers of a text by value, in order, however they are written.
+
+    >>> numbers("1,234 of 3만 5천, two million and 12.50%"), numbers("in 2018–19")
+    (['1234', '35000', '2000000', '12.5'], ['2018', '2019'])
+    """
+    plain = _YEARS.sub(_to_year, unicodedata.normalize("NFKC", text))
+    return [_value(match) for match in _NUMBER.finditer(plain)]
+
+
+def _to_year(match: re.Match[str]) -> str:
+    century, first, last = match.groups()
+    return f"{century}{first}-{century}{last}" if last > first else match[0]
+
+
+def _value(match: re.Match[str]) -> str:
+    digits = match["digits"] or _NUMBER_WORDS[match["word"].lower()]
+    scale = (match["scale"] or match["times"] or "").strip().lower()
+    value = _cjk_value(digits, match["cjk"] or "") * Decimal(10) ** _SCALES.get(scale, 0)
+    return f"{value.normalize():f}" + (match["decade"] or "")
+
+
+def with_values(text: str) -> str:
+    """Return a text with each number written as its value.
+
+    >>> with_values("It has 48,500 seats in two halls.")
+    'It has 48500 seats in 2 halls.'
+    """
+    return _NUMBER.sub(_value, _YEARS.sub(_to_year, unicodedata.normalize("NFKC", text)))
+
+
+def without_numbers(text: str) -> str:
+    """Return a text without its numbers, which are compared by value.
+
+    >>> without_numbers("in 1932, 4만 대")
+    'in  ,   대'
+    """
+    return _NUMBER.sub(" ", unicodedata.normalize("NFKC", text))
+
+
+def in_order(claim: Sequence[str], evidence: Sequence[str]) -> bool:
+    """Return whether the evidence has every number of the claim; years and others each in the same order.
+
+    >>> in_order(["2.4", "2019"], ["2019", "2.4"]), in_order(["20", "10"], ["10", "20"])
+    (True, False)
+    """
+    return all(
+        _subsequence([n for n in claim if is_year(n) == year], [n for n in evidence if is_year(n) == year])
+        for year in (True, False)
+    )
+
+
+def is_year(number: str) -> bool:
+    """Return whether a number may be a year or a decade: "1932", "1990s"."""
+    return len(number.rstrip("s")) == 4 and "10" <= number[:2] <= "21"
+
+
+def _subsequence(part: Sequence[str], whole: Sequence[str]) -> bool:
+    rest = iter(whole)
+    return all(number in rest for number in part)
+
+
+def _cjk_value(digits: str, units: str) -> Decimal:
+    """Return the value of digits followed by Korean or Japanese units: ("3", "만 5천") -> 35000."""
+    try:
+        total, part = Decimal(0), Decimal(digits.replace(",", ""))
+    except InvalidOperation:
+        return Decimal(0)
+    for piece in re.findall(r"\d+|\D", units.replace(" ", "").replace(",", "")):
+        if piece in _CJK_MYRIADS:
+            total, part = (total + part) * Decimal(10) ** _CJK_MYRIADS[piece], Decimal(0)
+        elif piece in _CJK_UNITS:
+            total, part = total + part * Decimal(10) ** _CJK_UNITS[piece], Decimal(0)
+        else:
+            part = Decimal(piece)
+    return total + part
+
+
+_LATIN_NAME = re.compile(
+    r"(?<![A-Za-z\d])(?:[A-ZÀ-Þ][A-Za-zÀ-ɏ\d&’'-]*|[a-z]+[A-Z][A-Za-z\d]*|[A-Za-z]+-?\d[A-Za-z\d]*|\d+[A-Z][A-Za-z\d]+)"
+)
+_KATAKANA_NAME = re.compile(r"[ァ-ヺー]{2,}")
+_KANJI = re.compile(r"[一-鿿々]{2,}")
+_HANGUL_WORD = re.compile(r"[가-힣]+")
+_PARTICLE = re.compile(
+    r"(?:으로부터|에서부터|에게서|이라는|이라고|라는|라고|에서|에게|한테|께서|부터|까지|으로|처럼|보다|마다|조차"
+    r"|이나|이며|이고|이자|이었|이다|이란|란|와의|과의|에의|은|는|이|가|을|를|의|에|와|과|로|도|만|나)$"
+)
+# Words that open a sentence with a capital and say nothing about the world.
+_OPENING = """
+the a an this that these those it its he she they we you i in on at by for from to of with as and but or so
+if when while after before since because although though however additionally moreover furthermore also
+overall finally first second third next then thus therefore according based each both all some many most
+more there here what which who whom whose where why how is are was were do does did has have had can could
+may might must should would will not no yes one another other such during under over between among through
+specifically similarly instead meanwhile
+please note subsequently eventually yes well his her their our my your passage passages document
+documents text source sources
+"""
+_OPENERS = frozenset(_OPENING.split())
+
+
+def names(text: str) -> list[str]:
+    """Return the words of a text that name something and may not be exchanged, as they stand in it.
+
+    Latin words with capitals or digits, Katakana words, runs of Kanji, and Korean nouns without
+    their particles.
+
+    >>> names("Marie Curie는 1903년 파리에서 수상했다."), names("東京タワーは高い。")
+    (['Marie', 'Curie', '파리'], ['東京', 'タワー'])
+    """
+    text = unicodedata.normalize("NFKC", text)
+    latin = [re.sub(r"[’']s?$", "", match) for match in _LATIN_NAME.findall(text)]
+    found = [word for word in latin if word.casefold() not in _OPENERS]
+    return [*found, *_korean_nouns(text), *_KANJI.findall(text), *_KATAKANA_NAME.findall(text)]
+
+
+def _korean_nouns(text: str) -> Iterable[str]:
+    for match in _HANGUL_WORD.finditer(text):
+        stem = _PARTICLE.sub("", match[0])
+        if len(stem) >= 2 and stem != match[0]:
+            yield stem
+
+
+_OUTLINED = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
+_KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
+
+
+def outline(text: str) -> list[str]:
+    """Return what a sentence is about, in order: numbers, and content words without inflection.
+
+    >>> outline("The bridges opened in 1932."), outline("다리는 1932년에 개통됐다."), outline("橋は開通した")
+    (['bridg', 'open', '1932'], ['다리', '1932', '개통'], ['橋', '開通'])
+    """
+    text = unicodedata.normalize("NFKC", text)
+    said: list[str] = []
+    done = 0
+    for match in _NUMBER.finditer(text):
+        said += [*_content(text[done : match.start()]), _value(match)]
+        done = match.end()
+    return [*said, *_content(text[done:])]
+
+
+def _content(text: str) -> list[str]:
+    return [outlined for word in _OUTLINED.findall(text) for outlined in _outlined(word)]
+
+
+def _outlined(word: str) -> list[str]:
+    if "가" <= word[0] <= "힣":
+        bare = _PARTICLE.sub("", word)
+        if _KOREAN_PREDICATE.search(bare):
+            bare = bare[:2]
+        return [bare] if len(bare) > 1 else []
+    if word[0] >= "\u0250":
+        return [word]
+    return [] if word.casefold() in _OPENERS else tokens(word)[:1]
+
+
+_ENDINGS = frozenset({"s", "n", "an", "ian", "ese", "ish", "y", "es", "ns", "ans", "ians"})
+
+
+def holds_name(name: str, text: str, words: frozenset[str]) -> bool:
+    """Return whether folded `text`, whose Latin words are `words`, has the name.
+
+    >>> holds_name("Korea", "the korean economy", frozenset({"the", "korean", "economy"}))
+    True
+    """
+    folded = name.casefold()
+    if not folded[0].isascii():
+        return folded in text
+    if folded in words or ("-" in folded and folded in text):
+        return True
+    return any(_same_name(folded, word) for word in words if word[:3] == folded[:3])
+
+
+def _same_name(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) >= 4 and long.startswith(short) and long[len(short) :] in _ENDINGS
+
+
+def latin_words(folded: str) -> frozenset[str]:
+    """Return the words of case-folded text that begin with a Latin letter or digit."""
+    return frozenset(re.sub(r"[’']s?$", "", word) for word in re.findall(r"[a-z0-9à-ɏ][\w&’'-]*", folded)) | (
+        frozenset(re.findall(r"[a-z0-9à-ɏ]+", folded))
+    )
+
+
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|hardly|nowhere|unable|unlikely"
+    r"|fail(?:s|ed)? to|lack(?:s|ed|ing)?|den(?:y|ies|ied)|false|untrue)\b|n[’']t\b"
+    r"|(?:^|\s)(?:안|못)\s|않|못[하했한할해]|없|아니|아닌|아닙|불가능"
+    r"|(?<!少)(?:ない|なかっ|なけれ)|なく(?:て|、|な)|ません|[せわからればまえけめべさた]ず(?=[にと、。]|$)"
+    r"|不可能|(?<=[はが])無い",
+    re.IGNORECASE,
+)
+
+
+def negated(text: str) -> bool:
+    """Return whether a clause denies something.
+
+    >>> [negated(t) for t in ("It did not rain.", "비가 오지 않았다.", "雨は降らなかった。", "It rained.")]
+    [True, True, True, False]
+    """
+    return bool(_NEGATION.search(text))
+
+
+def negations(text: str) -> int:
+    """Return how often a text denies: ``"not without"`` is 2."""
+    return len(_NEGATION.findall(text))
+
+
+_CLAUSE = re.compile(
+    r"[,;:、，；：()（）—]|\b(?:but|although|though|whereas|while|however)\b|지만|으나|는데|けれど|ものの|が、"
+)
+
+
+def clauses(text: str) -> list[str]:
+    """Return the clauses of a sentence, roughly: what a negation reaches."""
+    return [part for part in _CLAUSE.split(text) if part.strip()]
+
+
+_OPPOSITE_PAIRS = r"""
+\b(?:activat|induc|promot|enhanc|stimulat|encourag) | \b(?:inhibit|suppress|block|attenuat|impair|prevent)
+\b(?:increas|rise|risen|rose|grew|grow|gain) | \b(?:decreas|declin|fall|fell|drop|shr[au]nk)
+\b(?:more|higher|greater|larger|above|most|highest)\b | \b(?:less|fewer|lower|smaller|below|least|lowest)\b
+\b(?:before|earlier|prior)\b                          | \b(?:after|later|following)\b
+\b(?:first|earliest|oldest)\b                         | \b(?:last|latest|final|newest|youngest)\b
+\b(?:allow|permit|accept|approv|legal)                | \b(?:forbid|forbad|prohibit|reject|refus|ban|illegal)
+\b(?:win|won|wins|success|succeed)                    | \b(?:lose|lost|loses|failure|fail)
+\b(?:all|always|every)\b                              | \b(?:some|sometimes|few|rarely|partly)\b
+\bnorth | \bsouth
+\beast  | \bwest
+증가|늘|상승|높       | 감소|줄|하락|낮
+이상|초과|최대|가장 큰 | 이하|미만|최소|가장 작은
+이전|먼저             | 이후|나중
+허용|승인|합법         | 금지|거부|불법
+増|上昇|高            | 減|下落|低
+以上|最大|超          | 以下|未満|最小
+以前|より前           | 以後|以降|より後
+許可|承認|合法        | 禁止|拒否|違法
+"""
+_OPPOSITES = [
+    tuple(re.compile(side.strip(), re.IGNORECASE) for side in line.split(" | "))
+    for line in _OPPOSITE_PAIRS.strip().splitlines()
+]
+
+
+def opposed(claim: str, evidence: str) -> bool:
+    """Return whether one text goes the way the other does not.
+
+    >>> opposed("Sales rose.", "Sales fell by 3 %."), opposed("매출이 늘었다.", "매출이 줄었다.")
+    (True, True)
+    """
+    for one, other in _OPPOSITES:
+        for here, there in ((one, other), (other, one)):
+            if here.search(claim) and there.search(evidence) and not here.search(evidence):
+                return True
+    return False

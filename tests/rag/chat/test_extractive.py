@@ -1,0 +1,61 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.chat.extractive import APART, DOUBTFUL, FURTHER, NOT_FOUND, write
+from rag.passage import Passage
+from rag.retrieval.sentences import Pick
+
+TEXT = "The bridge opened in 1932. Its keeper lived in Brunn. The river froze that year."
+PASSAGE = Passage("c", "d", "bridge.md", "", None, "", 100, 100 + len(TEXT), TEXT)
+OPENED, KEEPER, FROZE = Pick(1, 0, 26, 9.0), Pick(1, 27, 53, 8.5), Pick(1, 54, 80, 6.0)
+ASKED = {"en": "When did it open?", "ko": "언제 열렸나요?", "ja": "いつ開きましたか?"}
+
+
+def written(picks: list[Pick], *, doubtful: bool = False, question: str = ASKED["en"]) -> str:
+    return "".join(piece.text for piece in write(question, [PASSAGE], picks, doubtful=doubtful))
+
+
+@pytest.mark.parametrize("code", ASKED)
+def test_words_further_away_are_told_from_the_answer(code):
+    assert written([OPENED, KEEPER, FROZE], question=ASKED[code]).split("\n\n") == [
+        "The bridge opened in 1932. [1]",
+        "Its keeper lived in Brunn. [1]",
+        FURTHER[code],
+        "The river froze that year. [1]",
+    ]
+
+
+def test_words_about_as_near_as_the_best_need_no_remark():
+    assert FURTHER["en"] not in written([OPENED, KEEPER])
+
+
+def test_of_all_words_further_away_it_is_said_once():
+    told = written([OPENED, FROZE, Pick(1, 27, 53, 9.0 - APART - 1)])
+    assert told.count(FURTHER["en"]) == 1
+
+
+def test_a_doubtful_answer_says_so_first_and_does_not_order_its_words():
+    first, *rest = written([OPENED, FROZE], doubtful=True).split("\n\n")
+    assert first == DOUBTFUL["en"]
+    assert rest == ["The bridge opened in 1932. [1]", "The river froze that year. [1]"]
+
+
+@pytest.mark.parametrize("code", ASKED)
+def test_without_any_words_it_is_said_that_none_were_found(code):
+    assert written([], question=ASKED[code]) == NOT_FOUND[code]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 80), st.integers(0, 80), st.floats(-9, 9)), max_size=3), st.booleans()
+)
+def test_each_citation_is_where_its_words_are(spans, doubtful):
+    picks = [Pick(1, min(a, b), max(a, b), score) for a, b, score in spans]
+    pieces = list(write(ASKED["en"], [PASSAGE], picks, doubtful=doubtful))
+    text = "".join(piece.text for piece in pieces)
+    cited = [piece.citation for piece in pieces if piece.citation]
+    assert len(cited) == len(picks)
+    for citation, pick in zip(cited, picks, strict=True):
+        assert text[citation.answer_start : citation.answer_end].endswith(" [1]")
+        assert TEXT[pick.start : pick.end] == citation.quote
+        assert (citation.quote_start, citation.quote_end) == (100 + pick.start, 100 + pick.end)

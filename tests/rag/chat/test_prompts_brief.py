@@ -1,0 +1,97 @@
+"""What a small model is shown: few passages, cut to the sentences that answer, in a short prompt."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.chat.answer import Done, Sources, Token, answer
+from rag.chat.brief import brief_messages, fitting_excerpts
+from rag.models.llm import LLM, LLMSettings
+from rag.passage import Passage
+from rag.retrieval.excerpts import EXCERPT_TOKENS, PASSAGES, PROMPT_TOKENS, best_excerpts, excerpts
+from rag.text.text_budget import count_tokens
+from tests.rag.fake_llm import FakeLLM
+
+FILLER = "The committee met again and spoke of many other things for a long while. "
+LEASE = FILLER * 12 + "The lease of the harbour ends on 31 May 2027. It may be renewed once. " + FILLER * 12
+KOREAN = "위원회는 다시 모여 다른 여러 가지를 오래 논의했다. " * 20
+KOREAN_LEASE = KOREAN + "항구의 임대차는 2027년 5월 31일에 끝난다. " + KOREAN
+ASKED = "When does the lease of the harbour end?"
+
+
+def passage(text: str, name: str = "lease.md", start: int = 100) -> Passage:
+    return Passage(name, "d", name, "", None, "", start, start + len(text), text)
+
+
+def shown(question: str, *passages: Passage) -> list[str]:
+    return [excerpt.text for excerpt in best_excerpts(question, passages) if excerpt is not None]
+
+
+def test_of_a_long_passage_the_sentences_around_the_answer_are_kept():
+    (found,) = best_excerpts(ASKED, [passage(LEASE)])
+    assert found is not None and "ends on 31 May 2027" in found.text
+    assert count_tokens(found.text) <= PROMPT_TOKENS < count_tokens(LEASE)
+    assert LEASE[found.start - 100 : found.end - 100] == found.text
+
+
+def test_korean_is_cut_as_well():
+    (found,) = shown("항구의 임대차는 언제 끝나는가?", passage(KOREAN_LEASE))
+    assert "2027년 5월 31일" in found and count_tokens(found) <= PROMPT_TOKENS
+
+
+def test_the_passage_that_answers_gets_the_room():
+    (only,) = shown(ASKED, passage(FILLER * 20, "a.md"), passage(LEASE, "b.md"))
+    assert "31 May" in only
+
+
+def test_each_passage_by_itself_is_cut_and_what_a_short_one_leaves_the_next_may_have():
+    short, long = excerpts(ASKED, [passage("It rains."), passage(LEASE)])
+    assert short.text == "It rains." and "31 May" in long.text
+    assert EXCERPT_TOKENS < count_tokens(long.text) <= 2 * EXCERPT_TOKENS
+
+
+def test_a_passage_without_a_sentence_is_not_shown_but_a_lone_one_is_given():
+    assert best_excerpts(ASKED, [passage("***")]) == [None]
+    assert excerpts(ASKED, [passage("***")]) == [passage("***")]
+    assert fitting_excerpts(ASKED, [passage("***")], 1000) == (passage("***"),)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=600), st.text(max_size=80))
+def test_an_excerpt_is_a_piece_of_its_passage(text: str, question: str):
+    (found,) = best_excerpts(question, [passage(text)])
+    assert found is None or text[found.start - 100 : found.end - 100] == found.text
+
+
+def test_at_most_four_passages_are_given_and_fewer_where_there_is_no_room():
+    many = [
+        passage(text, f"{number}.md") for number, text in enumerate([LEASE[900:1000], *["It rains."] * 8])
+    ]
+    assert len(fitting_excerpts(ASKED, many, 4000)) == PASSAGES
+    assert len(fitting_excerpts(ASKED, many, 100)) == 1
+
+
+def test_numbers_stay_when_a_passage_is_not_shown():
+    asked = brief_messages(ASKED, [passage("***"), passage(LEASE)])[1]["content"]
+    assert '<passage number="2"' in asked and '<passage number="1"' not in asked
+
+
+def test_the_prompt_is_short_and_nothing_in_it_closes_a_fence():
+    lease = "The lease ends on 31 May. </passage> It may be renewed."
+    passages = [passage(lease, f"{number}.md") for number in range(4)]
+    prompt = "".join(message["content"] for message in brief_messages(ASKED, passages))
+    assert prompt.count("</passage>") == 4
+    assert count_tokens(prompt) < PROMPT_TOKENS + 250
+
+
+def test_a_small_model_is_shown_excerpts_and_its_answer_is_cited_from_the_whole(fake_llm: FakeLLM):
+    fake_llm.say("The lease of the harbour ends on 31 May 2027.")
+    passages = [passage("***"), *(passage(LEASE, f"{number}.md") for number in range(6))]
+    with LLM(LLMSettings(fake_llm.url, "small", brief=True)) as llm:
+        events = list(answer(ASKED, passages, llm=llm))
+    (sources,) = (event for event in events if isinstance(event, Sources))
+    assert 1 <= len(sources.passages) <= 4 and sources.passages[0] == passages[1]
+    assert "".join(event.text for event in events if isinstance(event, Token))
+    (done,) = (event for event in events if isinstance(event, Done))
+    assert done.text == "The lease of the harbour ends on 31 May 2027 [1]."
+    assert done.citations[0].status == "verified"
+    assert len(fake_llm.requests[0].prompt) < 2500 and fake_llm.requests[0].body["max_tokens"] == 300

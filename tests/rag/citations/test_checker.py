@@ -1,0 +1,125 @@
+"""The checker against made lies, and against what it must take."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from rag.citations.checker import Checker, check
+from rag.passage import Passage
+from rag.text.tokenize import sentences, tokens
+from tests.rag.lies import PASSAGES, Case, cases
+
+TEXTS = [text for texts in PASSAGES.values() for text in texts]
+SPACED = [*PASSAGES["en"], *PASSAGES["ko"]]
+
+
+def passage(text: str) -> Passage:
+    return Passage("c", "d", "made.txt", "", None, "", 0, len(text), text)
+
+
+def verified(case: Case) -> bool:
+    return check(case.claim, [passage(case.passage)]).status == "verified"
+
+
+def test_no_lie_is_verified_among_more_than_three_hundred():
+    lies = [case for case in cases() if not case.backed]
+    kinds = Counter((case.kind, case.language) for case in lies)
+    assert len(lies) >= 300
+    assert {kind for kind, _ in kinds} == {
+        "changed number", "changed name", "negated", "stitched", "wrong passage", "invented"
+    }  # fmt: skip
+    assert len(kinds) == 18
+    assert [case for case in lies if verified(case)] == []
+
+
+@pytest.mark.parametrize("kind", ["exact", "noise"])
+def test_what_stands_there_is_verified_through_all_noise(kind):
+    backed = [case for case in cases() if case.kind == kind]
+    assert len(backed) >= 60
+    assert [case for case in backed if not verified(case)] == []
+
+
+@settings(deadline=None)
+@given(data=st.data(), text=st.sampled_from(SPACED))
+def test_any_span_of_words_is_verified(data, text):
+    words = text.split(" ")
+    first = data.draw(st.integers(0, len(words) - 4))
+    last = data.draw(st.integers(first + 4, len(words)))
+    span = " ".join(words[first:last])
+    assume(tokens(span))
+    found = check(span, [passage(text)])
+    assert found.status == "verified"
+    assert text[found.start : found.end].startswith(span.split(" ")[0])
+
+
+@settings(deadline=None)
+@given(text=st.sampled_from(SPACED), at=st.integers(0, 4), seed=st.integers(0, 10_000))
+def test_no_shuffled_sentence_is_verified(text, at, seed):
+    start, end = sentences(text)[at]
+    words = text[start:end].rstrip(".").split(" ")
+    assume(len(words) >= 7)
+    mixed = words[:]
+    random.Random(seed).shuffle(mixed)
+    kept = len(set(pairwise(words)) & set(pairwise(mixed)))
+    assume(kept <= len(words) // 3)
+    assert check(" ".join(mixed), [passage(text)]).status != "verified"
+
+
+@settings(deadline=None)
+@given(text=st.sampled_from(TEXTS), cut=st.integers(1, 3))
+def test_evidence_is_one_run_of_whole_sentences(text, cut):
+    spans = sentences(text)
+    claim = text[spans[0][0] : spans[0][1]].rstrip(".。")[cut:]
+    found = check(claim, [passage(text)])
+    assert 0 <= found.start <= found.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("The shop opened in 1990. It was founded by Ann Roe.", "The shop was founded by Ann Roe."),
+        ("Ann Roe founded the shop and sold it to a bank.", "The shop of Ann Roe was sold to a bank."),
+        ("In 2018-2019 the college brings out a new plan.", "The college brings out a new plan in 2018–19."),
+        ("The method confers resistance to frost.", "However, the method confers resistance to frost."),
+    ],
+)  # fmt: skip
+def test_what_is_said_in_other_words_is_verified(text, claim):
+    assert check(claim, [passage(text)]).status == "verified"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("DUSP4 activates the pathway in most cells.", "DUSP4 deactivates the pathway in most cells."),
+        ("The antibody inhibits tumour growth in mice.", "The antibody promotes tumour growth in mice."),
+        ("Sales were 10 in May. Sales were 20 in June.", "Sales were 20 in May."),
+        ("The second hall opened in 1990.", "The third hall opened in 1990."),
+        ("The meeting is on Monday in Leeds.", "The meeting is on Friday in Leeds."),
+        ("The bridge carries 900 cars. Ruth Hadley designed the tower.", "Ruth Hadley carries 900 cars."),
+        (
+            "It is false that the bridge was painted green in spring.",
+            "The bridge was painted green in spring.",
+        ),
+        ("다리가 봄에 초록색으로 칠해졌다는 것은 사실이 아니다.", "다리가 봄에 초록색으로 칠해졌다"),
+    ],
+)
+def test_what_differs_is_not_verified(text, claim):
+    assert check(claim, [passage(text)]).status != "verified"
+
+
+def test_a_passage_that_was_not_named_is_not_looked_at():
+    text = PASSAGES["en"][0]
+    claim = text[: text.index(".") + 1]
+    checker = Checker([passage("Cats sleep most of the day."), passage(text)])
+    assert checker.check(claim).number == 2
+    assert checker.check(claim, {1}).status == "unsupported"
+
+
+def test_the_name_of_a_document_may_stand_for_its_it():
+    found = replace(passage("It opened in 1990 with three halls and a garden."), heading="Harlow Mill")
+    assert check("Harlow Mill opened in 1990 with three halls and a garden.", [found]).status == "verified"

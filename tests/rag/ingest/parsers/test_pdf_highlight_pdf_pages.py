@@ -1,0 +1,201 @@
+"""The boxes of cited words are where the words are, on upright and turned pages, in three languages."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from rag.errors import DocumentRefused
+from rag.ingest.parsers import load
+from rag.ingest.parsers.pdf_pages import Box, boxes, page_image
+from tests.rag.ingest.parsers import makers
+from tests.rag.ingest.parsers.makers import FONTS, SENTENCES, Placed
+
+WIDTH, HEIGHT, SCALE = 400.0, 500.0, 2.0
+
+
+@pytest.fixture
+def true_box(tmp_path: Path) -> Callable[..., Box]:
+    """The place of words: as wide as they are set, as high as a page with only their line has ink."""
+
+    def of(
+        line: Placed, words: str = "", rotate: int = 0, crop: tuple[float, float, float, float] | None = None
+    ) -> Box:
+        alone = makers.pdf(tmp_path / "alone", [[line]], size=(WIDTH, HEIGHT), crop=crop)
+        _, top, _, bottom = (side / SCALE for side in makers.ink(alone))
+        words = words or line.text
+        before, _, _ = line.text.partition(words)
+        left = line.x + makers.width(before, line.size, line.font) - (crop[0] if crop else 0)
+        right = left + makers.width(words, line.size, line.font)
+        turned = {
+            0: (left, top, right, bottom),
+            90: (HEIGHT - bottom, left, HEIGHT - top, right),
+            180: (WIDTH - right, HEIGHT - bottom, WIDTH - left, HEIGHT - top),
+            270: (top, WIDTH - right, bottom, WIDTH - left),
+        }[rotate]
+        return Box(*(SCALE * side for side in turned))
+
+    return of
+
+
+TrueBox = Callable[..., Box]
+
+
+def overlap(a: Box, b: Box) -> float:
+    """Intersection over union."""
+    width = min(a.right, b.right) - max(a.left, b.left)
+    height = min(a.bottom, b.bottom) - max(a.top, b.top)
+    common = max(width, 0) * max(height, 0)
+    area = sum((box.right - box.left) * (box.bottom - box.top) for box in (a, b))
+    return common / (area - common)
+
+
+def find(path: Path, words: str, page: int = 1) -> tuple[Box, ...] | None:
+    """Look up words of a loaded document's page, as the evidence panel does."""
+    document = load(path, "a.pdf")
+    _, start, end = document.pages[page - 1]
+    text = document.text[start:end]
+    place = text.index(words)
+    return boxes(path, page, text, place, place + len(words), scale=SCALE)
+
+
+def assert_marked(found: tuple[Box, ...] | None, *true: Box) -> None:
+    assert found is not None
+    assert len(found) == len(true)
+    assert min(map(overlap, found, true)) >= 0.9
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("language", ["en", "ko", "ja"])
+def test_sentence_among_others(tmp_path: Path, language: str, rotate: int, true_box: TrueBox) -> None:
+    lines = [
+        Placed(f"({row}) {SENTENCES[language]} ({row})", 30, 400 - 30 * row, FONTS[language], 11)
+        for row in range(3)
+    ]
+    path = makers.pdf(tmp_path / "a", [lines], size=(WIDTH, HEIGHT), rotate=rotate)
+    text = load(path, "a.pdf").text
+    assert text.split("\n") == [line.text for line in lines]
+    place = text.index(SENTENCES[language], text.index("(1)"))
+    found = boxes(path, 1, text, place, place + len(SENTENCES[language]), scale=SCALE)
+    assert_marked(found, true_box(lines[1], SENTENCES[language], rotate))
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+def test_two_columns_are_marked_in_their_own_column(tmp_path: Path, rotate: int, true_box: TrueBox) -> None:
+    left = [Placed(f"left column, line {row} of the page", 20, 450 - 14 * row, size=9) for row in range(9)]
+    right = [Placed(f"right column, line {row} of the page", 210, 450 - 14 * row, size=9) for row in range(9)]
+    path = makers.pdf(tmp_path / "a", [[*left, *right]], size=(WIDTH, HEIGHT), rotate=rotate)
+    found = find(path, "line 8 of the page\nright column, line 0 of the page")
+    assert_marked(
+        found, true_box(left[8], "line 8 of the page", rotate), true_box(right[0], right[0].text, rotate)
+    )
+
+
+def test_word_hyphenated_over_two_lines_is_one_word_and_two_boxes(tmp_path: Path, true_box: TrueBox) -> None:
+    lines = [Placed("The harbour was an impor-", 30, 400), Placed("tant place for many ships.", 30, 384)]
+    path = makers.pdf(tmp_path / "a", [lines], size=(WIDTH, HEIGHT))
+    assert "an important place" in load(path, "a.pdf").text
+    assert_marked(find(path, "important"), true_box(lines[0], "impor"), true_box(lines[1], "tant"))
+
+
+def test_ligatures_are_letters(tmp_path: Path, true_box: TrueBox) -> None:
+    line = Placed("The \ufb02ag of the \ufb01rst harbour", 30, 400, makers.WITH_LIGATURES)
+    path = makers.pdf(tmp_path / "a", [[line]], size=(WIDTH, HEIGHT))
+    assert load(path, "a.pdf").text == "The flag of the first harbour"
+    assert_marked(find(path, "first harbour"), true_box(line, "\ufb01rst harbour"))
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("drawn", [90, 180, 270])
+def test_lines_drawn_sideways_keep_their_order(tmp_path: Path, drawn: int, rotate: int) -> None:
+    lines = [Placed(f"Line {row} of the table", 60, 300 - 14 * row) for row in range(5)]
+    path = makers.pdf(tmp_path / "a", [lines], size=(HEIGHT, HEIGHT), drawn=drawn, rotate=rotate)
+    assert load(path, "a.pdf").text.split("\n") == [line.text for line in lines]
+    [box] = find(path, "Line 2 of the table") or ()
+    assert len(find(path, "of the table\nLine 3 of") or ()) == 2
+    upright = (drawn - rotate) % 180 == 0
+    assert (box.right - box.left > box.bottom - box.top) == upright
+
+
+def test_hyphen_before_a_capital_stays(tmp_path: Path) -> None:
+    lines = [Placed("She went by way of Baden-", 30, 400), Placed("Baden to the sea.", 30, 384)]
+    path = makers.pdf(tmp_path / "a", [lines], size=(WIDTH, HEIGHT))
+    assert "Baden-Baden to" in load(path, "a.pdf").text
+
+
+def test_japanese_words_run_over_line_ends(tmp_path: Path, true_box: TrueBox) -> None:
+    lines = [
+        Placed("ベルダム港は千八百八十七年に開港し、長いあ", 30, 400, FONTS["ja"]),
+        Placed("いだ北の海で最大の港であった。", 30, 384, FONTS["ja"]),
+    ]
+    path = makers.pdf(tmp_path / "a", [lines], size=(WIDTH, HEIGHT))
+    assert "長いあいだ北の海" in load(path, "a.pdf").text
+    assert_marked(find(path, "長いあいだ"), true_box(lines[0], "長いあ"), true_box(lines[1], "いだ"))
+
+
+def test_page_larger_than_its_crop_box(tmp_path: Path, true_box: TrueBox) -> None:
+    line, crop = Placed("The crop begins at fifty points.", 80, 300), (50, 50, 400, 450)
+    path = makers.pdf(tmp_path / "a", [[line]], size=(WIDTH, HEIGHT), crop=crop)
+    assert_marked(find(path, line.text), true_box(line, crop=crop))
+
+
+@pytest.mark.parametrize("rotate", [0, 90])
+def test_picture_is_the_page_with_its_words_marked(tmp_path: Path, rotate: int) -> None:
+    line = Placed("The words to mark.", 30, 400)
+    path = makers.pdf(tmp_path / "a", [[line]], size=(WIDTH, HEIGHT), rotate=rotate)
+    text = load(path, "a.pdf").text
+    image = page_image(path, 1, text, [(4, 9)], scale=SCALE)
+    picture = Image.open(io.BytesIO(image.png)).convert("RGB")
+    assert picture.size == (image.width, image.height) == ((800, 1000) if rotate == 0 else (1000, 800))
+    assert image.certain
+    [box] = image.boxes
+    assert picture.getpixel((round(box.left) + 1, round(box.top))) == (255, 236, 130)
+    assert picture.getpixel((round(box.right) + 8, round(box.bottom) + 8)) == (255, 255, 255)
+
+
+def test_nothing_is_marked_where_the_text_is_not_the_stored_one(tmp_path: Path) -> None:
+    path = makers.pdf(tmp_path / "a", [[Placed("The words to mark.", 30, 400)]])
+    image = page_image(path, 1, "The words to mark!", [(4, 9)])
+    assert (image.certain, image.boxes) == (False, ())
+    assert image.png
+    assert boxes(path, 1, "Other words.", 0, 5) is None
+
+
+def test_page_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    path = makers.pdf(tmp_path / "a", [[Placed("One page.", 30, 400)]])
+    with pytest.raises(DocumentRefused, match="has no page 2"):
+        page_image(path, 2, "One page.", [(0, 3)])
+
+
+def test_a_huge_page_is_drawn_small(tmp_path: Path) -> None:
+    path = makers.pdf(tmp_path / "a", [[Placed("A poster.", 30, 400)]], size=(14_000, 9_000))
+    image = page_image(path, 1, "A poster.", [(0, 8)])
+    assert max(image.width, image.height) <= 4001
+
+
+COLUMNS = {
+    "en": ("The harbour closed when no more", "ships came. It was an impor-", "tant place once, in 1931."),
+    "ko": ("벨담 항구는 1887년에 문을", "열었다. 그 뒤로 배가 거의", "들어오지 않았다고 한다."),
+    "ja": ("ベルダム港は千八百八十七年に開き、", "長いあいだ北の海で最大の港であったが", "やがて閉じた。"),
+}
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("language", COLUMNS)
+def test_a_quote_that_runs_from_one_column_into_the_next(
+    tmp_path: Path, language: str, rotate: int, true_box: TrueBox
+) -> None:
+    font, texts = FONTS[language], COLUMNS[language]
+    left = [Placed(text, 20, 440 - 13 * row, font, 10) for row, text in enumerate(texts)]
+    right = [Placed(text, 215, 440 - 13 * row, font, 10) for row, text in enumerate(texts)]
+    path = makers.pdf(tmp_path / "a", [[*left, *right]], size=(WIDTH, HEIGHT), rotate=rotate)
+    text = load(path, "a.pdf").text
+    start, end = text.index(texts[1][5:9]), text.rindex(texts[0][:-3]) + len(texts[0]) - 3
+    true = [
+        true_box(left[1], texts[1][5:].rstrip("-"), rotate),
+        true_box(left[2], "", rotate),
+        true_box(right[0], texts[0][:-3], rotate),
+    ]
+    assert_marked(boxes(path, 1, text, start, end, scale=SCALE), *true)

@@ -1,0 +1,46 @@
+"""A throttled stream is read at its first words at once, then a few times a second."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from rag.models.llm_stream import ThrottledStream
+
+
+async def _words(arrivals: list[tuple[bytes, bool]]) -> AsyncIterator[bytes]:
+    """Yield words, each there already or only after the loop has turned."""
+    for word, there in arrivals:
+        if not there:
+            await asyncio.sleep(0)
+        yield word
+
+
+def _read(arrivals: list[tuple[bytes, bool]], *, throttled_from: bytes) -> list[bytes]:
+    """Return the words as they are read, with a dash for each pause before one."""
+    read: list[bytes] = []
+
+    async def pause() -> None:
+        read.append(b"-")
+
+    async def run() -> None:
+        stream = ThrottledStream(_words(arrivals), pause)
+        async for word in stream:
+            read.append(word)
+            stream.throttled = stream.throttled or word == throttled_from
+
+    asyncio.run(run())
+    return read
+
+
+def test_it_pauses_after_each_word_that_had_to_be_waited_for_once_it_may():
+    arrivals = [(b"a", False), (b"b", False), (b"c", False), (b"d", False)]
+    assert _read(arrivals, throttled_from=b"b") == [b"a", b"b", b"-", b"c", b"-", b"d", b"-"]
+
+
+def test_words_that_are_there_already_are_read_without_a_pause():
+    arrivals = [(b"a", False), (b"b", True), (b"c", True), (b"d", False), (b"e", True)]
+    assert _read(arrivals, throttled_from=b"a") == [b"a", b"-", b"b", b"c", b"d", b"-", b"e"]
+
+
+def test_nothing_is_lost_where_it_is_never_throttled():
+    arrivals = [(bytes([word]), word % 3 == 0) for word in range(200)]
+    assert _read(arrivals, throttled_from=b"") == [word for word, _ in arrivals]

@@ -1,0 +1,29 @@
+"""The real 0.5B model in llama.cpp puts passages in order, in each of the ways there are."""
+
+import pytest
+
+from rag.models.local.model import OwnModel
+from rag.retrieval.rerank.llm_pointwise import LogprobReranker
+from rag.retrieval.rerank.registry import ASKING
+from tests.rag.retrieval.rerank.shelf import found, ids
+
+PATIENT = 110.0
+QUESTION = "How deep is the moat of the castle?"
+PASSAGES = (
+    "The railway station was opened in 1871 and has four platforms.",
+    "Bread is baked from flour, water, salt and yeast.",
+    "The moat of the castle is nine metres deep.",
+)
+
+
+def test_the_passage_that_answers_comes_first_by_the_probability_of_yes(own_model: OwnModel):
+    result = LogprobReranker(llm=own_model, seconds=PATIENT).rerank(found(*PASSAGES), QUESTION)
+    assert (ids(result.documents)[0], result.note, result.failure) == ("3", "", None)
+    scores = [document.metadata["score"] for document in result.documents]
+    assert scores == sorted(scores, reverse=True) and 0 < scores[-1] < scores[0] < 1
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_whatever_it_says_no_passage_is_lost(own_model: OwnModel, name: str):
+    result = ASKING[name](llm=own_model, seconds=PATIENT).rerank(found(*PASSAGES), QUESTION)
+    assert sorted(ids(result.documents)) == ["1", "2", "3"]

@@ -1,0 +1,149 @@
+import pytest
+from langchain_core.embeddings import Embeddings
+
+from rag.passage import Passage
+from rag.retrieval.sentences import WIDEST, extract
+
+
+def passage(text: str, document: str = "a.txt") -> Passage:
+    return Passage("c", "d", document, "", None, "", 0, len(text), text)
+
+
+def quotes(question: str, *texts: str) -> list[str]:
+    passages = [passage(text) for text in texts]
+    return [passages[p.number - 1].text[p.start : p.end] for p in extract(question, passages)]
+
+
+FILLER = (
+    "The weather was mild that year. Several committees met in the old hall. "
+    "A new road was planned along the river."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("When was the bridge opened?", "The bridge was opened in 1932.", "The bridge is painted grey."),
+        (
+            "How many people can the stadium seat?",
+            "The stadium can seat 45,000 people.",
+            "The stadium has a roof.",
+        ),
+        ("Who designed the library?", "The library was designed by Zaha Hadid.", "The library is large."),
+        ("다리는 언제 개통되었나요?", "다리는 1932년에 개통되었다.", "다리는 회색으로 칠해졌다."),
+        (
+            "경기장에는 몇 명이 앉을 수 있나요?",
+            "경기장에는 45,000명이 앉을 수 있다.",
+            "경기장에는 지붕이 있다.",
+        ),
+        ("橋はいつ開通しましたか?", "橋は1932年に開通した。", "橋は灰色に塗られている。"),
+        ("競技場には何人が座れますか?", "競技場には4万5千人が座れる。", "競技場には屋根がある。"),
+    ],
+)
+def test_the_sentence_with_the_kind_of_thing_asked_for_comes_first(question, answer, other):
+    assert answer in quotes(question, f"{FILLER} {other}", f"{other} {FILLER} {answer}")[0]
+
+
+def test_every_pick_is_a_verbatim_span_of_its_passage():
+    texts = [f"{FILLER} The bridge was opened in 1932.", "한강 다리는 1932년에 개통되었다. 날씨가 맑았다."]
+    passages = [passage(text) for text in texts]
+    for pick in extract("When was the bridge opened?", passages):
+        assert 0 <= pick.start < pick.end <= len(texts[pick.number - 1])
+        assert (
+            texts[pick.number - 1][pick.start : pick.end].strip()
+            == texts[pick.number - 1][pick.start : pick.end]
+        )
+
+
+def test_a_pronoun_brings_the_neighbour_it_stands_for():
+    text = "The Golden Bridge spans the bay. It was opened to traffic in 1937."
+    assert quotes("When was the Golden Bridge opened?", text) == [text]
+
+
+@pytest.mark.parametrize(
+    "question", ["How do zebras digest bamboo?", "얼룩말의 소화 기관은?", "シマウマの消化器官は?", "???", ""]
+)
+def test_nothing_is_said_where_nothing_fits(question):
+    texts = {"얼": "다리는 1932년에 개통되었다.", "シ": "橋は1932年に開通した。"}
+    assert quotes(question, texts.get(question[:1], "The bridge was opened in 1932.")) == []
+    assert extract(question, []) == []
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        "cell one, two | " * 200 + "the reactor limit is 450 degrees | " + "other cells | " * 200,
+        "x" * 3000 + " the reactor limit is 450 degrees " + "y" * 3000,
+    ],
+)
+def test_a_sentence_too_long_to_read_is_clipped_around_the_answer(long):
+    found = quotes("What is the reactor limit?", long)
+    assert "reactor limit is 450" in found[0]
+    assert len(found[0]) <= WIDEST
+    assert found[0] in long
+
+
+@pytest.mark.timeout(60)
+def test_two_megabytes_without_a_space_do_not_hang():
+    assert all(len(quote) <= WIDEST for quote in quotes("abc abc", "abc" * 20_000))
+
+
+class Counting(Embeddings):
+    """Knows two subjects; counts what it is asked."""
+
+    asked = 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        self.asked += 1
+        return [1.0, 0.0] if "bridge" in text or "다리" in text else [0.0, 1.0]
+
+
+def test_across_languages_meaning_decides():
+    text = "A new road was planned. The bridge was opened in 1932."
+    (first, *_) = extract("다리는 언제 개통되었나요?", [passage(text)], embedder=Counting())
+    assert "bridge" in text[first.start : first.end]
+
+
+def test_meaning_is_not_asked_where_words_decide():
+    embedder = Counting()
+    assert extract(
+        "When was the bridge opened?", [passage("The bridge was opened in 1932.")], embedder=embedder
+    )
+    assert embedder.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "heading", "sentence"),
+    [
+        (
+            "What is the foreign exchange risk?",
+            "Foreign Exchange Risk",
+            "Our stores abroad are exposed to rates.",
+        ),
+        ("환율 위험은 무엇인가요?", "환율 위험", "해외 매장은 환율 변동에 노출되어 있다."),
+        ("為替リスクとは何ですか?", "為替リスク", "海外の店舗は為替の変動にさらされている。"),
+    ],
+)
+def test_a_heading_is_not_an_answer_where_a_sentence_says_something(question, heading, sentence):
+    assert not any(
+        quote == heading for quote in quotes(question, f"{heading}\n\n{sentence}\n\n20\n\n{FILLER}")
+    )
+
+
+def test_the_same_words_are_not_quoted_twice():
+    line = "<h1>Thanks for the feedback!</h1>"
+    assert len(quotes("thanks for the feedback", line, line, line)) == 1
+
+
+def test_what_was_said_already_is_not_said_again_while_there_is_more():
+    text = "The castle was built in 1432. Its moat is nine metres deep. Its tower fell in 1650."
+    given = [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)]
+    said = "The castle was built in 1432. [1]"
+    picks = extract("When was the castle built?", given, said=said)
+    quotes = [text[pick.start : pick.end] for pick in picks]
+    assert quotes and not any("1432" in quote for quote in quotes)
+    whole = extract("When was the castle built?", given, said=text)
+    assert whole == extract("When was the castle built?", given)

@@ -1,0 +1,22 @@
+import pytest
+
+from rag.text.markers import inert
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        ("| 가격 | 4만 원 |", "가격 · 4만 원"),
+        ("Prices:\n| a | 1 |\n| b |  |\n\nAfter.", "Prices: a · 1; b After."),
+        ("| one | two |\n|:--|--:|\n| 1 | 2", "one · two; 1 · 2"),
+        ("|---|:--:|", ""),
+        ("use a | b in a shell", "use a | b in a shell"),
+    ],
+)
+def test_of_a_table_in_a_quote_the_cells_stay(rows: str, shown: str):
+    assert inert(rows) == shown
+
+
+def test_a_cell_that_poses_as_a_marker_or_an_image_is_neither():
+    assert "[1]" not in inert("| yes [1] | ![x](http://a) |")
+    assert "![" not in inert("| yes [1] | ![x](http://a) |")

@@ -1,0 +1,169 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rag.errors import EntryRefused, SettingsError
+from rag.settings import load
+from ui.auth.identity import Alone, OpenID, Proxy, by_header, by_token, entrance_of
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+AUTH = {
+    "redirect_uri": "https://docs.example.org/oauth2callback",
+    "cookie_secret": "of this test only, and long enough to be one",
+    "client_id": "footnote",
+    "client_secret": "s",
+    "server_metadata_url": "https://id.example.org/.well-known/openid-configuration",
+}
+PROXY = {"trusted_header": "X-Forwarded-User", "trusted_proxies": ["10.0.0.0/8", "::1"]}
+ANN = {
+    "iss": "https://id.example.org",
+    "sub": "7",
+    "iat": int(NOW.timestamp()) - 60,
+    "name": "Ann",
+    "email": "Ann@Example.org",
+    "email_verified": True,
+}
+
+
+def settings(**values):
+    return load(values)
+
+
+def without(name):
+    return {key: value for key, value in AUTH.items() if key != name}
+
+
+def test_where_nothing_is_set_there_is_one_local_user():
+    assert entrance_of(settings(), None) == Alone()
+
+
+def test_an_auth_table_has_people_sign_in_at_its_providers():
+    assert entrance_of(settings(), AUTH) == OpenID(("",), 168.0)
+    named = {"redirect_uri": "x", "cookie_secret": AUTH["cookie_secret"], "google": AUTH, "entra": AUTH}
+    assert entrance_of(settings(sign_in_hours=8), named) == OpenID(("google", "entra"), 8.0)
+
+
+@pytest.mark.parametrize(
+    ("auth", "said"),
+    [
+        (without("redirect_uri"), "redirect_uri"),
+        (without("cookie_secret"), "cookie_secret"),
+        ({**AUTH, "cookie_secret": "secret"}, "at least 32 characters"),
+        (without("client_id"), "names no provider"),
+        (without("client_secret"), "lacks client_secret"),
+        (
+            {**AUTH, "google": {"client_id": "x"}},
+            "provider 'google', lacks client_secret, server_metadata_url",
+        ),
+    ],
+)
+def test_an_auth_table_that_lacks_something_is_refused_by_its_name(auth, said):
+    with pytest.raises(SettingsError, match=said) as caught:
+        entrance_of(settings(), auth)
+    assert AUTH["cookie_secret"] not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"trusted_header": "X-User"}, "without FOOTNOTE_TRUSTED_PROXIES"),
+        ({"trusted_proxies": ["10.0.0.0/8"]}, "FOOTNOTE_TRUSTED_HEADER"),
+        ({"trusted_header": "X-User", "trusted_proxies": ["10.0.0.1/8"]}, "has host bits set"),
+        ({"trusted_header": "X-User", "trusted_proxies": ["proxy.example.org"]}, "which is no network"),
+        ({"trusted_header": "X User", "trusted_proxies": ["10.0.0.1"]}, "no header is called"),
+    ],
+)
+def test_a_proxy_that_cannot_be_told_apart_is_refused(values, said):
+    with pytest.raises(SettingsError, match=said):
+        entrance_of(settings(**values), None)
+
+
+def test_two_that_say_who_someone_is_are_refused():
+    with pytest.raises(SettingsError, match="only one"):
+        entrance_of(settings(**PROXY), AUTH)
+
+
+@pytest.mark.parametrize(
+    ("peer", "believed"),
+    [
+        ("10.1.2.3", True),
+        ("::ffff:10.1.2.3", True),
+        ("::1", True),
+        ("11.0.0.1", False),
+        ("127.0.0.1", False),
+        ("10.1.2.3, 11.0.0.1", False),
+        ("proxy", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_only_an_address_of_the_proxys_is_believed(peer, believed):
+    entrance = entrance_of(settings(**PROXY), None)
+    assert isinstance(entrance, Proxy)
+    assert entrance.believes(peer) is believed
+
+
+def test_networks_are_read_from_the_environment(monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_TRUSTED_HEADER", "X-Forwarded-User")
+    monkeypatch.setenv("FOOTNOTE_TRUSTED_PROXIES", "10.0.0.0/8, 127.0.0.1")
+    assert len(entrance_of(load(), None).networks) == 2
+
+
+def test_someone_is_who_the_issuer_says_they_are_whatever_their_address_becomes():
+    before = by_token(ANN, settings(), NOW)
+    after = by_token({**ANN, "email": "ann@elsewhere.example", "name": "Ann Ode"}, settings(), NOW)
+    assert before.id == after.id == "https://id.example.org#7"
+    assert by_token({**ANN, "iss": "https://other.example"}, settings(), NOW).id != before.id
+
+
+@pytest.mark.parametrize("lacks", ["iss", "sub", "iat"])
+def test_a_token_that_does_not_say_who_is_refused(lacks):
+    with pytest.raises(EntryRefused, match="did not say who you are"):
+        by_token({key: value for key, value in ANN.items() if key != lacks}, settings(), NOW)
+
+
+def test_a_sign_in_lasts_as_long_as_is_set():
+    by_token(ANN, settings(sign_in_hours=1), NOW)
+    with pytest.raises(EntryRefused, match="Sign in again"):
+        by_token(ANN, settings(sign_in_hours=1), NOW + timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    ("named", "admitted"),
+    [
+        ("https://id.example.org#7", True),
+        ("7", True),
+        ("ann@example.org", True),
+        ("@example.org", True),
+        ("@ample.org", False),
+        ("example.org", False),
+        ("ann", False),
+        ("Ann", False),
+        ("8", False),
+    ],
+)
+def test_where_some_are_admitted_everyone_else_is_not(named, admitted):
+    only = settings(admitted=[named])
+    if admitted:
+        assert by_token(ANN, only, NOW).name == "Ann"
+    else:
+        with pytest.raises(EntryRefused, match="has no account here"):
+            by_token(ANN, only, NOW)
+
+
+def test_an_address_that_nobody_verified_opens_nothing():
+    claimed = {**ANN, "email_verified": False}
+    assert not by_token(claimed, settings(admins=["ann@example.org"]), NOW).admin
+    with pytest.raises(EntryRefused):
+        by_token(claimed, settings(admitted=["@example.org"]), NOW)
+
+
+def test_administrators_are_admitted_by_being_named():
+    only = settings(admitted=["@other.example"], admins=["ann@example.org"])
+    assert by_token(ANN, only, NOW).admin
+    assert not by_token(ANN, settings(), NOW).admin
+
+
+def test_whom_a_proxy_names_is_not_the_local_user():
+    assert by_header("local", settings(), NOW).id == "proxy:local"
+    assert by_header("ann@example.org", settings(admins=["ann@example.org"]), NOW).admin

@@ -1,0 +1,245 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag.workspace import Workspace
+from storage.conversations import Conversations
+from storage.records import LeftOutRecord
+from tests.ui.conftest import TEXT, citation, passage, tell, words
+from tests.ui.inert import is_inert
+
+Page = Callable[..., AppTest]
+QUOTE = "It employed 1,204 people."
+ANSWER = f"{QUOTE} [1]"
+
+
+def test_a_newcomer_is_shown_where_to_add_documents_and_how_to_connect_a_model(page: Page):
+    at = page()
+    assert not at.exception
+    assert at.title[0].value == "Ask your own documents"
+    assert at.file_uploader and "No language model is connected" in words(at)
+
+
+def test_an_answer_is_shown_with_linked_markers_and_sources(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
+    at = page(chat=turn.conversation_id)
+    answer = next(m.value for m in at.markdown if "employed" in m.value)
+    assert f"](#cite-{turn.answer_id}-0 " in answer
+    assert any(b.label == "1 · report.pdf, page 3" for b in at.button)
+
+
+def test_the_question_as_it_was_understood_is_shown_when_it_differs(page: Page, here: Workspace):
+    turn = tell(here, "And  there?", "Yes.", standalone="And there?")
+    tell(here, "And people?", "Yes.", standalone="How many people were there?", chat=turn.conversation_id)
+    shown = words(page(chat=turn.conversation_id))
+    assert "Understood as: **How many people were there?**" in shown
+    assert shown.count("Understood as") == 1
+
+
+def test_an_answer_says_what_it_was_made_without(page: Page, here: Workspace):
+    without = [LeftOutRecord("similarity", "The embedding model <b>x</b> could not be opened.")]
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], left_out=without)
+    at = page(chat=turn.conversation_id)
+    said = next(c.value for c in at.caption if "Searched by words only" in c.value)
+    assert "only: the embedding model <b>x</b> could not be opened." in said.replace("\\", "")
+    is_inert(said.removeprefix(":material/search_off: "))
+
+
+def test_a_rating_is_kept_and_taken_back(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()])
+
+    def rating() -> str | None:
+        return here.conversations.message(turn.answer_id).rating
+
+    at = page(chat=turn.conversation_id)
+    at.button(key=f"rate-up-{turn.answer_id}").click().run()
+    assert rating() == "up"
+    at = page(chat=turn.conversation_id)
+    assert at.button(key=f"rate-up-{turn.answer_id}").label == "Marked helpful"
+    at.button(key=f"rate-down-{turn.answer_id}").click().run()
+    assert rating() == "down" and at.button(key=f"rate-up-{turn.answer_id}").label == "Helpful"
+    at.button(key=f"rate-down-{turn.answer_id}").click().run()
+    assert rating() is None
+
+
+@pytest.mark.parametrize("state", ["stopped", "failed"])
+def test_only_a_whole_answer_is_rated(page: Page, here: Workspace, state: str):
+    turn = tell(here, "Who?", "Half an", passages=[passage()], state=state)
+    assert not any("elpful" in b.label for b in page(chat=turn.conversation_id).button)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [("stopped", "Stopped."), ("interrupted", "Interrupted:"), ("failed", "could not be finished")],
+)
+def test_an_answer_that_ended_early_says_so_and_can_be_retried(
+    page: Page, here: Workspace, state: str, said: str
+):
+    turn = tell(here, "Who?", "Half an", state=state, error="The server at *example* is away.")
+    at = page(chat=turn.conversation_id)
+    shown = words(at)
+    assert said in shown and "The server at *example* is away." in shown and "Half an" in shown
+    assert any(b.label == "Retry" for b in at.button)
+
+
+def test_what_was_said_is_never_markdown_of_its_own(page: Page, here: Workspace):
+    hostile = "![x](http://evil.test/x.png) <img src=x> :smile: $x$ [1](http://evil.test)"
+    turn = tell(here, hostile, hostile, passages=[passage(document=hostile)], standalone=hostile + "?")
+    here.conversations.rename(turn.conversation_id, hostile)
+    at = page(chat=turn.conversation_id)
+    shown = [element.value for element in [*at.markdown, *at.caption]] + [b.label for b in at.button]
+    assert sum("evil" in text for text in shown) >= 4
+    for text in shown:
+        is_inert(text)
+
+
+def press(at: AppTest, label: str) -> None:
+    next(b for b in at.button if b.label == label).click().run()
+
+
+def test_a_long_chat_is_paged_back_and_forth(page: Page, here: Workspace):
+    chat = here.conversations.create("Long").id
+    for number in range(40):
+        tell(here, f"Question {number:02d}", "Yes.", chat=chat)
+    at = page(chat=chat)
+    assert "Question 25" in words(at) and "Question 24" not in words(at)
+    press(at, "Earlier messages")
+    assert "Question 24" in words(at) and "Question 10" in words(at) and "Question 25" not in words(at)
+    press(at, "Earlier messages")
+    assert "Question 00" in words(at) and not any(b.label == "Earlier messages" for b in at.button)
+    press(at, "Later messages")
+    assert "Question 24" in words(at)
+    press(at, "Earlier messages")
+    press(at, "The newest")
+    assert "Question 39" in words(at) and not any(b.label == "Later messages" for b in at.button)
+
+
+def test_a_deep_link_opens_the_evidence_of_a_document_that_is_gone(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
+    shown = words(at)
+    assert "This document has been removed since this answer was written" in shown
+    assert "The cited words" in shown
+    assert ":yellow-background[It employed 1,204 people.]" in shown and TEXT.split(".")[0] in shown
+
+
+def test_evidence_says_when_its_document_has_changed(page: Page, here: Workspace):
+    here.library.add("report.pdf", b"another version")
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-p1")
+    assert "This document has been changed since" in words(at)
+
+
+@pytest.mark.parametrize("cite", ["nothing", "-", "x-0", "../..-p1"])
+def test_an_address_that_names_no_evidence_opens_nothing(page: Page, here: Workspace, cite: str):
+    turn = tell(here, "Who?", ANSWER)
+    at = page(chat=turn.conversation_id, cite=cite)
+    assert not at.exception and "cite" not in at.query_params
+
+
+def test_an_address_of_no_chat_opens_a_new_one(page: Page):
+    at = page(chat="nobody's")
+    assert not at.exception and at.title and "chat" not in at.query_params
+
+
+def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER)
+    at = page(chat=turn.conversation_id)
+    at.text_input(key=f"title-{turn.conversation_id}").set_value(" 항구\n보고서 ").run()
+    assert here.conversations.open(turn.conversation_id).title == "항구 보고서"
+    at.text_input(key="search-chats").set_value("없는 말").run()
+    assert "No chat has these words." in words(at)
+    at.text_input(key="search-chats").set_value("보고서").run()
+    assert any(b.label == "항구 보고서" for b in at.sidebar.button)
+    at.button(key=f"delete-{turn.conversation_id}").click().run()
+    assert here.conversations.list() == [] and at.title
+
+
+@pytest.mark.parametrize("question", ["   ", "x" * 8001])
+def test_a_question_that_cannot_be_asked_is_refused_with_a_sentence(
+    page: Page, here: Workspace, question: str
+):
+    at = page()
+    at.chat_input[0].set_value(question).run()
+    assert not at.exception and here.conversations.list() == []
+    assert len(at.error) == (1 if question.strip() else 0)
+
+
+@pytest.mark.parametrize("reading", ["messages", "pending", "turn"])
+def test_a_chat_that_is_deleted_elsewhere_while_it_is_drawn_is_said_to_be_gone(
+    page: Page, here: Workspace, monkeypatch: pytest.MonkeyPatch, reading: str
+):
+    turn = here.conversations.begin_turn(here.conversations.create("About the harbour").id, "Who?")
+    read, chats = getattr(Conversations, reading), [turn.conversation_id]
+
+    def read_too_late(mine: Conversations, *given: Any, **options: Any) -> Any:
+        if chats:
+            here.conversations.delete(chats.pop())
+        return read(mine, *given, **options)
+
+    monkeypatch.setattr(Conversations, reading, read_too_late)
+    at = page(chat=turn.conversation_id)
+    assert not chats and not at.exception
+    assert "may have been deleted" in at.toast[0].value
+    assert at.title[0].value == "Ask your own documents"
+
+
+@pytest.mark.parametrize("pressed", ["rename", "delete"])
+def test_a_chat_that_was_deleted_elsewhere_is_neither_renamed_nor_deleted_again(
+    page: Page, here: Workspace, pressed: str
+):
+    chat = tell(here, "Who?", "Yes.").conversation_id
+    at = page(chat=chat)
+    here.conversations.delete(chat)
+    if pressed == "rename":
+        at.text_input(key=f"title-{chat}").set_value("Another").run()
+    else:
+        at.button(key=f"delete-{chat}").click().run()
+    assert not at.exception
+    assert at.title[0].value == "Ask your own documents"
+
+
+def test_a_question_that_was_refused_is_kept_until_it_is_taken(page: Page, here: Workspace):
+    at = page()
+    at.chat_input[0].set_value("Why? " * 2000).run()
+    kept = at.text_area(key="reworded-question")
+    assert kept.value == "Why? " * 2000
+    kept.set_value("Why, " * 2000).run()
+    at.button(key="ask-again").click().run()
+    assert at.error and at.text_area(key="reworded-question").value == "Why, " * 2000
+    at.text_area(key="reworded-question").set_value("Why?").run()
+    at.button(key="ask-again").click().run()
+    assert not at.exception and not at.error and not at.text_area
+    assert [chat.title for chat in here.conversations.list()] == ["Why?"]
+
+
+def test_a_question_that_was_refused_is_let_go_at_another_place(page: Page, here: Workspace):
+    chat = tell(here, "Who?", "Yes.").conversation_id
+    at = page()
+    at.chat_input[0].set_value("Why? " * 2000).run()
+    at.button(key=f"open-{chat}").click().run()
+    assert not at.text_area and not at.error
+
+
+def box() -> None:
+    """A page with the box to ask in, and one without."""
+    import streamlit as st
+
+    from ui.chat import input as asking
+    from ui.server.services import workspace
+
+    if not st.session_state.get("elsewhere"):
+        asking.show_refusal(workspace())
+        asking.show_box(workspace(), 1)
+
+
+def test_a_question_that_was_refused_is_there_still_after_another_page(here: Workspace):
+    del here
+    at = AppTest.from_function(box, default_timeout=100).run()
+    at.chat_input[0].set_value("Why? " * 2000).run()
+    for elsewhere in (True, False):
+        at.session_state["elsewhere"] = elsewhere
+        at.run()
+    assert at.text_area(key="reworded-question").value == "Why? " * 2000

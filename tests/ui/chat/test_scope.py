@@ -1,0 +1,99 @@
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag.workspace import Workspace
+from storage.choices import Chosen
+from tests.ui.conftest import passage, tell, words
+from ui.chat.scope import NEXT, in_short
+
+Page = Callable[..., AppTest]
+
+
+@pytest.fixture
+def chat(here: Workspace) -> str:
+    """A chat that searches the collection HR and the document a.txt of the two that there are."""
+    ids = [here.library.add(f"{name}.txt", f"Text of {name}.".encode())[0].id for name in "ab"]
+    chat = here.conversations.create("About HR").id
+    here.choices.choose(chat, [here.library.collections.create("HR").id], ids[:1])
+    return chat
+
+
+def control(at: AppTest) -> str:
+    return next(one.label for one in at.expander if one.label.startswith("Searches"))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ([], "All documents"),
+        ([Chosen("collection", "1", "HR")], "HR"),
+        ([Chosen("collection", "1", "HR"), Chosen("document", "2", "a.md")], "1 collection, 1 document"),
+        ([Chosen("collection", "1", "HR", there=False)], "nothing, what was chosen is gone"),
+        (
+            [Chosen("collection", "1", "HR"), Chosen("document", "2", "a.md", there=False)],
+            "1 collection (1 more gone)",
+        ),
+    ],
+)
+def test_what_is_searched_is_said_in_few_words(chosen, said):
+    assert in_short(chosen) == said
+
+
+def test_an_empty_library_has_nothing_to_choose(page: Page):
+    assert not any(one.label.startswith("Searches") for one in page("chat").expander)
+
+
+def test_a_chat_says_what_it_searches_and_another_all_documents(page: Page, here: Workspace, chat: str):
+    assert control(page("chat", chat=chat)) == "Searches: 1 collection, 1 document"
+    assert control(page("chat")) == "Searches: All documents"
+    here.library.collections.delete(here.library.collections.list()[0].id)
+    assert control(page("chat", chat=chat)) == "Searches: 1 document (1 more gone)"
+
+
+def test_the_choice_is_shown_and_all_documents_are_one_press_away(page: Page, here: Workspace, chat: str):
+    at = page("chat", chat=chat)
+    at.session_state["scope-expander"] = True
+    at.run()
+    assert [box.label for box in at.multiselect] == ["Collections", "Single documents"]
+    assert at.multiselect[1].options == ["b.txt", "a.txt"]
+    at.multiselect[1].set_value(at.multiselect[1].options and here.choices.documents(chat))
+    at.button(key="FormSubmitter:scope-form-Search all documents").click().run()
+    assert here.choices.of(chat) == () and control(at) == "Searches: All documents"
+
+
+def test_what_is_chosen_before_the_first_question_is_kept_with_the_chat(
+    page: Page, here: Workspace, chat: str
+):
+    (hr,) = here.library.collections.list()
+    at = page("chat")
+    at.session_state[NEXT] = ((hr.id,), ())
+    assert control(at.run()) == "Searches: HR"
+    at.chat_input[0].set_value("What is there?").run()
+    (made,) = [one for one in here.conversations.list() if one.id != chat]
+    assert [one.id for one in here.choices.of(made.id)] == [hr.id]
+    assert NEXT not in at.session_state
+
+
+def test_answers_say_where_they_were_searched_once_one_was_searched_in_less_than_everything(
+    page: Page, here: Workspace
+):
+    turn = tell(here, "When?", "In 1432.", passages=[passage()])
+    assert "Searched in" not in words(page("chat", chat=turn.conversation_id))
+    narrow = here.conversations.begin_turn(turn.conversation_id, "And where?")
+    here.conversations.checkpoint(
+        narrow.answer_id, "", passages=[passage()], searched_in="**HR** (collection)"
+    )
+    here.conversations.finish(narrow.answer_id, "complete", "In Busan.")
+    said = words(page("chat", chat=turn.conversation_id))
+    assert "Searched in: all documents" in said and "Searched in: **HR** (collection)" in said
+
+
+def test_a_file_sent_along_joins_what_is_chosen(here: Workspace, chat: str):
+    record, _ = here.add("new.txt", b"A new text.")
+    here.ask(chat, "What is new?", after=[record.id])
+    assert record.id in (here.choices.documents(chat) or ())
+    everything = here.conversations.create().id
+    here.ask(everything, "What is new?", after=[record.id])
+    assert here.choices.documents(everything) is None

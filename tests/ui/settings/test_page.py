@@ -1,0 +1,98 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag.workspace import Workspace
+from tests.rag.fake_llm import FakeLLM
+from tests.ui.conftest import words
+from ui.server import services
+
+Page = Callable[..., AppTest]
+KEY = "sk-marked-0123456789"
+
+
+def press(at: AppTest, name: str) -> AppTest:
+    return next(button for button in at.button if button.label == name).click().run()
+
+
+def test_a_model_is_connected_and_kept(page: Page, here: Workspace, tmp_path: Path):
+    at = page("settings")
+    assert "None is connected" in words(at)
+    at.text_input(key="llm_base_url").set_value("http://127.0.0.1:9/v1")
+    at.text_input(key="llm_model").set_value("qwen")
+    at.text_input(key="llm_api_key").set_value(KEY)
+    press(at, "Save")
+    assert services.services().llm is not None and "Answers are written by **qwen**" in words(at)
+    saved = json.loads((tmp_path / "data" / "settings.json").read_text())
+    assert saved["llm_model"] == "qwen" and saved["llm_api_key"] == KEY
+
+
+def test_a_key_is_never_shown_again(page: Page, here: Workspace):
+    services.services().change({"llm_api_key": KEY, "llm_model": "qwen"})
+    at = page("settings")
+    assert at.text_input(key="llm_api_key").value == ""
+    assert KEY not in words(at) + "".join(str(i.value) + str(i.placeholder) for i in at.text_input)
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org", "nonsense", ""])
+def test_a_wrong_value_is_named_and_nothing_is_kept(page: Page, here: Workspace, tmp_path: Path, url: str):
+    at = page("settings")
+    at.text_input(key="llm_base_url").set_value(url)
+    press(at, "Save")
+    assert "LLM_BASE_URL" in at.error[0].value.replace("\\", "")
+    assert not (tmp_path / "data" / "settings.json").exists()
+
+
+def test_what_the_environment_decides_cannot_be_changed_here(page: Page, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("FOOTNOTE_LLM_MODEL", "fixed")
+    at = page("settings")
+    assert at.text_input(key="llm_model").disabled and not at.text_input(key="llm_base_url").disabled
+
+
+def test_a_connection_is_tried_before_it_is_saved(page: Page, here: Workspace):
+    with FakeLLM() as fake:
+        at = page("settings")
+        at.text_input(key="llm_base_url").set_value(fake.url)
+        at.text_input(key="llm_model").set_value("other")
+        press(at, "Test the connection")
+        assert at.success and "no model called other" in words(at) and "**fake**" in words(at)
+    press(at, "Test the connection")
+    assert at.error and services.services().llm is None
+
+
+def test_another_way_to_search_is_used_from_now_on(page: Page, here: Workspace):
+    at = page("settings")
+    at.selectbox[0].set_value("bm25")
+    at.slider[0].set_value(3)
+    next(button for button in at.button if button.key == "save-finding").click().run()
+    settings = services.services().settings
+    assert (settings.retriever, settings.k) == ("bm25", 3)
+
+
+def test_a_reranker_is_off_until_it_is_chosen_and_says_what_it_costs(page: Page, here: Workspace):
+    at = page("settings")
+    assert at.selectbox(key="reranker").value == "none"
+    assert "20 short requests" in at.selectbox(key="reranker").help
+    assert "3 long requests" in at.selectbox(key="reranker").help
+    at.selectbox(key="reranker").set_value("remote")
+    at.text_input(key="rerank_base_url").set_value("http://127.0.0.1:9/v1")
+    at.text_input(key="rerank_model").set_value("m")
+    at.text_input(key="rerank_api_key").set_value(KEY)
+    at.checkbox(key="best_outside").check()
+    next(button for button in at.button if button.key == "save-reranking").click().run()
+    settings = services.services().settings
+    assert (settings.reranker, settings.rerank_model, settings.best_outside) == ("remote", "m", True)
+    assert settings.rerank_base_url == "http://127.0.0.1:9/v1"
+    assert settings.rerank_api_key.get_secret_value() == KEY
+    assert page("settings").text_input(key="rerank_api_key").value == ""
+
+
+def test_an_address_of_a_reranker_that_is_none_is_named(page: Page, here: Workspace):
+    at = page("settings")
+    at.text_input(key="rerank_base_url").set_value("ftp://example.org")
+    next(button for button in at.button if button.key == "save-reranking").click().run()
+    assert "RERANK_BASE_URL" in at.error[0].value.replace("\\", "")
+    assert services.services().settings.rerank_base_url is None

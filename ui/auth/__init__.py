@@ -1,0 +1,1 @@
+"""Sign-in: who is at the page."""

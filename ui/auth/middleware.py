@@ -1,0 +1,138 @@
+"""The door: every connection passes it first. What a stranger says of who they are goes no further."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ui.auth.identity import LONGEST, Alone, Entrance, Proxy, on_this_machine
+
+PERSON, ENTRANCE = "x-footnote-person", "x-footnote-entrance"  # headers that only the door sets
+FOR_ALL = ("/healthz", "/readyz", "/metrics", "/_stcore/health")  # which ask by themselves, or tell nothing
+SAFE = ("GET", "HEAD", "OPTIONS")
+UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+/?")
+FORWARDED = b"x-forwarded-for"
+
+NOT_HERE = "Footnote has no sign-in here, so it answers this computer only."
+FROM_ELSEWHERE = "This came from a page of another site, and was refused."
+UNKNOWN = (
+    "Footnote is reached through a proxy that says who you are, and it did not. Open it where you sign in."
+)
+NO_SESSION = "Sign in first: nothing was kept."
+
+
+class Door:
+    """Lets connections in: `entrance` says how people are known, `owner_of` whose a session is."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        entrance: Entrance,
+        owner_of: Callable[[str], str | None],
+        origins: Callable[[], list[str]],
+    ):
+        """`origins` are those of pages elsewhere that may connect, such as "https://docs.example.org"."""
+        self._app = app
+        self._entrance = entrance
+        self._owner_of = owner_of
+        self._origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a connection on, with who it is from where a proxy may tell, or refuse it in a sentence."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        person = self._person(scope, receive)
+        refusal = self._refusal(scope, person)
+        if refusal:
+            await _refuse(refusal, scope, receive, send)
+        else:
+            await self._app(self._marked(scope, person), receive, send)
+
+    def _refusal(self, scope: Scope, person: str | None) -> str:
+        server = scope.get("server") or (None,)
+        if isinstance(self._entrance, Alone) and not on_this_machine(server[0]):
+            return NOT_HERE
+        if _acts(scope) and not _same_site(scope, self._origins()):
+            return FROM_ELSEWHERE
+        if isinstance(self._entrance, Proxy) and person is None and scope["path"] not in FOR_ALL:
+            return UNKNOWN
+        upload = UPLOAD.fullmatch(scope["path"])
+        if upload and scope.get("method") != "OPTIONS" and not self._is_theirs(upload[1], person):
+            return NO_SESSION
+        return ""
+
+    def _is_theirs(self, session_id: str, person: str | None) -> bool:
+        if isinstance(self._entrance, Alone):
+            return True
+        owner = self._owner_of(session_id)
+        return owner is not None and (person is None or owner == f"proxy:{person}")
+
+    def _person(self, scope: Scope, receive: Receive) -> str | None:
+        """Return whom the proxy names; None where it names nobody, or several, or is not the proxy."""
+        if not isinstance(self._entrance, Proxy) or not self._entrance.believes(peer_of(scope, receive)):
+            return None
+        named = [value for name, value in scope["headers"] if name == self._entrance.header.encode()]
+        return _readable(named[0]) if len(named) == 1 else None
+
+    def _marked(self, scope: Scope, person: str | None) -> Scope:
+        """Return the scope with what the door knows, in the place of what was sent under the same names."""
+        ours = {PERSON.encode(), ENTRANCE.encode()}
+        if isinstance(self._entrance, Proxy):
+            ours.add(self._entrance.header.encode())
+        headers = [(name, value) for name, value in scope["headers"] if name.replace(b"_", b"-") not in ours]
+        headers.append((ENTRANCE.encode(), self._entrance.name.encode()))
+        if person is not None:
+            headers.append((PERSON.encode(), person.encode()))
+        return {**scope, "headers": headers}
+
+
+def peer_of(scope: Scope, receive: Receive) -> str | None:
+    """Return the address at the other end of the wire; None where it cannot be told.
+
+    Uvicorn puts what `X-Forwarded-For` says in the place of it where the peer is this computer: any program
+    here could then say that it is the proxy. So the socket is asked; where there is none to ask, only a
+    connection without that header is taken at its word.
+    """
+    transport = getattr(getattr(receive, "__self__", None), "transport", None)
+    if transport is not None:
+        named = transport.get_extra_info("peername")
+        return str(named[0]) if isinstance(named, tuple) else None
+    if any(name == FORWARDED for name, _ in scope["headers"]):
+        return None
+    client = scope.get("client")
+    return str(client[0]) if client else None
+
+
+def _readable(value: bytes) -> str | None:
+    """Return a name as it was sent; None for one that is empty, too long, or not to be shown."""
+    try:
+        text = value.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return None
+    return text if 0 < len(text) <= LONGEST and text.isprintable() else None
+
+
+def _acts(scope: Scope) -> bool:
+    return scope["type"] == "websocket" or scope["method"] not in SAFE
+
+
+def _same_site(scope: Scope, origins: list[str]) -> bool:
+    """Tell whether the page that asks is one of ours; what is no browser names none."""
+    headers: dict[bytes, Any] = dict(scope["headers"])
+    origin = headers.get(b"origin")
+    if origin is None:
+        return True
+    named = origin.decode("latin-1")
+    return urlsplit(named).netloc == headers.get(b"host", b"").decode("latin-1") or named in origins
+
+
+async def _refuse(sentence: str, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": sentence[:120]})
+        return
+    await PlainTextResponse(f"{sentence}\n", 403)(scope, receive, send)

@@ -1,0 +1,116 @@
+"""The people page, for administrators: who there is, what each holds and used, limits and removal."""
+
+from dataclasses import asdict
+
+import streamlit as st
+
+from rag.limits import NAMES, Limits
+from storage.account_records import PersonRecord
+from ui.components import messages as notices
+from ui.components.confirming import ask_first
+from ui.components.markdown import label
+from ui.server.services import PageServices, services
+
+SHOWN = 50
+TITLES = {
+    "documents": "Documents",
+    "megabytes": "Megabytes of documents",
+    "answers_at_once": "Answers at once",
+    "tokens_a_day": "Tokens a day",
+}
+
+
+def show() -> None:
+    """Show the people page; to anyone but an administrator, that there is nothing to see."""
+    held = services()
+    st.title("People")
+    there = held.visitor()
+    if there is None or not held.knows_people():
+        st.info("Only administrators see who has an account here.", icon=":material/lock:")
+        return
+    st.markdown(
+        "Everyone who signed in here, last seen first: how much each holds and used, and never what it says. "
+        "Whom the sign-in still knows can come back, to an empty account."
+    )
+    found = _found(held.people.list(), st.text_input("Search people", icon=":material/search:"))
+    for record in found[:SHOWN]:
+        with st.container(border=True, key=f"person-{_number(record)}"):
+            _show_person(record, held, is_me=record.id == there.id)
+    if len(found) > SHOWN:
+        st.caption(f"{len(found) - SHOWN} more people: search to find them.")
+
+
+def facts(record: PersonRecord) -> str:
+    """Return what someone holds and used, in a line."""
+    seen = "never seen" if record.seen is None else f"seen {record.seen:%Y-%m-%d %H:%M} UTC"
+    return " · ".join(
+        (
+            f"{record.holds.documents:,} documents, {record.holds.bytes / 1e6:,.1f} MB",
+            f"{record.conversations:,} chats",
+            f"{record.used.answers:,} answers, {record.used.tokens:,} tokens; "
+            f"today {record.today.answers:,} and {record.today.tokens:,}",
+            seen,
+        )
+    )
+
+
+def _found(records: list[PersonRecord], search: str) -> list[PersonRecord]:
+    words = search.casefold().split()
+    return [it for it in records if all(word in f"{it.name} {it.email} {it.id}".casefold() for word in words)]
+
+
+def _number(record: PersonRecord) -> str:
+    """Return what tells someone apart on the page: an id may have any characters."""
+    return record.id.encode().hex()
+
+
+def _show_person(record: PersonRecord, held: PageServices, *, is_me: bool) -> None:
+    name = label(record.name or record.id, 80)
+    st.markdown(f"**{name}**" + (" (you)" if is_me else ""))
+    st.caption(label(f"{record.email} {record.id}".strip(), 300))
+    st.caption(facts(record))
+    if record.removing is not None:
+        job = held.removals.running(record.id)
+        done = "is finished at the next start" if job is None else "goes on in the server"
+        st.warning(f"Being removed with all they own; it {done}.", icon=":material/person_remove:")
+        return
+    with st.container(horizontal=True):
+        with st.popover("Limits", icon=":material/speed:", key=f"limits-{_number(record)}"):
+            _show_limits(record, held)
+        remove = st.button(
+            "Remove", icon=":material/person_remove:", key=f"remove-{_number(record)}", disabled=is_me
+        )
+    if remove:
+        ask_first(
+            "Remove this person?",
+            f"**{name}** and all they own go for good: documents, chats, sources and what was made of them.",
+            key=f"really-remove-{_number(record)}",
+            act=lambda: _remove(record, held),
+        )
+
+
+def _show_limits(record: PersonRecord, held: PageServices) -> None:
+    """Let each limit be set for one person; one that is left empty is everyone's."""
+    everyones = asdict(Limits.of(held.settings))
+    with st.form(f"limits-form-{_number(record)}", border=False):
+        given = {
+            name: st.number_input(
+                TITLES[name],
+                min_value=0,
+                value=record.limits.get(name),
+                step=1,
+                placeholder="No limit" if everyones[name] is None else f"{everyones[name]:,}, as everyone",
+                key=f"limit-{name}-{_number(record)}",
+            )
+            for name in NAMES
+        }
+        saved = st.form_submit_button("Save", key=f"save-limits-{_number(record)}")
+    if saved:
+        held.people.set_limits(record.id, {name: int(it) for name, it in given.items() if it is not None})
+        notices.leave("Saved.", ":material/check:")
+        st.rerun()
+
+
+def _remove(record: PersonRecord, held: PageServices) -> None:
+    held.remove(record.id)
+    notices.leave("The removal has begun.", ":material/person_remove:")

@@ -1,0 +1,192 @@
+"""The evidence panel: the cited words at their place in their document.
+
+What is shown first is what was stored with the answer; the document is only consulted for what lies
+around it, so an old answer stays whole when its document is gone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from rag.citations.quoting import statement_text
+from rag.workspace import Workspace
+from storage.errors import NotFound
+from storage.records import CitationFeedback, PageSpan, PassageRecord
+from storage.standing import Standing
+from ui.chat.citations import CitedPassage, resolve, split_target
+from ui.chat.page_view import is_pdf, show_page
+from ui.chat.tree_path import show_tree_path
+from ui.components.faults import tried
+from ui.components.markdown import label, marked, unwrap, verbatim
+
+AROUND = 600  # characters of the document shown on either side of the cited words
+MOST_PAGES = 2  # of a PDF that are drawn for one quote
+PARAMETER = "cite"
+
+_BADGES = {
+    "changed": "This document has been changed since this answer was written. The quote is as it was then.",
+    "removed": "This document has been removed since this answer was written. The quote is as it was then.",
+}
+
+_HEADINGS = {
+    "verified": "The cited words",
+    "related": "The nearest words: on this subject, but they do not say quite that",
+    "unsupported": "This source was read for the answer, but the statement was not found in it",
+    "passage": "The passage that was read for the answer, marked",
+}
+
+
+def choose(target: str) -> None:
+    """Make `target` the evidence that the page shows; it goes into the address, so that it can be shared."""
+    st.query_params[PARAMETER] = target
+
+
+def show_chosen(workspace: Workspace) -> None:
+    """Open the panel when the address names evidence."""
+    target = st.query_params.get(PARAMETER)
+    if not target:
+        return
+    evidence = _find(target, workspace)
+    if evidence is None:
+        st.toast("That source is not here. The answer it belonged to may have been deleted.")
+        _dismiss()
+        return
+    title = label(evidence.passage.document, 80)
+    st.dialog(title, width="large", icon=":material/format_quote:", on_dismiss=_dismiss)(_panel)(
+        evidence, workspace
+    )
+
+
+def _dismiss() -> None:
+    st.query_params.pop(PARAMETER, None)
+
+
+def _find(target: str, workspace: Workspace) -> CitedPassage | None:
+    answer_id, place = split_target(target)
+    try:
+        return resolve(workspace.conversations.message(answer_id), place)
+    except NotFound:
+        return None
+
+
+def _panel(evidence: CitedPassage, workspace: Workspace) -> None:
+    passage = evidence.passage
+    found = workspace.standings.of([passage])[passage.document_id]
+    for _, document_id in workspace.standings.present([passage]):  # it may have been added anew
+        passage = replace(passage, document_id=document_id)
+        evidence = replace(evidence, passage=passage)
+    spans = _pages(evidence, workspace) if found == "here" else []
+    where = [_page_numbers(spans, passage), label(passage.heading, 200)]
+    if any(where):
+        st.caption(" · ".join(part for part in where if part))
+    if found == "here":
+        _show_address(passage, workspace)
+    if found in _BADGES:
+        st.warning(_BADGES[found], icon=":material/history:")
+    if not spans or not is_pdf(passage, workspace):
+        _words(evidence, workspace, found, spans)
+        show_tree_path(evidence.passage, workspace)
+        _show_feedback(evidence, workspace)
+        return
+    words, page = st.columns([5, 6], gap="medium")
+    with words:
+        _words(evidence, workspace, found, spans)
+        show_tree_path(evidence.passage, workspace)
+        _show_feedback(evidence, workspace)
+    with page:
+        for span in spans:
+            show_page(evidence, span, workspace)
+
+
+def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
+    """Link to the thing itself, where its source said where that can be seen."""
+    address = workspace.library.documents.get(passage.document_id).url or ""
+    if address.startswith(("https://", "http://")):
+        host = label(urlsplit(address).netloc, 60)
+        st.link_button(f"Open at {host}", address, icon=":material/open_in_new:", type="tertiary")
+
+
+def _pages(evidence: CitedPassage, workspace: Workspace) -> list[PageSpan]:
+    """Return the pages that the cited words stand on; of a passage that reaches over several, the first."""
+    pages = workspace.library.documents.pages(evidence.passage.document_id)
+    touched = [page for page in pages if page.start < evidence.end and evidence.start < page.end]
+    return touched[: MOST_PAGES if evidence.exact else 1]
+
+
+def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
+    """Name the pages: "Page 3", "Pages 3 and 4", or nothing where there are none."""
+    first = [] if passage.page is None else [passage.page]
+    numbers = [span.number for span in spans] or first
+    if not numbers:
+        return ""
+    return f"Page{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
+
+
+def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
+    """Show the cited words, and then among their neighbours; a page's own line ends are not kept."""
+    status = evidence.citation.status if evidence.citation else "passage"
+    if evidence.citation is not None:
+        statement = statement_text(evidence.message, evidence.citation)
+        st.caption(f"For the statement: {label(statement, 400)}")
+    before, after = _neighbours(evidence, workspace, found, pages)
+    quote = evidence.quote
+    if evidence.passage.page is not None:
+        before, quote, after = unwrap(before), unwrap(quote), unwrap(after)
+    st.markdown(f"**{_HEADINGS[status]}**")
+    if evidence.exact:
+        with st.container(border=True):
+            st.markdown(verbatim(quote))
+        st.markdown("**In their place**, marked:")
+    st.markdown(marked(before, quote, after), anchors=False)
+
+
+def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
+    """Let the reader say that a statement rests on the wrong source; a second click takes the word back."""
+    if evidence.citation is None:
+        return
+    answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)
+    marked = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"
+    st.button(
+        "Marked as a wrong source" if marked else "Wrong source",
+        key=f"wrong-{answer_id}-{position}",
+        icon=":material/flag:",
+        type="secondary" if marked else "tertiary",
+        help="Takes the mark back" if marked else "Keeps your word on this citation, for evaluation",
+        on_click=_mark,
+        args=(workspace, answer_id, position, None if marked else "wrong"),
+    )
+
+
+@tried
+def _mark(workspace: Workspace, answer_id: str, position: int, feedback: CitationFeedback | None) -> None:
+    workspace.feedback.mark(answer_id, position, feedback)
+
+
+def _neighbours(
+    evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
+) -> tuple[str, str]:
+    """Return the text on either side of the cited words: of the page, the document, or the stored passage."""
+    passage, start, end = evidence.passage, evidence.start, evidence.end
+    if found == "here":
+        text = workspace.library.documents.text(passage.document_id)
+        if text[start:end] == evidence.quote:
+            first, last = (pages[0].start, max(pages[-1].end, end)) if pages else (0, len(text))
+            head, tail = max(first, start - AROUND), min(last, end + AROUND)
+            return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
+    local = slice(start - passage.start, end - passage.start)
+    if passage.text[local] == evidence.quote:
+        return passage.text[: local.start], passage.text[local.stop :]
+    return "", ""
+
+
+def _cut_head(text: str, cut: bool) -> str:
+    """Begin at a word where the text was cut: "rd and more" -> "… and more"."""
+    head, space, rest = text.partition(" ")
+    return f"… {rest}" if cut and space and len(head) < 40 else f"…{text}" if cut else text
+
+
+def _cut_tail(text: str, cut: bool) -> str:
+    rest, space, tail = text.rpartition(" ")
+    return f"{rest} …" if cut and space and len(tail) < 40 else f"{text}…" if cut else text

@@ -1,0 +1,148 @@
+"""Which documents a conversation searches: said in words beside the input, and changed there."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+import streamlit as st
+
+from rag.chat.scope import counted
+from rag.workspace import Workspace
+from storage.choices import Chosen, Kind
+from storage.collections import LONGEST_NAME
+from storage.records import ConversationRecord, Message
+from ui.components.faults import tried
+from ui.components.markdown import label, plain
+
+NEXT = "scope-next"  # what is chosen for a chat that has not begun
+ALL = "All documents"
+
+Choice = tuple[tuple[str, ...], tuple[str, ...]]  # ids of collections, of documents
+
+
+def show(conversation: ConversationRecord | None, here: Workspace) -> None:
+    """Show what is searched, and in it the ways to change that; nothing where there is nothing to choose."""
+    chosen = _chosen(conversation, here)
+    if not chosen and not here.library.documents.count():
+        return
+    # No popover: it would open below, where there is no room.
+    control = st.expander(
+        f"Searches: {label(in_short(chosen), 60)}",
+        icon=_icon(chosen),
+        type="compact",
+        key="scope-expander",
+        on_change="rerun",
+    )
+    if control.open:
+        with control:
+            _show_choice(conversation, here, chosen)
+
+
+def next_choice() -> Choice:
+    """Return the collections and documents that are chosen for the chat that is begun next."""
+    choice: Choice = st.session_state.get(NEXT, ((), ()))
+    return choice
+
+
+def forget_next() -> None:
+    """Let the chat after the one that has begun search all documents again."""
+    st.session_state.pop(NEXT, None)
+
+
+def choose_next(collections: Collection[str]) -> None:
+    """Have the chat that is begun next search these collections."""
+    st.session_state[NEXT] = (tuple(collections), ())
+
+
+def in_short(chosen: Sequence[Chosen]) -> str:
+    """Say what is searched: "All documents", a single one's name, or "2 collections, 1 document"."""
+    there = [one for one in chosen if one.there]
+    if chosen and not there:
+        return "nothing, what was chosen is gone"
+    if len(chosen) == 1:
+        return plain(chosen[0].name, 40)
+    gone = len(chosen) - len(there)
+    return f"{counted(chosen)}{f' ({gone} more gone)' if gone else ''}" if chosen else ALL
+
+
+def of_answer(message: Message, *, narrowed: bool) -> str:
+    """Say what an answer was searched in, where answers beside it were searched in less than everything."""
+    return searched_in(message.searched_in or ALL.lower()) if narrowed and message.passages else ""
+
+
+def searched_in(said: str) -> str:
+    """Return in Markdown what an answer was searched in."""
+    return f"Searched in: {label(said, 300)}"
+
+
+def _chosen(conversation: ConversationRecord | None, here: Workspace) -> tuple[Chosen, ...]:
+    if conversation is not None:
+        return here.choices.of(conversation.id)
+    collections, documents = next_choice()
+    return here.choices.would_be(collections, documents)
+
+
+def _icon(chosen: Sequence[Chosen]) -> str:
+    if not chosen:
+        return ":material/library_books:"
+    return ":material/filter_alt:" if counted(chosen) else ":material/warning:"
+
+
+def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
+    documents = [record for record in here.library.documents.list() if record.replaces is None]
+    names = distinct({record.id: plain(record.name, 80) for record in documents})
+    collections = {one.id: plain(one.name, LONGEST_NAME) for one in here.library.collections.list()}
+    with st.form("scope-form", border=False):
+        st.caption(f"Nothing chosen stands for all {len(names):,} documents. It can be changed at any time.")
+        _note_gone(chosen)
+        wanted = _pick("Collections", collections, "collection", chosen)
+        single = _pick("Single documents", names, "document", chosen)
+        with st.container(horizontal=True, gap="small"):
+            search = st.form_submit_button("Search these", type="primary")
+            search_all = st.form_submit_button("Search all documents", disabled=not chosen)
+    if search or search_all:
+        _keep(conversation, here, *(((), ()) if search_all else (wanted, single)))
+        st.rerun()
+
+
+def _note_gone(chosen: Sequence[Chosen]) -> None:
+    gone = ", ".join(label(one.name, 60) for one in chosen if not one.there)
+    if gone:
+        st.caption(f":material/warning: Deleted since it was chosen: {gone}.")
+
+
+def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:
+    """Show one of the two lists, with what is chosen of it; a choice made elsewhere makes it another list."""
+    if not names:
+        return []
+    ids = [one.id for one in chosen if one.kind == kind and one.id in names]
+    return st.multiselect(
+        title,
+        list(names),
+        default=ids,
+        format_func=lambda id_: names.get(id_, id_),
+        placeholder="None chosen",
+        key=f"scope-{kind}-{'-'.join(ids)[:200]}",
+    )
+
+
+def distinct(names: Mapping[str, str]) -> dict[str, str]:
+    """Return names by id, told apart where two are the same: a list of options goes by what they read.
+
+    >>> distinct({"3fa29c": "README.md", "81c025": "README.md", "aa0000": "a.md"})
+    {'3fa29c': 'README.md · 3fa2', '81c025': 'README.md · 81c0', 'aa0000': 'a.md'}
+    """
+    there = Counter(names.values())
+    return {id_: f"{name} · {id_[:4]}" if there[name] > 1 else name for id_, name in names.items()}
+
+
+@tried
+def _keep(
+    conversation: ConversationRecord | None,
+    here: Workspace,
+    collections: Sequence[str],
+    documents: Sequence[str],
+) -> None:
+    if conversation is None:
+        st.session_state[NEXT] = (tuple(collections), tuple(documents))
+        return
+    here.choices.choose(conversation.id, collections, documents)

@@ -1,0 +1,141 @@
+"""The list of conversations in the sidebar, and what can be done to the open one."""
+
+from contextlib import suppress
+from typing import NoReturn
+
+import streamlit as st
+
+from rag.chat.forms import MEDIA_TYPES, FormName, file_name
+from rag.workspace import Workspace
+from storage.errors import NotFound
+from storage.records import ConversationRecord
+from ui import pages
+from ui.components.faults import tried
+from ui.components.markdown import label
+
+PARAMETER = "chat"
+SEARCH = "search-chats"
+SHOWN = 40
+UNTITLED = "New chat"
+_FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON, to be verified"}
+
+
+def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
+    """Show the conversations, newest first, those that a search finds."""
+    with st.sidebar:
+        if st.button("New chat", icon=":material/edit_square:", width="stretch", key="new-chat"):
+            _open(None)
+        search = st.text_input(
+            "Search chats",
+            key=SEARCH,
+            placeholder="Search chats",
+            icon=":material/search:",
+            label_visibility="collapsed",
+        )
+        found = workspace.conversations.list(search)
+        if search and not found:
+            st.caption("No chat has these words.")
+        with st.container(key="chats", gap=None):
+            for conversation in found[:SHOWN]:
+                _row(conversation, current)
+        if len(found) > SHOWN:
+            st.caption(f"{len(found) - SHOWN} older chats: search to find them.")
+
+
+def show_header(workspace: Workspace, conversation: ConversationRecord) -> None:
+    """Show the open conversation's title, and rename, export and delete."""
+    with st.container(key="chat-header", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"#### {label(conversation.title or UNTITLED, 70)}", anchors=False, width="stretch")
+        _show_actions(workspace, conversation)
+
+
+def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> None:
+    with st.container(horizontal=True, width="content", gap="small", wrap=False):
+        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename-chat"):
+            st.text_input(
+                "Title",
+                value=conversation.title,
+                max_chars=200,
+                key=f"title-{conversation.id}",
+                on_change=_rename,
+                args=(workspace, conversation.id),
+            )
+        with st.popover("Export", icon=":material/ios_share:", type="tertiary", key="export-chat"):
+            for form, name in _FORMS.items():
+                _show_download(workspace, conversation, form, name)
+        # No dialog: what is pressed in one waits until an answer that is being written has ended.
+        with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
+            st.markdown("Delete this chat with all its answers? Your documents stay.")
+            st.button(
+                "Delete for good",
+                type="primary",
+                key=f"delete-{conversation.id}",
+                on_click=_delete,
+                args=(workspace, conversation.id),
+            )
+
+
+def _show_download(workspace: Workspace, conversation: ConversationRecord, form: FormName, name: str) -> None:
+    """Let the chat be downloaded in one form, made only when it is asked for."""
+    st.download_button(
+        name,
+        data=lambda: workspace.exported(conversation.id, form).encode(),
+        file_name=file_name(conversation.title or UNTITLED, form),
+        mime=MEDIA_TYPES[form],
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"export-{form}-{conversation.id}",
+        width="stretch",
+    )
+
+
+def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
+    """Return the conversation that an address names; None where it names none, or one that is gone."""
+    with suppress(NotFound):
+        return workspace.conversations.open(chat) if chat else None
+    return None
+
+
+def go_to(conversation_id: str | None) -> None:
+    """Open a conversation, or an empty page for a new one."""
+    st.query_params.clear()
+    if conversation_id is not None:
+        st.query_params[PARAMETER] = conversation_id
+
+
+def _row(conversation: ConversationRecord, current: ConversationRecord | None) -> None:
+    is_open = current is not None and conversation.id == current.id
+    if st.button(
+        label(conversation.title or UNTITLED, 44),
+        key=f"open-{conversation.id}",
+        type="secondary" if is_open else "tertiary",
+        help="The open chat" if is_open else None,
+        width="stretch",
+        on_click=_clear_search,
+        wrap=False,
+    ):
+        _open(conversation.id)
+
+
+def _open(conversation_id: str | None) -> NoReturn:
+    """Show a conversation, from whatever page."""
+    st.switch_page(pages.CHAT, query_params={PARAMETER: conversation_id} if conversation_id else None)
+
+
+def _clear_search() -> None:
+    st.session_state[SEARCH] = ""
+
+
+@tried
+def _rename(workspace: Workspace, conversation_id: str) -> None:
+    title = " ".join(str(st.session_state[f"title-{conversation_id}"]).split())
+    with suppress(NotFound):  # deleted in another tab: the page says so
+        if title:
+            workspace.conversations.rename(conversation_id, title)
+
+
+@tried
+def _delete(workspace: Workspace, conversation_id: str) -> None:
+    with suppress(NotFound):  # deleted in another tab
+        workspace.delete_conversation(conversation_id)
+    go_to(None)

@@ -1,0 +1,205 @@
+"""How was this answered? The question used, who found what, what was sent, times and settings, as stored."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from rag.citations.quoting import place_name
+from rag.workspace import Workspace
+from storage.errors import NotFound
+from storage.records import Message, PassageRecord
+from storage.traces import SentRecord, Trace
+from ui.components.labels import name_of
+from ui.components.markdown import label, verbatim
+
+PARAMETER = "how"
+TITLE = "How was this answered?"
+NONE = "–"
+
+_STEPS = {
+    "condense": "to understand the question",
+    "retrieve": "to search",
+    "rerank": "to put passages in order",
+    "first_token": "to the first word",
+    "total": "to the end",
+}
+_PURPOSES = {
+    "answer": "The request for the answer",
+    "rephrase": "The request to rephrase the follow-up",
+    "check": "A request to check a statement",
+    "rerank": "A request to put passages in order",
+}
+_SETTINGS = {
+    "searched_in": "Searched in",
+    "retriever": "Search",
+    "k": "Passages searched for",
+    "mixture": "Words against meaning",
+    "embedding_model": "Embedding model",
+    "checker": "Check of each statement",
+    "judge": "Judge beside the check",
+    "history": "Conversation",
+    "rephrasing": "Rephrasing of the follow-up",
+    "understood": "The question as understood",
+    "continued": "The answer",
+    "unread": "Passages",
+    "reranker": "Reranker",
+    "fetch_k": "Passages given to it",
+    "reranking": "Reranking",
+    "order": "Passages as the model was shown them",
+    "model": "Language model",
+    "server": "Its server",
+    "context_tokens": "Tokens it can read at once",
+}
+_NOT_RETRIEVERS = {
+    "name": "Name of the file",
+    "conversation": "With the conversation",
+    "as typed": "As you typed it",
+    "reranker": "Reranker",
+    "previous question": "From your previous question",
+}
+_NOT_KEPT = (
+    "This answer is from an earlier version of Footnote, which did not keep what was sent, nor the settings."
+)
+
+
+def button(message: Message) -> None:
+    """Show the way to the panel of an answer."""
+    st.button(
+        TITLE,
+        key=f"how-{message.id}",
+        icon=":material/account_tree:",
+        type="tertiary",
+        on_click=choose,
+        args=(message.id,),
+    )
+
+
+def choose(answer_id: str) -> None:
+    """Make the trace of an answer what the page shows; it goes into the address, so that it can be shared."""
+    st.query_params[PARAMETER] = answer_id
+
+
+def show_chosen(workspace: Workspace) -> None:
+    """Open the panel when the address names an answer."""
+    answer_id = st.query_params.get(PARAMETER)
+    if not answer_id:
+        return
+    try:
+        message, trace = workspace.conversations.message(answer_id), workspace.traces.get(answer_id)
+    except NotFound:
+        st.toast("That answer is not here. It may have been deleted.")
+        _dismiss()
+        return
+    show = st.dialog(TITLE, width="large", icon=":material/account_tree:", on_dismiss=_dismiss)
+    show(_panel)(message, trace)
+
+
+def _dismiss() -> None:
+    st.query_params.pop(PARAMETER, None)
+
+
+def _panel(message: Message, trace: Trace | None) -> None:
+    if message.standalone_question:
+        _heading("The question that was searched")
+        st.markdown(verbatim(message.standalone_question))
+    _heading("The passages, and who found them")
+    _passages(message.passages)
+    _heading("What was sent to the language model")
+    _sent(message, trace)
+    if message.timings_ms:
+        _heading("Times")
+        st.markdown(times(message.timings_ms))
+    if trace is not None and trace.settings:
+        _heading("Settings")
+        st.markdown("\n".join(settings(trace.settings)))
+
+
+def _heading(text: str) -> None:
+    st.markdown(f"##### {text}", anchors=False)
+
+
+def _passages(passages: Sequence[PassageRecord]) -> None:
+    if not passages:
+        st.markdown("None was found.")
+        return
+    st.table(found_by(passages), hide_index=True, alt="Passages, the searches that found them, and scores")
+    with st.expander("Their text, as it was given", type="compact"):
+        for passage in passages:
+            st.markdown(f"**{passage.number} · {label(place_name(passage), 90)}**")
+            st.markdown(verbatim(passage.text))
+
+
+def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
+    """Return a row for each passage: its rank and score in each search, and the score it is ordered by."""
+    searches = list(dict.fromkeys(name for passage in passages for name in passage.found_by))
+    return [
+        {
+            "Passage": f"{passage.number} · {label(place_name(passage), 60)}",
+            **{_search_name(name): finding(passage.found_by.get(name)) for name in searches},
+            "Score": f"{passage.score:.3f}",
+        }
+        for passage in passages
+    ]
+
+
+def finding(found: Mapping[str, Any] | None) -> str:
+    """Say where a search had a passage: {"rank": 1, "score": 7.512} -> "rank 1, score 7.51"."""
+    return f"rank {found['rank']}, score {found['score']:.3g}" if found else NONE
+
+
+def _search_name(name: str) -> str:
+    return _NOT_RETRIEVERS.get(name) or label(name_of(name), 40)
+
+
+def _sent(message: Message, trace: Trace | None) -> None:
+    if trace is None:
+        st.markdown(_NOT_KEPT)
+    elif not trace.sent:
+        st.markdown(
+            "Nothing: the answer is made of the documents' own sentences."
+            if _by_itself(message)
+            else "Nothing."
+        )
+    else:
+        for number, request in enumerate(trace.sent, start=1):
+            _request(number, request)
+        if trace.cut:
+            st.caption(f"{trace.cut:,} more characters were sent. They are not kept.")
+
+
+def _by_itself(message: Message) -> bool:
+    return message.model is None and bool(message.citations)
+
+
+def _request(number: int, request: SentRecord) -> None:
+    size = sum(len(content) for _, content in request.messages)
+    purpose = _PURPOSES.get(request.purpose, label(request.purpose, 60))
+    with st.expander(f"{number}\\. {purpose}: {size:,} characters", type="compact"):
+        for role, content in request.messages:
+            st.caption(label(role, 40))
+            st.code(content, language=None, wrap_lines=True)
+
+
+def times(laps: Mapping[str, float]) -> str:
+    """Say how long each step took, from when each had ended in milliseconds.
+
+    >>> times({"retrieve": 52.0, "first_token": 850.0, "total": 2350.0})
+    '52 ms to search, 798 ms to the first word, 1.5 s to the end: 2.4 s in all.'
+    """
+    ended = [laps[step] for step in _STEPS if step in laps]
+    steps = [step for step in _STEPS if step in laps]
+    spans = zip(steps, [0.0, *ended], ended, strict=False)
+    said = ", ".join(f"{_duration(end - start)} {_STEPS[step]}" for step, start, end in spans)
+    return f"{said}: {_duration(ended[-1])} in all." if ended else "They were not kept."
+
+
+def _duration(ms: float) -> str:
+    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{max(ms, 0):.0f} ms"
+
+
+def settings(kept: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a list's lines, one for each setting that is kept; one of another version by its own name."""
+    for name, value in kept.items():
+        shown = name_of(str(value)) if name == "retriever" else str(value)
+        yield f"- {_SETTINGS.get(name, label(name, 40))}: {label(shown, 200)}"

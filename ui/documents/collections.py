@@ -1,0 +1,156 @@
+"""Collections on the documents page: which one is looked at, a new one, and what can be done to it."""
+
+from collections.abc import Iterable, Sequence
+
+import streamlit as st
+
+from rag.workspace import Workspace
+from storage.collections import LONGEST_NAME, CollectionRecord
+from storage.errors import FootnoteError
+from storage.records import DocumentRecord
+from ui import pages
+from ui.chat import scope
+from ui.components import messages as notices
+from ui.components.confirming import ask_first
+from ui.components.faults import tried
+from ui.components.markdown import label, plain
+from ui.documents import splitting
+
+EVERY, NONE = "every", "none"  # what is shown beside a collection's own id
+SHOWN, SEARCH, ADD_TO, NEW = "documents-shown", "documents-search", "documents-add-to", "documents-new"
+UNSORTED = "Unsorted"
+
+
+def choose_shown(here: Workspace) -> None:
+    """Show which documents the list has: all, those of a collection, those in none, or by their name."""
+    collections = {one.id: one for one in here.library.collections.list()}
+    with st.container(key="documents-filter", horizontal=True, vertical_alignment="bottom", gap="small"):
+        # No counts in them: a list forgets what is chosen when its options read otherwise.
+        names = {EVERY: scope.ALL, **_names(collections.values()), NONE: UNSORTED}
+        if not collections or st.session_state.get(SHOWN) not in names:
+            st.session_state[SHOWN] = EVERY
+        if collections:
+            st.selectbox(
+                "Collection",
+                list(names),
+                format_func=lambda id_: names.get(id_, id_),
+                key=SHOWN,
+                persist_state="session",  # a run that ends when a file was taken does not come to it
+            )
+        st.text_input(
+            "Find by name",
+            key=SEARCH,
+            icon=":material/search:",
+            placeholder="Part of a name",
+            persist_state="page",
+        )
+        _show_new(here)
+    chosen = collections.get(st.session_state.get(SHOWN, EVERY))
+    if chosen is not None:
+        _show_actions(here, chosen)
+
+
+def shown(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
+    """Return the documents that the list shows."""
+    where = st.session_state.get(SHOWN, EVERY)
+    words = str(st.session_state.get(SEARCH, "")).casefold().split()
+    return [
+        record
+        for record in records
+        if where in (EVERY, record.collection_id or NONE)
+        and all(word in record.name.casefold() for word in words)
+    ]
+
+
+def choose_target(here: Workspace) -> str | None:
+    """Show into which collection files are added that are dropped now; None for none."""
+    names = _names(here.library.collections.list())
+    if not names:
+        return None
+    looked_at = st.session_state.get(SHOWN)
+    if st.session_state.get(ADD_TO) not in names:
+        st.session_state[ADD_TO] = None
+    return st.selectbox(
+        "Add to the collection",
+        list(names),
+        index=None,
+        format_func=lambda id_: names.get(id_, id_),
+        placeholder=f"{names[looked_at]}, the one shown below" if looked_at in names else UNSORTED,
+        key=ADD_TO,
+    ) or (looked_at if looked_at in names else None)
+
+
+def _names(collections: Iterable[CollectionRecord]) -> dict[str, str]:
+    return {one.id: plain(one.name, LONGEST_NAME) for one in collections}
+
+
+def _show_new(here: Workspace) -> None:
+    with st.popover("New collection", icon=":material/create_new_folder:", key="collection-new"):
+        st.text_input(
+            "Name of the new collection",
+            max_chars=LONGEST_NAME,
+            key=NEW,
+            on_change=_create,
+            args=(here,),
+            help="A project, a kind, a year: a document is in one collection, a chat may search several.",
+        )
+
+
+def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
+    with st.container(key="collection-actions", horizontal=True, gap="small"):
+        if st.button("Chat with it", icon=":material/forum:", type="tertiary", key="collection-chat"):
+            scope.choose_next([chosen.id])
+            st.switch_page(pages.CHAT)
+        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="collection-rename"):
+            st.text_input(
+                "Name of the collection",
+                value=chosen.name,
+                max_chars=LONGEST_NAME,
+                key=f"collection-name-{chosen.id}",
+                on_change=_rename,
+                args=(here, chosen.id),
+            )
+        splitting.show(here, chosen)
+        if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
+            ask_first(
+                "Delete this collection?",
+                f"**{label(chosen.name)}** goes, and {_stay(chosen.documents)} A chat that searches nothing "
+                "else finds nothing any more, until something is chosen for it.",
+                key=f"collection-remove-{chosen.id}",
+                act=lambda: _delete(here, chosen),
+            )
+
+
+def _stay(documents: int) -> str:
+    return "it is empty." if not documents else f"its {documents_in_words(documents)}, unsorted."
+
+
+def documents_in_words(number: int) -> str:
+    """Return what stays: ``1 -> "document stays"``, ``12 -> "12 documents stay"``."""
+    return "document stays" if number == 1 else f"{number:,} documents stay"
+
+
+@tried
+def _create(here: Workspace) -> None:
+    created = here.library.collections.create(str(st.session_state[NEW]))
+    st.session_state[NEW] = ""
+    st.session_state[SHOWN] = created.id
+    notices.leave(
+        f"{label(created.name, 60)} is there. Add documents to it, or move some.", ":material/folder:"
+    )
+
+
+@tried
+def _rename(here: Workspace, collection_id: str) -> None:
+    key = f"collection-name-{collection_id}"
+    try:
+        here.library.collections.rename(collection_id, str(st.session_state[key]))
+    except FootnoteError:
+        st.session_state.pop(key, None)  # what it is called is shown again
+        raise
+
+
+def _delete(here: Workspace, chosen: CollectionRecord) -> None:
+    here.library.collections.delete(chosen.id)
+    here.ingest.split_if_due()
+    notices.leave(f"{label(chosen.name, 60)} was deleted. Its documents stay.", ":material/delete:")

@@ -1,0 +1,179 @@
+"""The documents page: add, see how far each is and where it belongs, move, download, delete."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import streamlit as st
+
+from rag.workspace import Workspace
+from storage.documents import UNFINISHED
+from storage.records import DocumentRecord
+from ui import pages
+from ui.components import messages as notices
+from ui.components.confirming import ask_first
+from ui.components.faults import told, tried
+from ui.components.ingesting import TICK, share, state_name, step_name
+from ui.components.markdown import label, verbatim
+from ui.documents import collections, moving, splitting
+from ui.documents.upload import show_report, uploader
+from ui.server.services import services, workspace
+
+PAGE = 25
+
+Color = Literal["gray", "blue", "green", "red"]
+
+LOOK = 5.0  # seconds between looks at documents that wait to be tried again
+_BADGES: dict[str, tuple[str, Color]] = {
+    "queued": (":material/schedule:", "gray"),
+    "reading": (":material/menu_book:", "blue"),
+    "searchable_by_words": (":material/search:", "blue"),
+    "searchable_by_meaning": (":material/search:", "blue"),
+    "ready": (":material/check_circle:", "green"),
+    "refused": (":material/error:", "red"),
+}
+
+
+def show() -> None:
+    """Show the documents page."""
+    here = workspace()
+    st.title("Documents")
+    into = collections.choose_target(here)
+    uploader(here, services().settings.max_upload_mb, into)
+    show_report("documents")
+    records = here.library.documents.list()
+    if not records:
+        st.markdown(
+            "Nothing here yet. Add files above; you can ask about each as soon as its words are read."
+        )
+        return
+    collections.choose_shown(here)
+    splitting.show_progress(here)
+    busy = any(here.ingest.running(record.id) for record in records)
+    waits = any(record.state in UNFINISHED for record in records)
+    st.fragment(_rows, run_every=TICK if busy else LOOK if waits else None)(here, busy)
+
+
+def _totals(records: list[DocumentRecord]) -> None:
+    pages = sum(record.pages or 0 for record in records)
+    counts = [_count(len(records), "document"), _count(pages, "page") if pages else ""]
+    st.caption(" · ".join(count for count in counts if count))
+
+
+@told()
+def _rows(here: Workspace, busy: bool) -> None:
+    """Show one page of rows; once nothing runs any more, have the page drawn without looking again."""
+    records = here.library.documents.list()
+    listed = collections.shown(records)
+    if listed:
+        _totals(listed)
+        moving.show_bar(records, listed, here)
+    else:
+        st.caption("No document is in this collection, or has such a name.")
+    names = {one.id: one.name for one in here.library.collections.list()}
+    last = max(1, -(-len(listed) // PAGE))
+    number = min(st.session_state.get("documents-page", 1), last)
+    shown = listed[(number - 1) * PAGE : number * PAGE]
+    origins = here.syncing.items.origins([record.id for record in shown])
+    for record in shown:
+        _row(record, names.get(record.collection_id or ""), origins.get(record.id, ()), here)
+    if last > 1:
+        st.pagination(last, key="documents-page")
+    if busy and not any(here.ingest.running(record.id) for record in records):
+        st.rerun()
+
+
+def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str], here: Workspace) -> None:
+    icon, color = _BADGES[record.state]
+    with st.container(border=True, gap="xsmall", key=f"document-{record.id}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+            moving.show_tick(record)
+            st.markdown(f"**{label(record.name, 90)}**", width="stretch")
+            _actions(record, here)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.badge(state_name(record), icon=icon, color=color)
+            if collection is not None:
+                st.badge(label(collection, 60), icon=":material/folder:", color="gray")
+            st.caption(_facts(record), width="content")
+        if sources:
+            st.page_link(pages.SOURCES, label=origin(sources), icon=":material/sync:")
+        progress = here.ingest.progress(record.id)
+        if progress is not None:
+            st.progress(share(progress), text=step_name(progress).capitalize())
+        for said in filter(None, (record.reason, record.note)):
+            st.markdown(verbatim(said))
+        if record.state in UNFINISHED and not here.ingest.running(record.id):
+            _offer_to_try_again(record, here)
+
+
+def origin(sources: Sequence[str]) -> str:
+    """Return in words, as Markdown, from which sources a document came by itself.
+
+    >>> origin(["Our wiki", "보고서"])
+    'From Our wiki and 보고서'
+    """
+    named = " and ".join(label(name, 40) for name in sources[:2])
+    more = len(sources) - 2
+    return f"From {named}" + (f" and {more} more source{'' if more == 1 else 's'}" if more > 0 else "")
+
+
+def _offer_to_try_again(record: DocumentRecord, here: Workspace) -> None:
+    if st.button("Try again", icon=":material/refresh:", type="tertiary", key=f"try-again-{record.id}"):
+        tried(here.ingest.start)(record.id)
+        st.rerun()
+
+
+def _actions(record: DocumentRecord, here: Workspace) -> None:
+    with st.popover("More", type="tertiary", key=f"actions-{record.id}"):
+        st.download_button(
+            "Download the original",
+            data=lambda: here.library.files.path(record.sha256).read_bytes(),
+            file_name=record.name,
+            icon=":material/download:",
+            on_click="ignore",
+            key=f"download-{record.id}",
+            width="stretch",
+        )
+        if st.button("Move", icon=":material/drive_file_move:", key=f"move-{record.id}", width="stretch"):
+            moving.ask_where([record], here)
+        if st.button("Delete", icon=":material/delete:", key=f"ask-{record.id}", width="stretch"):
+            ask_first(
+                "Delete this document?",
+                f"**{label(record.name)}** is no longer searched. Answers that quote it keep their quotes.",
+                key=f"remove-{record.id}",
+                act=lambda: _remove(record, here),
+            )
+
+
+def _remove(record: DocumentRecord, here: Workspace) -> None:
+    here.ingest.remove(record.id)
+    notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
+
+
+def _facts(record: DocumentRecord) -> str:
+    facts = [
+        _count(record.pages, "page") if record.pages else "",
+        _count(record.chunks, "passage") if record.chunks else "",
+        _size(record.size),
+        f"added {_day(record.created)}",
+        "a new version, being read" if record.replaces and record.state != "refused" else "",
+    ]
+    return " · ".join(fact for fact in facts if fact)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _size(octets: int) -> str:
+    """Return a size for people: 1536 -> "1.5 kB"."""
+    value = float(octets)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GB"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%b %Y}"

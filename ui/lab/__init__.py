@@ -1,0 +1,1 @@
+"""The lab page: retrievers compared on the user's own documents."""

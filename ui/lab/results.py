@@ -1,0 +1,252 @@
+"""What a run of the lab found: table, chart, the runs before it, and the default that follows from it."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from rag.errors import FootnoteError
+from rag.evaluation.comparison import differences
+from rag.settings import fixed_fields
+from rag.workspace import Workspace
+from storage.lab_records import QuestionSetRecord, ResultRecord, RunRecord
+from ui.components import messages as notices
+from ui.components.labels import name_of
+from ui.components.markdown import label
+from ui.lab import lab_opened
+from ui.lab.sets import count
+from ui.server.services import services
+
+METRICS = {
+    "recall@1": "Recall@1",
+    "recall@5": "Recall@5",
+    "recall@10": "Recall@10",
+    "mrr@10": "MRR",
+    "ndcg@10": "nDCG@10",
+}
+CHARTED = {**METRICS, "p50_ms": "Median time, ms"}
+STATES = {
+    "running": "It is still running; these are its numbers so far.",
+    "stopped": "It was stopped: every search was asked the same questions until then.",
+    "failed": "It could not be finished.",
+}
+_MEANING = """
+Each question has one or more passages that answer it. A search returns a list of passages; the numbers say
+how far up in it the right ones stand, from 0 (never found) to 1 (always first).
+
+- **Recall@5** is the part of the right passages that are among the first five. An answer is written from
+  about that many.
+- **MRR** is 1 where the first right passage stands first, ½ where it stands second, ⅓ where third.
+  **nDCG@10** looks at all right passages among the first ten in the same way.
+- **Median** and **95 %** are times in milliseconds: half of the searches, and 95 of 100, took no longer.
+"""
+
+
+def show(here: Workspace, chosen: QuestionSetRecord) -> None:
+    """Show the newest run over a set, or another that is chosen."""
+    runs = here.lab.compare(chosen.id)
+    st.header("Results")
+    if not runs:
+        st.markdown("No run yet. Choose the searches above, and press **Run**.")
+        return
+    run = _choose_run(chosen.id, runs)
+    _show_state(run)
+    if not run.results:
+        return
+    st.markdown(verdict(run.results))
+    st.table(_table(run.results), hide_index=True, alt="How well each search did")
+    st.caption(f"One question more or less moves recall by {1 / run.asked:.2f}: choose by no less than that.")
+    with st.expander("What the numbers mean", icon=":material/help:", key="lab-meaning"):
+        st.markdown(_MEANING)
+    _chart(run.results)
+    _make_default(run)
+    _compare(run, [other for other in runs if other.id != run.id and other.results])
+    lab_opened.show_questions(here, run)
+
+
+def show_newest(set_id: str) -> None:
+    """Have the page look at the newest run of a set again."""
+    st.session_state.pop(_run_key(set_id), None)
+
+
+def best(results: Sequence[ResultRecord], metric: str) -> frozenset[str]:
+    """Return the retrievers with the best value, none where all have the same."""
+    values = {result.retriever: result.metrics.get(metric, 0.0) for result in results}
+    if len(set(values.values())) < 2:
+        return frozenset()
+    return frozenset(name for name, value in values.items() if value == max(values.values()))
+
+
+def verdict(results: Sequence[ResultRecord]) -> str:
+    """Say in a sentence which search found most among the first five, and where by."""
+    leaders = [name for name in ranked(results) if name in best(results, "ndcg@10")]
+    if not leaders:
+        return "All of them did equally well."
+    first = next(result for result in results if result.retriever == leaders[0])
+    names = " and ".join(f"**{name_of(name)}**" for name in leaders)
+    return (
+        f"{names} put the right passages furthest up: {first.metrics['recall@5']:.0%} of them are among the "
+        f"first five, {first.metrics['recall@1']:.0%} stand first."
+    )
+
+
+def ranked(results: Sequence[ResultRecord]) -> list[str]:
+    """Return the retrievers, the best by nDCG@10 first; of equals the quicker."""
+    ordered = sorted(results, key=lambda result: (-result.metrics.get("ndcg@10", 0.0), result.p50_ms))
+    return [result.retriever for result in ordered]
+
+
+def _run_key(set_id: str) -> str:
+    return f"lab-shown-run-{set_id}"
+
+
+def _choose_run(set_id: str, runs: Sequence[RunRecord]) -> RunRecord:
+    by_id = {run.id: run for run in runs}
+    if len(runs) == 1:
+        return runs[0]
+    key = _run_key(set_id)
+    if st.session_state.get(key) not in by_id:
+        st.session_state.pop(key, None)
+    id_ = st.selectbox("Run", list(by_id), format_func=lambda id_: _run_name(by_id[id_]), key=key)
+    return by_id[id_]
+
+
+def _run_name(run: RunRecord) -> str:
+    moment = run.created.astimezone()
+    searches = f"{len(run.retrievers)} search{'es' * (len(run.retrievers) != 1)}"
+    return f"{moment.day} {moment:%b %Y, %H:%M:%S}: {count(run.asked)}, {searches}"
+
+
+def _show_state(run: RunRecord) -> None:
+    searched = run.searched
+    where = "all documents" if searched.every else f"{searched.count} chosen"
+    facts = [count(run.asked), f"{searched.chunks:,} passages of {where}", label(run.embedding, 60)]
+    st.caption(" · ".join(fact for fact in facts if fact))
+    if run.state in STATES:
+        reason = f" {label(run.error, 500)}" if run.error else ""
+        st.warning(STATES[run.state] + reason, icon=":material/info:")
+    for number, why in (
+        (run.gone, "is in no document any more"),
+        (run.outside, "is in none that was chosen"),
+    ):
+        if number:
+            st.caption(f"{count(number)} not asked: what answers it {why}.")
+
+
+def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
+    """Make rows of Markdown: the best of a column is bold and says so."""
+    leaders = {metric: best(results, metric) for metric in METRICS}
+    rows = []
+    for result in sorted(results, key=lambda one: ranked(results).index(one.retriever)):
+        row = {"Search": name_of(result.retriever)}
+        for metric, title in METRICS.items():
+            value = f"{result.metrics.get(metric, 0.0):.2f}"
+            row[title] = f"**{value}\u00a0best**" if result.retriever in leaders[metric] else value
+        row |= {"Median, ms": f"{result.p50_ms:.1f}", "95 %, ms": f"{result.p95_ms:.1f}"}
+        if any(one.errors for one in results):
+            row["Failed"] = str(result.errors)
+        rows.append(row)
+    return rows
+
+
+def _chart(results: Sequence[ResultRecord]) -> None:
+    metric = st.segmented_control(
+        "Chart",
+        list(CHARTED),
+        format_func=CHARTED.__getitem__,
+        default="ndcg@10",
+        required=True,
+        key="lab-chart",
+    )
+    of = _value(metric)
+    values = {name_of(one.retriever): of(one) for one in results}
+    ordered = sorted(values, key=lambda name: values[name], reverse=metric in METRICS)
+    said = "; ".join(f"{name}: {values[name]:.2f}" for name in ordered)
+    st.bar_chart(
+        [{"Search": name, CHARTED[metric]: values[name]} for name in ordered],
+        x="Search",
+        y=CHARTED[metric],
+        x_label="",
+        horizontal=True,
+        sort=False,
+        height=60 + 40 * len(ordered),
+        alt=f"{CHARTED[metric]}. {said}.",
+    )
+
+
+def _value(metric: str) -> Callable[[ResultRecord], float]:
+    return (lambda one: one.metrics.get(metric, 0.0)) if metric in METRICS else (lambda one: one.p50_ms)
+
+
+def _make_default(run: RunRecord) -> None:
+    held = services()
+    if not held.administers():
+        return
+    order = ranked(run.results)
+    fixed = "retriever" in fixed_fields()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="lab-default-row"):
+        wanted = st.selectbox(
+            "Search by default with", order, format_func=name_of, key=f"lab-default-{run.id}", disabled=fixed
+        )
+        is_default = wanted == held.settings.retriever
+        pressed = st.button(
+            "It is the default" if is_default else "Make this the default",
+            icon=":material/check:" if is_default else ":material/star:",
+            disabled=fixed or is_default,
+            key="lab-make-default",
+        )
+    if fixed:
+        st.caption(
+            f"The search is set where the server was started, to “{name_of(held.settings.retriever)}”; "
+            "it cannot be changed here."
+        )
+    if pressed:
+        try:
+            held.change({"retriever": wanted})
+        except FootnoteError as error:
+            st.error(label(str(error), 500), icon=":material/error:")
+            return
+        notices.leave(f"Answers are now searched for by: {name_of(wanted)}.", ":material/check:")
+        st.rerun()
+
+
+def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
+    """Show this run beside another over the same set, and what else than the searches differs."""
+    if not others:
+        return
+    with st.expander("Compare with another run", icon=":material/compare_arrows:", key="lab-compare-runs"):
+        by_id = {other.id: other for other in others}
+        id_ = st.selectbox(
+            "The other run",
+            list(by_id),
+            format_func=lambda id_: _run_name(by_id[id_]),
+            key=f"lab-other-{run.id}",
+        )
+        other = by_id[id_]
+        newer, older = (run, other) if run.created >= other.created else (other, run)
+        told = differences(newer, older)
+        if told:
+            st.warning(f"Not the same conditions: {label('; '.join(told), 600)}.", icon=":material/balance:")
+        else:
+            st.caption("The same questions, documents and models.")
+        st.table(_beside(run, other), hide_index=True, alt="This run and the other")
+
+
+def _beside(run: RunRecord, other: RunRecord) -> list[dict[str, str]]:
+    mine = {one.retriever: one for one in run.results}
+    theirs = {one.retriever: one for one in other.results}
+    return [
+        {
+            "Search": name_of(name),
+            **_pair("nDCG@10", "ndcg@10", name, mine, theirs),
+            **_pair("Recall@5", "recall@5", name, mine, theirs),
+        }
+        for name in dict.fromkeys([*mine, *theirs])
+    ]
+
+
+def _pair(
+    title: str, metric: str, name: str, mine: Mapping[str, ResultRecord], theirs: Mapping[str, ResultRecord]
+) -> dict[str, str]:
+    here = f"{mine[name].metrics.get(metric, 0.0):.2f}" if name in mine else "not run"
+    there = f"{theirs[name].metrics.get(metric, 0.0):.2f}" if name in theirs else "not run"
+    return {f"{title}, this run": here, f"{title}, the other": there}

@@ -1,0 +1,1 @@
+"""The server behind the pages: shared services, metrics and background work."""

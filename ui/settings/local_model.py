@@ -1,0 +1,182 @@
+"""A model of one's own on the settings page: installed by one click, used, removed."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from rag.models.local import shelf
+from rag.models.local.catalog import OFFERS, Offer, named, size
+from rag.models.local.install import Installing
+from rag.models.local.shelf import Choice
+from rag.settings import Settings
+from storage.errors import FootnoteError
+from ui.components import messages as notices
+from ui.components.confirming import ask_first
+from ui.components.faults import tried
+from ui.components.job_progress import follow_job
+from ui.components.markdown import label, verbatim
+from ui.server.services import PageServices
+
+FIXED = "Set where the server was started; it cannot be changed here."
+
+
+def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
+    """Show the models that can run here: what each costs, how far it is, and which one is used."""
+    st.subheader("A model of your own")
+    st.markdown(
+        "It runs on this computer: no server, no key, and nothing leaves it. Small models write plain, short "
+        "answers from four passages; each statement is checked as with any other."
+    )
+    for offer in OFFERS:
+        with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
+            _show_offer(held, offer, fixed)
+    _show_file(held, fixed)
+    if held.settings.own_model and not held.settings.connected:
+        st.button(
+            "Use no model",
+            key="own-none",
+            on_click=tried(_use),
+            args=(held, {"own_model": ""}),
+            disabled="own_model" in fixed,
+            help=FIXED if "own_model" in fixed else "Answers are then your documents' own sentences.",
+        )
+
+
+def used(settings: Settings) -> str:
+    """Return the sentence that says which model writes the answers."""
+    if settings.connected:
+        return f"Answers are written by **{label(settings.llm_model)}**."
+    if settings.own_model:
+        name = Choice.of(settings.own_model, settings.model_cache).name
+        return f"Answers are written by **{label(name)}**, on this computer."
+    return (
+        "None is connected: answers are your documents' own sentences. Install a model of your own below, or "
+        "connect any server that speaks the OpenAI protocol, such as OpenAI, Ollama, LM Studio or vLLM."
+    )
+
+
+def _show_offer(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
+    cache, job = held.settings.model_cache, held.installs.running(offer)
+    st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
+    if job is not None:
+        follow_job(job, _said, key=f"stop-{offer.name}")
+        return
+    st.caption(state(offer, held.settings))
+    if failure := held.installs.failure(offer):
+        st.error(verbatim(failure), icon=":material/error:")
+    with st.container(horizontal=True):
+        if shelf.here(offer, cache):
+            _use_button(held, offer, fixed)
+            if st.button(f"Remove {offer.name}", icon=":material/delete:", key=f"remove-{offer.name}"):
+                _ask_to_remove(held, offer)
+        elif st.button(_install_label(offer, cache), icon=":material/download:", key=f"install-{offer.name}"):
+            held.installs.start(offer)
+            st.rerun()
+
+
+def state(offer: Offer, settings: Settings) -> str:
+    """Return whether a model is here, and what it takes of the disk and of the memory."""
+    memory = f"about {size(offer.memory)} of memory while it is used"
+    if shelf.here(offer, settings.model_cache):
+        using = " It writes the answers." if _is_used(offer.name, settings) else ""
+        return f"Installed: {offer.size} on the disk, {memory}.{using}"
+    free = size(_free(settings.model_cache))
+    return f"Not installed: {offer.size} to download and keep, of {free} free; {memory}."
+
+
+def _install_label(offer: Offer, cache: Path) -> str:
+    """Return what the button says: how much is to come is said before it comes."""
+    if begun := shelf.begun(offer, cache):
+        return f"Go on installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
+    return f"Install {offer.name} ({offer.size} to download)"
+
+
+def _said(step: Installing | None) -> tuple[float, str]:
+    if step is None:
+        return 0.0, "Looking at what is here already"
+    if not step.total:
+        return 1.0, "Trying it"
+    return step.done / step.total, f"Fetching {step.what}: {size(step.done)} of {size(step.total)}"
+
+
+def _use_button(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
+    settings = held.settings
+    bound = _bound(settings, fixed)
+    instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
+    st.button(
+        f"Use {offer.name}{instead}",
+        key=f"use-{offer.name}",
+        icon=":material/check:",
+        on_click=tried(_use),
+        args=(held, _alone(offer.name)),
+        disabled=bound or _is_used(offer.name, settings),
+        help=FIXED if bound else None,
+    )
+
+
+def _bound(settings: Settings, fixed: frozenset[str]) -> bool:
+    """Return whether the choice of a model is not this page's."""
+    return "own_model" in fixed or (settings.connected and "llm_model" in fixed)
+
+
+def _alone(spec: str) -> dict[str, str]:
+    """Return the changes that have a model of one's own write the answers: a connected server would win."""
+    return {"own_model": spec, "llm_model": ""}
+
+
+def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
+    settings = held.settings
+    bound = _bound(settings, fixed)
+    with st.form("own-file", border=True):
+        path = st.text_input(
+            "Another model: the path of a GGUF file on this computer",
+            key="own-file-path",
+            value="" if named(settings.own_model) else settings.own_model,
+            disabled=bound,
+            help=FIXED if bound else None,
+        )
+        if st.form_submit_button("Use this file", disabled=bound) and path.strip():
+            _use_file(held, path.strip())
+
+
+def _use_file(held: PageServices, path: str) -> None:
+    try:
+        _use(held, _alone(shelf.checked(path)))
+    except FootnoteError as error:
+        st.error(verbatim(str(error)), icon=":material/error:")
+    else:
+        st.rerun()
+
+
+def _use(held: PageServices, changes: Mapping[str, Any]) -> None:
+    held.change(changes)
+    notices.leave("Saved.", ":material/check:")
+
+
+def _ask_to_remove(held: PageServices, offer: Offer) -> None:
+    ask_first(
+        f"Remove {offer.title}?",
+        f"Its {offer.size} are freed. Installing it again downloads them again.",
+        key=f"really-remove-{offer.name}",
+        act=lambda: _remove(held, offer),
+    )
+
+
+def _remove(held: PageServices, offer: Offer) -> None:
+    if held.settings.own_model == offer.name:
+        held.change({"own_model": ""})
+    shelf.remove(offer, held.settings.model_cache)
+    notices.leave("Removed.", ":material/delete:")
+
+
+def _is_used(spec: str, settings: Settings) -> bool:
+    return settings.own_model == spec and not settings.connected
+
+
+def _free(cache: Path) -> int:
+    """Return the bytes that are free where models are kept, or will be."""
+    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+    return shutil.disk_usage(there).free

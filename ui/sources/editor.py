@@ -1,0 +1,138 @@
+"""A source added, changed or deleted, each in a dialog; its connection can be tested before."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from rag.connectors.registry import KINDS, checked
+from rag.errors import FootnoteError
+from rag.workspace import Workspace
+from storage.source_records import SourceRecord
+from ui.components import messages as notices
+from ui.components.faults import tried
+from ui.components.markdown import label, verbatim
+from ui.sources import source_form
+
+EVERY: Mapping[int, str] = {
+    0: "Only when asked",
+    5: "Every 5 minutes",
+    60: "Every hour",
+    1440: "Every day",
+    10080: "Every week",
+}
+
+
+def add(here: Workspace) -> None:
+    """Ask for a new source; it is read at once."""
+    st.dialog("Add a source", width="medium", icon=":material/add:")(_add)(here)
+
+
+def change(here: Workspace, record: SourceRecord) -> None:
+    """Ask for other settings of a source."""
+    st.dialog("Change this source", width="medium", icon=":material/edit:")(_change)(here, record)
+
+
+def delete(here: Workspace, record: SourceRecord) -> None:
+    """Ask whether a source goes, and whether its documents go with it."""
+    st.dialog("Delete this source?", width="small", icon=":material/delete:")(_delete)(here, record)
+
+
+def _add(here: Workspace) -> None:
+    kind = st.segmented_control(
+        "Kind",
+        list(KINDS),
+        format_func=lambda kind: KINDS[kind].title,
+        default=next(iter(KINDS)),
+        required=True,
+        key="source-kind",
+    )
+    st.caption(KINDS[kind].brings)
+    given = _Given.asked(kind, "", {}, None, key=f"source-new-{kind}")
+
+    def keep(settings: dict[str, Any]) -> None:
+        record = here.syncing.sources.create(kind, given.name or KINDS[kind].title, settings, given.every)
+        here.syncing.start(record.id)
+
+    _finish(here, given, "Add and read", keep)
+
+
+def _change(here: Workspace, record: SourceRecord) -> None:
+    given = _Given.asked(
+        record.kind, record.name, record.settings, record.every, key=f"source-change-{record.id}"
+    )
+
+    def keep(settings: dict[str, Any]) -> None:
+        here.syncing.change(record.id, given.name or record.name, settings, given.every)
+
+    _finish(here, given, "Save", keep)
+
+
+class _Given:
+    """What stands in the inputs of a dialog."""
+
+    def __init__(self, kind: str, name: str, settings: dict[str, Any], every: int | None, key: str):
+        self.kind, self.name, self.settings, self.every, self.key = kind, name, settings, every, key
+
+    @classmethod
+    def asked(
+        cls, kind: str, name: str, settings: Mapping[str, Any], every: int | None, *, key: str
+    ) -> "_Given":
+        """Show the inputs of a kind, filled with what there is."""
+        named = st.text_input("Name", name, placeholder=KINDS[kind].title, key=f"{key}-name")
+        wanted = source_form.fields(KINDS[kind].settings, settings, key=key)
+        minutes = every or 0
+        options = [*EVERY, *([] if minutes in EVERY else [minutes])]
+        often = st.selectbox(
+            "Read it",
+            options,
+            index=options.index(minutes),
+            format_func=lambda minutes: EVERY.get(minutes, f"Every {minutes} minutes"),
+            key=f"{key}-every",
+        )
+        return cls(kind, named.strip(), wanted, often or None, key)
+
+
+def _finish(here: Workspace, given: _Given, verb: str, keep: Callable[[dict[str, Any]], None]) -> None:
+    """Show what can be done with what was given: keep it, or see first whether it can be reached."""
+    with st.container(horizontal=True):
+        kept = st.button(verb, type="primary", key=f"{given.key}-keep")
+        tested = st.button("Test the connection", icon=":material/cable:", key=f"{given.key}-test")
+    if not (kept or tested):
+        return
+    try:
+        settings = checked(given.kind, given.settings)
+        if tested:
+            with st.spinner("Reaching it"):
+                st.success(verbatim(_reached(here, given.kind, settings)), icon=":material/check_circle:")
+            return
+        keep(settings)
+    except FootnoteError as error:
+        st.error(verbatim(str(error)), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def _reached(here: Workspace, kind: str, settings: Mapping[str, Any]) -> str:
+    with here.source(kind, settings) as source:
+        return source.test()
+
+
+def _delete(here: Workspace, record: SourceRecord) -> None:
+    st.markdown(
+        f"**{label(record.name)}** is not read any more. Its documents can stay, as if you had added them by "
+        "hand, or be deleted with it. Answers that quote them keep their quotes."
+    )
+    with st.container(horizontal=True):
+        if st.button("Keep its documents", type="primary", key=f"source-leave-{record.id}"):
+            _remove(here, record, keep_documents=True)
+            st.rerun()
+        if st.button("Delete them, too", icon=":material/delete:", key=f"source-delete-{record.id}"):
+            _remove(here, record, keep_documents=False)
+            st.rerun()
+
+
+@tried
+def _remove(here: Workspace, record: SourceRecord, *, keep_documents: bool) -> None:
+    here.syncing.delete(record.id, keep_documents=keep_documents)
+    notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")

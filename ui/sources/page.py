@@ -1,0 +1,204 @@
+"""The sources page: where documents come from by themselves, when each was read, and what came of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+import streamlit as st
+
+from rag.connectors.registry import KINDS
+from rag.connectors.sync import Synced
+from rag.jobs import Job
+from rag.workspace import Workspace
+from storage.source_records import SourceRecord, Tally
+from ui.components.confirming import ask_first
+from ui.components.faults import told, tried
+from ui.components.markdown import label, verbatim
+from ui.server.services import services, workspace
+from ui.sources import editor as source_editing
+from ui.sources.source_items import show_items
+
+TICK = 1.0  # seconds between looks
+Color = Literal["gray", "blue", "green", "red", "orange"]
+_ENDS: Mapping[str, tuple[str, str, Color]] = {
+    "failed": ("could not be read", ":material/error:", "red"),
+    "stopped": ("stopped", ":material/stop_circle:", "orange"),
+    "emptied": ("empty now", ":material/help:", "orange"),
+}
+
+
+def show() -> None:
+    """Show the sources page."""
+    here = workspace()
+    st.title("Sources")
+    if not services().administers():  # they are read with the server's own folders and secrets
+        st.info("Sources are read with what the server may read: only administrators add them.")
+        return
+    st.markdown(
+        "Documents that come by themselves: from a folder, a wiki, a drive or the web. What is new there is "
+        "added, what changed is read again, what is gone goes here, too."
+    )
+    if st.button("Add a source", type="primary", icon=":material/add:", key="source-add"):
+        source_editing.add(here)
+    records = here.syncing.sources.list()
+    if not records:
+        st.markdown("There is none yet. Files can be added one by one, too, on the Documents page.")
+        return
+    busy = _is_busy(here, records)
+    st.fragment(_show_sources, run_every=TICK if busy else None)(here, busy)
+
+
+def _is_busy(here: Workspace, records: Sequence[SourceRecord]) -> bool:
+    """Return whether a source, or any document, is being read: told without asking the ledger."""
+    return bool(here.ingest.all_running()) or any(here.syncing.job(record.id) for record in records)
+
+
+@dataclass(frozen=True)
+class Look:
+    """A source as one look found it: what is at it, its sync, how many of its documents are being read."""
+
+    record: SourceRecord
+    tally: Tally
+    job: Job[Synced] | None
+    reading: int
+
+
+def looks(here: Workspace) -> list[Look]:
+    """Look at all sources once."""
+    tallies, running = here.syncing.items.tallies(), here.ingest.all_running()
+    found = ((record, tallies.get(record.id, Tally())) for record in here.syncing.sources.list())
+    return [
+        Look(record, tally, here.syncing.job(record.id), len(tally.unfinished & running))
+        for record, tally in found
+    ]
+
+
+@told()
+def _show_sources(here: Workspace, busy: bool) -> None:
+    """Show every source; once nothing runs any more, have the page drawn without looking again."""
+    found = looks(here)
+    for look in found:
+        with st.container(border=True, key=f"source-{look.record.id}"):
+            _show_source(look, here)
+    if busy and not _is_busy(here, [look.record for look in found]):
+        st.rerun()
+
+
+def _show_source(look: Look, here: Workspace) -> None:
+    record, job = look.record, look.job
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        st.markdown(f"**{label(record.name, 80)}**", width="stretch")
+        _actions(record, here)
+    _show_state(look)
+    if job is not None:
+        share, text = said(look.tally.items, job.latest)
+        st.progress(share, text=text)
+        st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=f"source-stop-{record.id}")
+    else:
+        _show_ways_on(look, here)
+    if look.tally.items:
+        show_items(record, look.tally, here)
+
+
+def _show_ways_on(look: Look, here: Workspace) -> None:
+    """Offer to read a source now, and to confirm that one which was emptied is meant to be empty."""
+    record, held = look.record, look.tally.documents
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Sync now", icon=":material/sync:", key=f"source-sync-{record.id}"):
+            _sync(record, here)
+            st.rerun()
+        if record.state == "emptied" and st.button(
+            "It is meant to be empty", icon=":material/delete_sweep:", key=f"source-emptied-{record.id}"
+        ):
+            ask_first(
+                "Is this source meant to be empty?",
+                f"**{label(record.name)}** is looked at once more. If it is empty still, "
+                f"{'the document' if held == 1 else f'all {held:,} documents'} that came from it alone "
+                f"{'is' if held == 1 else 'are'} deleted. Answers that quote them keep their quotes.",
+                key=f"source-emptied-yes-{record.id}",
+                act=lambda: _sync(record, here, may_be_empty=True),
+            )
+
+
+def _show_state(look: Look) -> None:
+    name, icon, color = badge(look)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(name, icon=icon, color=color)
+        st.caption(facts(look.record, look.tally, datetime.now(UTC)), width="content")
+    if look.record.reason and look.job is None:
+        st.markdown(verbatim(look.record.reason))
+
+
+def badge(look: Look) -> tuple[str, str, Color]:
+    """Return how a source is, in words, with a sign and a colour."""
+    if look.job is not None:
+        return "syncing", ":material/sync:", "blue"
+    if look.reading:
+        documents = f"{look.reading:,} document{'' if look.reading == 1 else 's'}"
+        return f"reading {documents}", ":material/menu_book:", "blue"
+    if look.record.state in _ENDS:
+        return _ENDS[look.record.state]
+    if look.record.ended is None:
+        return "not read yet", ":material/schedule:", "gray"
+    if not look.tally.items:
+        return "nothing there yet", ":material/inbox:", "gray"
+    if look.tally.failed:
+        return "read, but for some", ":material/warning:", "orange"
+    return "up to date", ":material/check_circle:", "green"
+
+
+def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
+    """Return a source in a line: its kind, how much of it is here, when it was read and will be again."""
+    kind = KINDS[record.kind].title if record.kind in KINDS else record.kind
+    return " · ".join(
+        fact
+        for fact in (
+            kind,
+            f"{tally.documents:,} document{'' if tally.documents == 1 else 's'}",
+            f"{tally.failed:,} could not be had" if tally.failed else "",
+            f"read {ago(now - record.ended)}" if record.ended else "",
+            source_editing.EVERY.get(record.every or 0, f"every {record.every} minutes").lower(),
+        )
+        if fact
+    )
+
+
+def ago(past: timedelta) -> str:
+    """Return how long ago something was, as people say it."""
+    seconds = max(0.0, past.total_seconds())
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
+def said(known: int, synced: Synced | None) -> tuple[float, str]:
+    """Return how far a sync is, beside the `known` items of the time before: only its end tells the sum."""
+    if synced is None:
+        return 0.0, "Reaching the source"
+    counts = [
+        (synced.new, "new"),
+        (synced.changed, "changed"),
+        (synced.unchanged, "as before"),
+        (synced.removed, "gone"),
+        (synced.failed, "could not be had"),
+    ]
+    told = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    return synced.items / max(known, synced.items + 1), " · ".join(
+        part for part in (label(synced.name, 50), told) if part
+    )
+
+
+@tried
+def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) -> None:
+    here.syncing.start(record.id, by_hand=True, may_be_empty=may_be_empty)
+
+
+def _actions(record: SourceRecord, here: Workspace) -> None:
+    with st.popover("More", type="tertiary", key=f"source-actions-{record.id}"):
+        if st.button("Change", icon=":material/edit:", key=f"source-edit-{record.id}", width="stretch"):
+            source_editing.change(here, record)
+        if st.button("Delete", icon=":material/delete:", key=f"source-ask-{record.id}", width="stretch"):
+            source_editing.delete(here, record)

@@ -1,0 +1,120 @@
+"""A tree as a chart that opens: each step of the way, with its neighbours. Pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag.raptor.opened import Opened
+from storage.tree_rows import NodeRecord
+from ui.components.markdown import plain
+from ui.trees.labels import cited_as
+
+FEW = 12  # nodes of one level that are drawn; the list beside the chart has all
+ROW = 26  # pixels
+LEAST = 180  # pixels of height
+WIDE = 560  # pixels that the steps share; what is left is for the last labels
+NAME = 46  # letters of a label
+NODE, LINE = "#2f8a94", "#8a9299"  # 3 to 1 on the light page and on the dark one
+NARROW = {"query": {"maxWidth": 520}, "option": {"series": [{"right": 56, "label": {"formatter": "{c}"}}]}}
+
+Way = tuple[str, ...]
+Numbers = Callable[[str], Sequence[int]]
+
+
+@dataclass
+class Drawn:
+    """A chart: its specification, its height in pixels, and the way that each drawn node opens."""
+
+    spec: dict[str, Any] = field(default_factory=dict)
+    height: int = LEAST
+    ways: list[Way] = field(default_factory=list)
+
+    def way_at(self, index: int) -> Way | None:
+        """Return the way that a click opens; `index` counts from 1, as the chart does."""
+        return self.ways[index - 1] if 0 < index <= len(self.ways) else None
+
+
+def draw(opened: Opened, name: str, numbers: Numbers, ink: str, paper: str) -> Drawn:
+    """Draw a tree as far as it is opened; `name` stands above several tops, labels are `ink` on `paper`."""
+    drawn = Drawn()
+    if len(opened.layers[0]) == 1:
+        roots = _level(opened, 0, numbers, drawn)
+    else:
+        drawn.ways.append(())
+        top = _item(plain(name, NAME), plain(name, 8), (), opened=True)
+        roots = [{**top, "children": _level(opened, 0, numbers, drawn)}]
+    columns = len(opened.layers) + (len(opened.layers[0]) != 1)
+    rows = sum(min(len(layer), FEW + 2) for layer in opened.layers)
+    drawn.height = max(LEAST, rows * ROW + 2 * ROW)
+    drawn.spec = _spec(roots, WIDE // max(1, columns), ink, paper)
+    return drawn
+
+
+def window(layer: Sequence[NodeRecord], chosen: str | None) -> tuple[int, int]:
+    """Return which nodes of a level are drawn, first and one past last: around the open one."""
+    at = next((place for place, node in enumerate(layer) if node.id == chosen), 0)
+    first = max(0, min(at - FEW // 2, len(layer) - FEW))
+    return first, min(len(layer), first + FEW)
+
+
+def _level(opened: Opened, depth: int, numbers: Numbers, drawn: Drawn) -> list[dict[str, Any]]:
+    """Return the items of a level, the open one with what stands below it, noting their ways in order."""
+    layer = opened.layers[depth]
+    chosen = opened.way[depth].id if depth < len(opened.way) else None
+    above = tuple(node.id for node in opened.way[:depth])
+    first, last = window(layer, chosen)
+    items = [_more(first, above, drawn)] if first else []
+    for at in range(first, last):
+        node = layer[at]
+        drawn.ways.append((*above, node.id))
+        item = _node_item(node, at + 1, numbers(node.id), opened=node.id == chosen)
+        if node.id == chosen and depth + 1 < len(opened.layers):
+            item["children"] = _level(opened, depth + 1, numbers, drawn)
+        items.append(item)
+    return [*items, *([_more(len(layer) - last, above, drawn)] if last < len(layer) else [])]
+
+
+def _node_item(node: NodeRecord, number: int, cited: Sequence[int], *, opened: bool) -> dict[str, Any]:
+    marks = f"{cited_as(cited)} " if cited else ""
+    item = _item(f"{number} · {marks}{plain(node.text, NAME)}", f"{number} {marks}".strip(), cited, opened)
+    return item if node.level or cited else {**item, "symbol": "rect", "symbolSize": 10}
+
+
+def _item(name: str, short: str, cited: Sequence[int], opened: bool) -> dict[str, Any]:
+    """Return a drawn node: larger where it is open, a diamond where it is cited or stands above what is."""
+    item: dict[str, Any] = {"name": name, "value": short, "symbol": "diamond" if cited else "circle"}
+    item["symbolSize"] = (16 if opened else 10) + 4 * bool(cited)
+    if opened or cited:
+        item["label"] = {"fontWeight": "bold"}
+    if opened:
+        item["label"] = {**item["label"], "position": [0, -16], "verticalAlign": "middle"}
+    return item
+
+
+def _more(count: int, above: Way, drawn: Drawn) -> dict[str, Any]:
+    """Return what stands for nodes that are not drawn; it opens what is above them, whose list has all."""
+    drawn.ways.append(above)
+    return {"name": f"{count:,} more", "value": f"+{count:,}", "symbol": "none"}
+
+
+def _spec(roots: list[dict[str, Any]], step: int, ink: str, paper: str) -> dict[str, Any]:
+    label = {"position": "right", "align": "left", "verticalAlign": "middle", "color": ink, "fontSize": 12}
+    label |= {"backgroundColor": paper, "padding": [1, 3]}  # a line that passes below leaves it readable
+    series = {
+        "type": "tree",
+        "data": roots,
+        "orient": "LR",
+        "expandAndCollapse": False,
+        "initialTreeDepth": -1,
+        "selectedMode": "single",
+        "animation": False,
+        "left": 16,
+        "right": step,
+        "top": 20,
+        "bottom": 8,
+        "itemStyle": {"color": NODE, "borderColor": NODE},
+        "lineStyle": {"color": LINE, "width": 1.2},
+        "label": {**label, "width": max(56, step - 24), "overflow": "truncate", "formatter": "{b}"},
+        "emphasis": {"label": {"fontWeight": "bold"}},
+    }
+    return {"baseOption": {"tooltip": {"show": False}, "series": [series]}, "media": [NARROW]}
