@@ -21,7 +21,7 @@ from rag.settings import load
 from rag.telemetry import untrace
 from ui.auth.identity import Alone, Entrance, on_this_machine, read_entrance
 from ui.auth.middleware import Door
-from ui.server.memory import share_pools
+from ui.server.operations import share_pools
 
 log = logging.getLogger("footnote")
 

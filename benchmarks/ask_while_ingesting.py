@@ -29,9 +29,8 @@ from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs, never
 from rag.langchain import RetrievalQA
-from rag.models.embeddings import Embedder
+from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM, LLMSettings
-from rag.models.opened import open_embedder
 from rag.settings import default_model_cache
 from storage.conversations import Conversations
 from storage.database import Database

@@ -21,8 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rag.models.embeddings import Embedder
-from rag.models.opened import open_embedder
+from rag.models.embeddings import Embedder, open_embedder
 from rag.models.packaged.catalog import PACKAGED
 from rag.settings import default_model_cache
 

@@ -26,9 +26,8 @@ from rag.factory import make_bench_library
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.langchain import RetrievalQA
-from rag.models.embeddings import Embedder
+from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM, LLMSettings
-from rag.models.opened import open_embedder
 from rag.settings import default_model_cache
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM

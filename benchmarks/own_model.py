@@ -18,9 +18,8 @@ from pathlib import Path
 import psutil
 
 from rag.chat.answer import Done, Token, answer
-from rag.models.local.catalog import QWEN_1_5B
-from rag.models.local.model import OwnModel
-from rag.models.local.shelf import Choice
+from rag.models.local.catalog import QWEN_1_5B, Choice
+from rag.models.local.server import OwnModel
 from rag.passage import Passage
 from rag.settings import default_model_cache
 from rag.text.chunking import SIZE

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from peer_steps import environment, made
 
-from rag.index.collections import GRAPH
+from rag.index.chroma import GRAPH
 from rag.settings import default_model_cache
 from rag.text.tokenize import TOKENIZER
 

@@ -18,7 +18,7 @@ from rag.factory import make_bench_library
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs
-from rag.models.opened import open_embedder
+from rag.models.embeddings import open_embedder
 from rag.settings import default_model_cache
 from storage.database import Database
 from tests.rag.ingest.parsers.makers import book

@@ -23,8 +23,7 @@ from rag.factory import make_bench_library, make_embedder
 from rag.jobs import Cancel, never
 from rag.settings import load
 from storage.database import Database
-from storage.source_items import SourceItems
-from storage.sources import SourceStore
+from storage.sources import SourceItems, SourceStore
 
 
 class Pages(Source):

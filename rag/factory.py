@@ -14,14 +14,13 @@ from rag.connectors.base import Credentials
 from rag.connectors.http import Fetcher
 from rag.connectors.registry import Means
 from rag.errors import EmbeddingError, SettingsError
-from rag.index.spec import StoreSpec
+from rag.index.external import StoreSpec
 from rag.ingest.library import Library, admit_all
 from rag.library_view import LibraryView
-from rag.models.embeddings import Embedder
+from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM, LLMSettings
-from rag.models.local.model import OwnModel
-from rag.models.local.shelf import Choice
-from rag.models.opened import open_embedder
+from rag.models.local.catalog import Choice
+from rag.models.local.server import OwnModel
 from rag.models.protocol import LanguageModel
 from rag.raptor.summarize import ByModel, Extracting, Summariser
 from rag.retrieval.omissions import Omissions
@@ -32,7 +31,7 @@ from rag.retrieval.rerank.registry import NONE as NO_RERANKER
 from rag.retrieval.rerank.registry import Parts, choose_reranker
 from rag.retrieval.weights import mixture_text
 from rag.settings import LOCAL_OWNER, RetrieverName, Settings
-from rag.text.morphemes import find
+from rag.text.tokenize import find
 from storage.database import Database
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ def make_embedder(
 ) -> Embedder:
     """Open the embedding model that the settings name, or `spec` does; raises ModelUnavailable.
 
-    `opened` opens it, or has it open already: see rag/models/opened.py.
+    `opened` opens it, or has it open already: see rag/models/embeddings.py.
     """
     return opened(
         spec or settings.embedding_model,

@@ -7,24 +7,24 @@ from typing import Any, ClassVar, Literal, Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.runnables.utils import AddableDict
-from pydantic import ConfigDict, field_validator
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.corpus import PlainCorpus
 from rag.chat.pipeline import RagPipeline, checked
+from rag.chat.scope import PlainCorpus
 from rag.citations.cite import Citation
-from rag.errors import QuestionRefused
+from rag.errors import FootnoteError, QuestionRefused
 from rag.jobs import Cancel, never
 from rag.models.llm import LLM
 from rag.models.protocol import ChatModel
 
 ChatHistory = Sequence[tuple[str, str] | BaseMessage]
 Inputs = dict[str, Any]
-
 ROLES = {"human": "user", "ai": "assistant"}
 
 
@@ -263,3 +263,57 @@ class _Recorded(Runnable[str, list[Document]]):
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
         self.documents = self._retriever.invoke(input, config, **kwargs)
         return self.documents
+
+
+# The conversation as a LangChain tool, whose result carries its sources.
+DESCRIPTION = (
+    "Answers a question from the user's own documents. Numbers in square brackets are part of the answer: "
+    "they cite the passages it rests on."
+)
+
+
+class HistoryMessage(BaseModel):
+    """One message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class Question(BaseModel):
+    """What the tool is called with."""
+
+    question: str = Field(description="What to find out, as a question in the user's own language.")
+    chat_history: list[HistoryMessage] = Field(
+        default=[], description="What was said before, oldest first; nothing where the question stands alone."
+    )
+
+
+def conversation_tool(
+    chain: ConversationalRetrievalChain, *, name: str = "ask_documents", description: str = DESCRIPTION
+) -> BaseTool:
+    """Return a conversation as a tool: its content is the cited answer, its artifact the source documents.
+
+    These are as `rag.langchain.with_citations` gives them. What goes wrong is told to the model in one sentence.
+    """
+    telling = chain.model_copy(update={"return_source_documents": True})
+
+    def ask(question: str, chat_history: Sequence[HistoryMessage] = ()) -> tuple[str, list[Document]]:
+        history = [_message(turn) for turn in chat_history]
+        try:
+            told = telling.invoke({"question": question, "chat_history": history})
+        except FootnoteError as error:
+            raise ToolException(str(error)) from error
+        return told["answer"], told["source_documents"]
+
+    return StructuredTool.from_function(
+        ask,
+        name=name,
+        description=description,
+        args_schema=Question,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def _message(turn: HistoryMessage) -> BaseMessage:
+    return HumanMessage(turn.content) if turn.role == "user" else AIMessage(turn.content)

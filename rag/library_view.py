@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from rag.chat.corpus import CorpusStatus, UnsearchedFile
-from rag.chat.scope import Scope
+from rag.chat.scope import CorpusStatus, Scope, UnsearchedFile
 from rag.ingest.library import Library
 from rag.passage import Passage
 

@@ -1,11 +1,85 @@
 """Quota of one person: the documents, answers and tokens they may have, and what they used."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
-from rag.limits import Limits
+from rag.errors import LimitReached
+from rag.settings import Settings
 from storage.accounts import Account
 from storage.errors import StorageError
+
+# What one person may have and use: as values, and what is said to one who has as much as they may.
+ASK = "An administrator can raise it."
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most of each; None where there is no limit.
+
+    >>> Limits(documents=10, megabytes=5).but({"documents": 20})
+    Limits(documents=20, megabytes=5, answers_at_once=None, tokens_a_day=None)
+    """
+
+    documents: int | None = None
+    megabytes: int | None = None
+    answers_at_once: int | None = None
+    tokens_a_day: int | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Limits":
+        """Return what everyone may, by the settings."""
+        return cls(
+            settings.user_documents,
+            settings.user_megabytes,
+            settings.user_answers_at_once,
+            settings.user_tokens_a_day,
+        )
+
+    def but(self, own: Mapping[str, Any]) -> "Limits":
+        """Return these with those of one person in their place; names that are none of ours are left out."""
+        known = {name: value for name, value in own.items() if name in NAMES}
+        return Limits(**{**asdict(self), **known})
+
+    def document(self, held: int, held_bytes: int, size: int) -> None:
+        """Raise LimitReached where another document, of `size` bytes, is one too many."""
+        if self.documents is not None and held >= self.documents:
+            raise LimitReached(
+                f"You have {held} documents, and may have {self.documents}. Delete some that you no longer "
+                f"need, then add this one again. {ASK}"
+            )
+        if self.megabytes is not None and held_bytes + size > self.megabytes * MEGABYTE:
+            raise LimitReached(
+                f"Your documents take {held_bytes / MEGABYTE:.1f} MB and may take {self.megabytes}; this one "
+                f"has {size / MEGABYTE:.1f}. Delete some that you no longer need, then add it again. {ASK}"
+            )
+
+    def answer(self, running: int, tokens_today: int) -> None:
+        """Raise LimitReached where another answer is one too many now, or today."""
+        if self.answers_at_once is not None and running >= self.answers_at_once:
+            raise LimitReached(
+                f"{_answers(running)} being written for you, and you may have {self.answers_at_once} at "
+                f"once. Ask again when one is done. {ASK}"
+            )
+        self.tokens(tokens_today)
+
+    def tokens(self, today: int) -> None:
+        """Raise LimitReached where as many tokens were used today as may be."""
+        if self.tokens_a_day is not None and today >= self.tokens_a_day:
+            raise LimitReached(
+                f"You used {today:,} tokens today, of the {self.tokens_a_day:,} that you may. "
+                f"Ask again tomorrow (UTC). {ASK}"
+            )
+
+
+NAMES = tuple(field.name for field in fields(Limits))
+
+
+def _answers(count: int) -> str:
+    return "1 answer is" if count == 1 else f"{count} answers are"
+
 
 log = logging.getLogger(__name__)
 

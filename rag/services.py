@@ -15,24 +15,20 @@ from rag.evaluation import lab
 from rag.factory import make_embedder, make_library, make_llm, make_store
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
-from rag.ingest.removal import Removals
+from rag.ingest.queue import Removals
 from rag.jobs import ANSWERS, Cancel, Jobs
-from rag.metrics import Metrics
-from rag.models.embeddings import Embedder
+from rag.metrics import Metrics, Watch
+from rag.models.embeddings import Embedder, OpenedModels
 from rag.models.llm import LLM
 from rag.models.local.install import Installs
-from rag.models.local.model import OwnModel
-from rag.models.opened import OpenedModels
+from rag.models.local.server import OwnModel
 from rag.models.protocol import LanguageModel
 from rag.settings import LOCAL_OWNER, Settings
-from rag.watch import Watch
 from rag.workspace import Workspace
-from storage.accounts import Account
+from storage.accounts import Account, People, owners_with_sources, owners_with_work
 from storage.conversations import interrupt_pending
 from storage.database import Database
-from storage.pending import owners_with_sources, owners_with_work
-from storage.people import People
-from storage.runs import stop_running
+from storage.lab import stop_running
 
 RECOVER = "recover"  # the job that brings a library in step with the ledger when its owner comes
 MAX_IDLE_LIBRARIES = 20  # libraries that stay open though nobody uses them

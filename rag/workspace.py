@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from rag.chat.conversation import Conversation
-from rag.chat.export import export
-from rag.chat.forms import FORMS, FormName
+from rag.chat.export import FORMS, FormName, export
 from rag.chat.pipeline import RagPipeline
 from rag.chat.scope import EVERYTHING, scope_of
 from rag.connectors.base import Source
@@ -18,24 +17,19 @@ from rag.connectors.registry import open_source
 from rag.connectors.scheduler import Syncing
 from rag.evaluation.lab import Lab
 from rag.factory import Current, make_library, make_means, make_pipeline
-from rag.ingest.queue import Ingest
-from rag.ingest.reindexing import Reindexing
+from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs
-from rag.limits import Limits
-from rag.models.model_wrappers import ObservedModel
-from rag.models.opened import OpenedModels
-from rag.models.protocol import LanguageModel
-from rag.quota import Quota
+from rag.models.embeddings import OpenedModels
+from rag.models.protocol import LanguageModel, ObservedModel
+from rag.quota import Limits, Quota
 from rag.settings import Settings
 from storage.accounts import Account
-from storage.answers import Feedback
+from storage.answers import Feedback, Standings, Traces
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
 from storage.records import DocumentRecord, Outcome, TurnRecord
-from storage.standing import Standings
-from storage.traces import Traces
 
 # A question sent along with files waits for them to be searchable by words, but not for ever.
 READING_PATIENCE = 60.0

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import Select, bindparam, delete, func, select, union
 from sqlalchemy.orm import Session
 
 from storage import tables
-from storage.account_records import Holdings, Used
-from storage.database import Database
-from storage.errors import AccountClosed
-from storage.lookups import Lookup, parsed
-from storage.tables import Departure, Document, UserRow
-from storage.usage_tables import Usage
+from storage.database import Database, Lookup, parsed
+from storage.documents import UNFINISHED
+from storage.errors import AccountClosed, NotFound
+from storage.records import Holdings, PersonRecord, Used
+from storage.tables import ConversationRow, Departure, Document, IndexState, SourceRow, Usage, UserRow
 
 _LIMITS = Lookup(select(UserRow.id, UserRow.limits).where(UserRow.id == bindparam("owner")), UserRow.id)
 SEEN_EVERY = timedelta(minutes=5)  # between two notes that someone is here: a page is drawn more often
@@ -106,3 +106,126 @@ def day_of(now: datetime | None = None) -> str:
 
 def _is_noted(row: UserRow, name: str, email: str, now: datetime) -> bool:
     return (row.name, row.email) == (name, email) and row.seen is not None and now - row.seen < SEEN_EVERY
+
+
+# Everyone who has an account, for administrators: who they are, how much they hold, and their removal.
+
+
+class People:
+    """All accounts of a ledger. It tells how much there is of what, and never what is in it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, owner: str) -> PersonRecord:
+        """One person; NotFound where there is no such one."""
+        with self._database.reading() as session:
+            return _records(session, [_row(session, owner)])[0]
+
+    def set_limits(self, owner: str, limits: Mapping[str, int]) -> None:
+        """Set what this person may have in place of what everyone may."""
+        with self._database.writing() as session:
+            _row(session, owner).limits = dict(limits)
+
+    def mark(self, owner: str, *, now: datetime | None = None) -> None:
+        """Order a person's removal: from this commit on they are let in nowhere, and keep nothing more."""
+        with self._database.writing() as session:
+            row = _row(session, owner)
+            row.removing = row.removing or now or datetime.now(UTC)
+
+    def marked(self) -> list[str]:
+        """Those whose removal was ordered and is not done, oldest order first."""
+        with self._database.reading() as session:
+            return list(
+                session.scalars(
+                    select(UserRow.id).where(UserRow.removing.is_not(None)).order_by(UserRow.removing)
+                )
+            )
+
+    def forget(self, owner: str, *, now: datetime | None = None) -> None:
+        """Remove every row of a marked person, in one commit, and remember that they went, not who they were.
+
+        NotFound where this person is not marked: their files are there still.
+        """
+        with self._database.writing() as session:
+            row = _row(session, owner)
+            if row.removing is None:
+                raise NotFound(f"The removal of {owner!r} was not ordered.")
+            session.execute(delete(UserRow).where(UserRow.id == row.id))
+            session.merge(Departure(id=tables.departed(owner), at=now or datetime.now(UTC)))
+
+    def list(self) -> list[PersonRecord]:
+        """Everyone, last seen first."""
+        with self._database.reading() as session:
+            rows = session.scalars(
+                select(UserRow).order_by(UserRow.seen.desc().nulls_last(), UserRow.id)
+            ).all()
+            return _records(session, rows)
+
+
+def _row(session: Session, owner: str) -> UserRow:
+    row = session.get(UserRow, tables.storable(owner))
+    if row is None:
+        raise NotFound(f"There is no person {owner!r}.")
+    return row
+
+
+def _records(session: Session, rows: Any) -> list[PersonRecord]:
+    held = _by_owner(session, _counted(Document.owner, func.count(), func.sum(Document.size)))
+    chats = _by_owner(session, _counted(ConversationRow.owner, func.count()))
+    used = _counted(Usage.owner, func.sum(Usage.answers), func.sum(Usage.tokens))
+    all_days = _by_owner(session, used)
+    today = _by_owner(session, used.where(Usage.day == day_of()))
+    return [
+        PersonRecord(
+            id=row.id,
+            name=row.name or "",
+            email=row.email or "",
+            created=row.created,
+            seen=row.seen,
+            removing=row.removing,
+            limits=row.limits or {},
+            holds=Holdings(*held.get(row.id, (0, 0))),
+            conversations=chats.get(row.id, (0,))[0],
+            used=Used(*all_days.get(row.id, (0, 0))),
+            today=Used(*today.get(row.id, (0, 0))),
+        )
+        for row in rows
+    ]
+
+
+def _counted(owner: Any, *counts: Any) -> Select[Any]:
+    return select(owner, *counts).group_by(owner)
+
+
+def _by_owner(session: Session, counting: Select[Any]) -> dict[str, tuple[int, ...]]:
+    return {owner: tuple(int(count or 0) for count in counts) for owner, *counts in session.execute(counting)}
+
+
+# Totals over everyone, for whoever runs the server: numbers only, and no owner told from another.
+
+
+def documents_by_state(database: Database) -> dict[str, int]:
+    """How many documents are in each state that any is in."""
+    counting = select(Document.state, func.count()).group_by(Document.state).order_by(Document.state)
+    with database.reading() as session:
+        return {state: count for state, count in session.execute(counting)}  # noqa: C416 - rows, not pairs
+
+
+# Who has work that goes on by itself after a start: everyone else's library can wait until they come.
+BEGUN = "-next"  # ends the name of an index that is made beside the one that answers
+
+
+def owners_with_work(database: Database) -> list[str]:
+    """Everyone with a document on its way, an index being made, or a source being read, in order."""
+    documents = select(Document.owner).where(Document.state.in_(UNFINISHED))
+    indexes = select(IndexState.owner).where(IndexState.name.endswith(BEGUN, autoescape=True))
+    sources = select(SourceRow.owner).where(SourceRow.state == "running")
+    with database.reading() as session:
+        return sorted(session.scalars(union(documents, indexes, sources)))
+
+
+def owners_with_sources(database: Database) -> list[str]:
+    """Everyone whose documents come from somewhere by themselves, in order."""
+    with database.reading() as session:
+        return sorted(session.scalars(select(SourceRow.owner).distinct()))

@@ -8,10 +8,9 @@ from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.orm import Session
 
 from storage import messages, tables
-from storage.choice_tables import ChoiceRow
 from storage.database import Database
 from storage.errors import NotFound
-from storage.tables import CollectionRow, Document
+from storage.tables import ChoiceRow, CollectionRow, Document
 
 Kind = Literal["collection", "document"]
 _BATCH = 500  # ids in one statement

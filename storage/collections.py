@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
-from storage.chunks import edition
 from storage.database import Database
+from storage.documents import edition
 from storage.errors import NameRefused, NotFound
 from storage.messages import fold
 from storage.tables import CollectionRow, Document, ensure_user, storable

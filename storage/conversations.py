@@ -1,16 +1,20 @@
 """The conversations of one owner: questions kept before they are answered, answers with their evidence."""
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from sqlalchemy import ColumnElement, bindparam, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, exists, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from storage import branches, evidence, messages, tables, traces, turns
-from storage.columns import table_of
+from storage import answers as traces
+from storage import messages, tables
+from storage import messages as branches
+from storage import messages as evidence
+from storage.answers import Trace
 from storage.database import Database
-from storage.errors import NotFound
+from storage.errors import AnswerPending, NotFound, NotUnfinished
 from storage.records import (
     AnswerState,
     CitationRecord,
@@ -23,7 +27,92 @@ from storage.records import (
     Role,
     TurnRecord,
 )
-from storage.traces import Trace
+from storage.tables import ConversationRow, storable, table_of
+from storage.tables import MessageRow as Row
+
+# Turns as they begin: asked, asked otherwise, tried again, gone on with. The caller asked whose they are.
+UNFINISHED = ("stopped", "interrupted", "failed")
+_IN_CONVERSATION = Row.conversation_id == bindparam("conversation")
+_PENDING = select(Row.id).where(_IN_CONVERSATION, Row.state == "pending")
+_LAST = select(func.max(Row.position)).where(_IN_CONVERSATION)
+_CONVERSATIONS = table_of(ConversationRow)
+_SHOWING = (
+    update(_CONVERSATIONS)
+    .where(_CONVERSATIONS.c.id == bindparam("conversation"))
+    .values(tip_id=bindparam("tip"), updated=bindparam("now"))
+)
+
+
+def begin(
+    session: Session,
+    conversation: ConversationRow,
+    question: str,
+    *,
+    follows: str | None,
+    searched: str | None = None,
+) -> TurnRecord:
+    """Add a question that follows a message, and its pending answer; the conversation shows them."""
+    refuse_pending(session, conversation.id)
+    now = messages.now()
+    asked = Message(new_id(), "user", storable(question), "complete", None, searched, None, None, {}, now)
+    answer = Message(new_id(), "assistant", "", "pending", asked.id, None, None, None, {}, now)
+    last = session.scalar(_LAST, {"conversation": conversation.id}) or 0
+    messages.add(session, conversation.id, asked, last + 1, follows=follows)
+    messages.add(session, conversation.id, answer, last + 2, follows=asked.id)
+    session.connection().execute(_SHOWING, {"conversation": conversation.id, "tip": answer.id, "now": now})
+    return TurnRecord(conversation.id, asked, answer, follows)
+
+
+def begin_again(session: Session, conversation: ConversationRow, answer: Row) -> TurnRecord:
+    """Empty an answer and make it pending."""
+    _reopen(session, conversation, answer)
+    answer.content = answer.folded = ""
+    answer.standalone_question = answer.searched_in = None
+    answer.left_out = []
+    evidence.forget_passages(session, answer.id)
+    return read(session, answer)
+
+
+def go_on(session: Session, conversation: ConversationRow, answer: Row) -> TurnRecord:
+    """Make an answer pending that ended early, and keep its text and its passages."""
+    if answer.state not in UNFINISHED or not answer.content:
+        raise NotUnfinished("That answer is not one that ended early. Ask it anew instead.")
+    _reopen(session, conversation, answer)
+    return read(session, answer)
+
+
+def _reopen(session: Session, conversation: ConversationRow, answer: Row) -> None:
+    refuse_pending(session, conversation.id)
+    evidence.forget_outcome(session, answer.id)
+    answer.state, answer.timings_ms = "pending", {}
+    answer.model = answer.error = answer.rating = None
+    conversation.updated = messages.now()
+
+
+def read(session: Session, answer: Row) -> TurnRecord:
+    """Read an answer with its question."""
+    question = session.get_one(Row, answer.question_id)
+    asked, answered = messages.read(session, [question, answer])
+    return TurnRecord(answer.conversation_id, asked, answered, question.parent_id)
+
+
+def pending(session: Session, conversation_id: str) -> str | None:
+    """Return the answer of a conversation that is on its way, by its id."""
+    return session.scalar(_PENDING, {"conversation": conversation_id})
+
+
+def refuse_pending(session: Session, conversation_id: str) -> None:
+    """Raise AnswerPending while an answer of the conversation is on its way."""
+    if pending(session, conversation_id) is not None:
+        raise AnswerPending(
+            "An answer in this conversation is still on its way. Wait for it, or stop it first."
+        )
+
+
+def new_id() -> str:
+    """Return an id that nobody guesses."""
+    return secrets.token_hex(8)
+
 
 __all__ = [
     "AnswerState",
@@ -39,7 +128,6 @@ __all__ = [
     "TurnRecord",
     "interrupt_pending",
 ]
-
 _MINE = select(tables.ConversationRow).where(tables.ConversationRow.owner == bindparam("owner"))
 _ONE = _MINE.where(tables.ConversationRow.id == bindparam("id"))
 _TABLE = table_of(tables.ConversationRow)
@@ -61,7 +149,7 @@ class Conversations:
     def create(self, title: str = "") -> ConversationRecord:
         """Begin a conversation."""
         now = messages.now()
-        begun = ConversationRecord(turns.new_id(), tables.storable(title), created=now, updated=now)
+        begun = ConversationRecord(new_id(), tables.storable(title), created=now, updated=now)
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
             row = {"owner": self._owner, "folded": messages.fold(title), "tip_id": None, **asdict(begun)}
@@ -91,7 +179,7 @@ class Conversations:
     def turn(self, answer_id: str) -> TurnRecord:
         """Read an answer with its question; NotFound when this owner has no such one."""
         with self._database.reading() as session:
-            return turns.read(session, self._answer(session, answer_id))
+            return read(session, self._answer(session, answer_id))
 
     def messages(self, conversation_id: str, *, before: str | None = None, limit: int = 50) -> list[Message]:
         """Read the last ``limit`` messages shown, oldest first; with ``before``, those this one follows."""
@@ -110,7 +198,7 @@ class Conversations:
     def pending(self, conversation_id: str) -> str | None:
         """Return the id of the answer that is on its way, if one is."""
         with self._database.reading() as session:
-            return turns.pending(session, self._row(session, conversation_id).id)
+            return pending(session, self._row(session, conversation_id).id)
 
     def begin_turn(self, conversation_id: str, question: str, *, title: str = "") -> TurnRecord:
         """Keep a question and its empty pending answer in one commit, after what is shown.
@@ -122,7 +210,7 @@ class Conversations:
             row = self._row(session, conversation_id)
             if not row.title:
                 _name(session, row, title)
-            return turns.begin(session, row, question, follows=row.tip_id)
+            return begin(session, row, question, follows=row.tip_id)
 
     def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
         """Keep a question that stands beside an earlier one, and is shown in its place from now on.
@@ -133,8 +221,8 @@ class Conversations:
         with self._beginning() as session:
             beside = messages.owned(session, self._owner, question_id, "user")
             row = self._row(session, beside.conversation_id)
-            turn = turns.begin(session, row, question, follows=beside.parent_id, searched=searched)
-            return turns.read(session, self._answer(session, turn.answer_id))
+            turn = begin(session, row, question, follows=beside.parent_id, searched=searched)
+            return read(session, self._answer(session, turn.answer_id))
 
     def show_version(self, question_id: str) -> None:
         """Show a question in place of its other versions, with the newest of what followed it.
@@ -143,7 +231,7 @@ class Conversations:
         """
         with self._database.writing() as session:
             question = messages.owned(session, self._owner, question_id, "user")
-            turns.refuse_pending(session, question.conversation_id)
+            refuse_pending(session, question.conversation_id)
             row = self._row(session, question.conversation_id)
             row.tip_id, row.updated = branches.newest_after(session, question), messages.now()
 
@@ -154,7 +242,7 @@ class Conversations:
         """
         with self._beginning() as session:
             answer = self._answer(session, answer_id)
-            return turns.begin_again(session, self._row(session, answer.conversation_id), answer)
+            return begin_again(session, self._row(session, answer.conversation_id), answer)
 
     def begin_continuation(self, answer_id: str) -> TurnRecord:
         """Make an answer that ended early pending again, with its text and passages, in one commit.
@@ -163,7 +251,7 @@ class Conversations:
         """
         with self._beginning() as session:
             answer = self._answer(session, answer_id)
-            return turns.go_on(session, self._row(session, answer.conversation_id), answer)
+            return go_on(session, self._row(session, answer.conversation_id), answer)
 
     def checkpoint(
         self,

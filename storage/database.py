@@ -2,23 +2,121 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, inspect, select, update
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Select,
+    SQLColumnExpression,
+    bindparam,
+    create_engine,
+    inspect,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.orm import Session
 
 from storage import backup as backups
-from storage import migrations, restoring, server, sqlite
+from storage import backup as restoring
+from storage import migrations, sqlite
 from storage.backup import LEDGER
 from storage.errors import DatabaseDamaged, DatabaseTooNew, StorageBusy, StorageError
 from storage.lock import DataDirectoryLock
-from storage.lookups import Lookup
-from storage.tables import Ledger
+from storage.tables import Ledger, storable
+
+# The seam to a database server: any engine SQLAlchemy speaks, named by DATABASE_URL.
+
+
+def server_engine(url: str) -> Engine:
+    """Make an engine for ``url``; StorageError when it is malformed, lacks its driver, or is SQLite."""
+    try:
+        made = create_engine(url, pool_pre_ping=True)
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise StorageError(
+            "DATABASE_URL is not a database address such as postgresql://user@host/name."
+        ) from error
+    except ModuleNotFoundError as error:
+        raise StorageError(
+            f"DATABASE_URL needs the Python package {error.name}. Install it and start again."
+        ) from error
+    if made.dialect.name == "sqlite":
+        raise StorageError(
+            "DATABASE_URL names SQLite, which needs no address: leave it out and choose a data directory."
+        )
+    return made
+
+
+def revision(connection: Connection) -> str | None:
+    """Read the revision of the ledger on the server, None when it has none yet."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+# Rows by id, read on the database's driver: SQLAlchemy's layers take four times as long as six rows do.
+MOST = 900  # ids at once: below the 999 parameters that every SQLite allows
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """A `statement` with a parameter ``owner``, narrowed to the rows whose `key` is one of some ids.
+
+    It is compiled once for each power of two of ids, the last of which is repeated to fill it up.
+    """
+
+    statement: Select[*tuple[Any, ...]]
+    key: SQLColumnExpression[str]
+
+    def over(self, ids: Sequence[str], owner: str, dialect: Dialect) -> Iterator[tuple[str, Any]]:
+        """Yield SQL and parameters as the driver of a dialect takes them, one for each 900 ids."""
+        for first in range(0, len(ids), MOST):
+            some = ids[first : first + MOST]
+            kind: Any = type(dialect)
+            yield _compiled(self, kind, _size(len(some))).given(some, owner)
+
+
+def parsed(value: Any) -> Any:
+    """Return what a column of JSON holds: SQLite's driver gives its text, PostgreSQL's what it says."""
+    return json.loads(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    sql: str
+    ids: Sequence[str]  # the names of their parameters
+    others: Mapping[str, Any]
+    order: Sequence[str] | None  # of all names; None where the driver takes names
+
+    def given(self, ids: Sequence[str], owner: str) -> tuple[str, Any]:
+        values = {**self.others, **dict.fromkeys(self.ids, storable(ids[-1])), "owner": storable(owner)}
+        values.update(zip(self.ids, map(storable, ids), strict=False))
+        return self.sql, values if self.order is None else [values[name] for name in self.order]
+
+
+@lru_cache(maxsize=64)
+def _compiled(lookup: Lookup, dialect: Any, size: int) -> _Compiled:
+    """Compile a lookup of `size` ids; to do so takes longer than to run it."""
+    names = [f"id{number}" for number in range(size)]
+    narrowed = lookup.statement.where(lookup.key.in_([bindparam(name) for name in names]))
+    made = narrowed.compile(dialect=dialect())
+    return _Compiled(str(made), names, made.params, made.positiontup)
+
+
+def _size(count: int) -> int:
+    """Return the power of two from `count` on: ``6 -> 8``; what is more than fits is what fits."""
+    return min(MOST, 1 << (count - 1).bit_length())
+
 
 _LEDGER = inspect(Ledger).local_table.c  # its columns: in every commit, a row's object takes thrice as long
 _COUNTING = update(_LEDGER.commits.table).values(commits=_LEDGER.commits + 1).returning(_LEDGER.commits)
@@ -174,8 +272,8 @@ def _due(revision: str | None, where: object) -> bool:
 
 
 def _remote(url: str) -> Engine:
-    engine = server.engine(url)
+    engine = server_engine(url)
     with engine.begin() as connection:
-        if _due(server.revision(connection), engine.url.render_as_string(hide_password=True)):
+        if _due(revision(connection), engine.url.render_as_string(hide_password=True)):
             migrations.upgrade(connection)
     return engine

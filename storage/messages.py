@@ -1,22 +1,213 @@
 """Messages as rows and as records, with their evidence. The caller has asked whose they are."""
 
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from typing import cast
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import bindparam, func, insert, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import (
+    Boolean,
+    Integer,
+    Row,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.orm import Session, aliased
 
-from storage import branches, evidence
-from storage.columns import SafeText, storable, table_of
 from storage.errors import NotFound
-from storage.records import AnswerState, CitationRecord, LeftOutRecord, Message, PassageRecord, Rating, Role
-from storage.tables import ConversationRow, MessageRow
+from storage.records import (
+    AnswerState,
+    CitationRecord,
+    LeftOutRecord,
+    Message,
+    PassageRecord,
+    Rating,
+    Role,
+)
+from storage.tables import (
+    CitationRow,
+    ConversationRow,
+    MessagePassage,
+    MessageRow,
+    SafeText,
+    TraceRow,
+    storable,
+    table_of,
+)
+
+# What an answer was given to read and what its sentences rest on. The caller has asked whose it is.
+R = TypeVar("R", PassageRecord, CitationRecord)
+_PASSAGES, _CITATIONS, _TRACES = table_of(MessagePassage), table_of(CitationRow), table_of(TraceRow)
+
+
+def _reading(table: Table, record: type[R], order: str) -> Select[Any]:
+    """Return what reads the fields of records, after the message that each belongs to."""
+    wanted = [table.c.message_id, *(table.c[field.name] for field in fields(record))]
+    chosen = table.c.message_id.in_(bindparam("ids", expanding=True))
+    return select(*wanted).where(chosen).order_by(table.c.message_id, table.c[order])
+
+
+_PASSAGES_OF = _reading(_PASSAGES, PassageRecord, "number")
+_CITATIONS_OF = _reading(_CITATIONS, CitationRecord, "position")
+_ADDING_EVIDENCE = {table: insert(table) for table in (_PASSAGES, _CITATIONS)}
+_FORGETTING = {
+    table: delete(table).where(table.c.message_id == bindparam("of"))
+    for table in (_PASSAGES, _CITATIONS, _TRACES)
+}
+
+
+def stored_passages(session: Session, message_ids: Sequence[str]) -> Mapping[str, tuple[PassageRecord, ...]]:
+    """Read what messages were given, in the order of its numbers, by the message's id."""
+    return _by_message(PassageRecord, session.connection().execute(_PASSAGES_OF, {"ids": message_ids}))
+
+
+def stored_citations(
+    session: Session, message_ids: Sequence[str]
+) -> Mapping[str, tuple[CitationRecord, ...]]:
+    """Read what sentences of messages rest on, in their order, by the message's id."""
+    return _by_message(CitationRecord, session.connection().execute(_CITATIONS_OF, {"ids": message_ids}))
+
+
+def keep_passages(session: Session, message_id: str, given: Sequence[PassageRecord]) -> None:
+    """Freeze the passages an answer was given, in place of any it had."""
+    forget_passages(session, message_id)
+    if given:
+        values = [{"message_id": message_id, **asdict(passage)} for passage in given]
+        session.connection().execute(_ADDING_EVIDENCE[_PASSAGES], values)
+
+
+def keep_citations(session: Session, message_id: str, found: Sequence[CitationRecord]) -> None:
+    """Keep the citations of an answer, in place of any it had."""
+    session.connection().execute(_FORGETTING[_CITATIONS], {"of": message_id})
+    if found:
+        values = [
+            {"message_id": message_id, "position": position, **asdict(citation)}
+            for position, citation in enumerate(found)
+        ]
+        session.connection().execute(_ADDING_EVIDENCE[_CITATIONS], values)
+
+
+def forget_passages(session: Session, message_id: str) -> None:
+    """Drop the passages an answer was given."""
+    session.connection().execute(_FORGETTING[_PASSAGES], {"of": message_id})
+
+
+def forget_outcome(session: Session, message_id: str) -> None:
+    """Drop what an answer's sentences rest on and how it was made, before it is written on or anew."""
+    for table in (_CITATIONS, _TRACES):
+        session.connection().execute(_FORGETTING[table], {"of": message_id})
+
+
+def _by_message(record: Callable[..., R], rows: Iterable[Row[Any]]) -> dict[str, tuple[R, ...]]:
+    return {
+        message_id: tuple(record(*row[1:]) for row in part)
+        for message_id, part in groupby(rows, key=itemgetter(0))
+    }
+
+
+# A conversation as a tree of turns. Questions that follow the same answer are versions of one turn.
+
+
+def _climbing() -> Select[MessageRow]:
+    """Return what reads a message and those above it, as many as are asked for, the highest first."""
+    above = (
+        select(MessageRow.id, MessageRow.parent_id, literal(1).label("steps"))
+        .where(MessageRow.id == bindparam("from"))
+        .cte("above", recursive=True)
+    )
+    further = select(MessageRow.id, MessageRow.parent_id, above.c.steps + 1).where(
+        MessageRow.id == above.c.parent_id, above.c.steps < bindparam("limit", type_=Integer)
+    )
+    above = above.union_all(further)
+    return select(MessageRow).join(above, above.c.id == MessageRow.id).order_by(above.c.steps.desc())
+
+
+_PATH = _climbing()
+_BESIDE = (
+    select(MessageRow.id, MessageRow.parent_id)
+    .where(MessageRow.conversation_id == bindparam("conversation"), MessageRow.role == "user")
+    .where(
+        or_(
+            MessageRow.parent_id.in_(bindparam("parents", expanding=True)),
+            and_(MessageRow.parent_id.is_(None), bindparam("openings", type_=Boolean)),
+        )
+    )
+    .order_by(MessageRow.position)
+)
+
+
+def path_to(session: Session, message_id: str | None, limit: int) -> list[MessageRow]:
+    """Read the last ``limit`` messages of the path that ends at a message, oldest first."""
+    return list(session.scalars(_PATH, {"from": message_id, "limit": limit}))
+
+
+def opening_of(session: Session, message: MessageRow) -> MessageRow:
+    """Return the question that the path of a message begins with."""
+    first = select(MessageRow).where(
+        MessageRow.conversation_id == message.conversation_id, MessageRow.parent_id.is_(None)
+    )
+    roots = session.scalars(first).all()
+    if len(roots) == 1:
+        return roots[0]
+    return _climbed(session, message)
+
+
+def _climbed(session: Session, message: MessageRow) -> MessageRow:
+    above = (
+        select(MessageRow.id, MessageRow.parent_id)
+        .where(MessageRow.id == message.id)
+        .cte("above", recursive=True)
+    )
+    above = above.union_all(
+        select(MessageRow.id, MessageRow.parent_id).where(MessageRow.id == above.c.parent_id)
+    )
+    root = select(MessageRow).join(above, above.c.id == MessageRow.id).where(MessageRow.parent_id.is_(None))
+    return session.scalars(root).one()
+
+
+def newest_after(session: Session, message: MessageRow) -> str:
+    """Return the id of the newest message that follows from this one, or its own where none does."""
+    below = (
+        select(MessageRow.id, MessageRow.position)
+        .where(MessageRow.id == message.id)
+        .cte("below", recursive=True)
+    )
+    child = aliased(MessageRow)
+    below = below.union_all(select(child.id, child.position).where(child.parent_id == below.c.id))
+    newest = session.scalar(select(below.c.id).order_by(below.c.position.desc()).limit(1))
+    return newest or message.id
+
+
+def versions(session: Session, rows: Iterable[MessageRow]) -> dict[str, tuple[str, ...]]:
+    """Return the ids of all versions of each question that has any, its own too, as they were asked."""
+    questions = [row for row in rows if row.role == "user"]
+    if not questions:
+        return {}
+    beside: dict[str | None, list[str]] = {}
+    followed = {row.parent_id for row in questions}
+    given = {
+        "conversation": questions[0].conversation_id,
+        "parents": [parent for parent in followed if parent is not None],
+        "openings": None in followed,
+    }
+    for id_, parent in session.execute(_BESIDE, given):
+        beside.setdefault(parent, []).append(id_)
+    return {row.id: tuple(beside[row.parent_id]) for row in questions if len(beside[row.parent_id]) > 1}
+
 
 MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on each
-
 _TABLE = table_of(MessageRow)
 _OWNED = (
     select(MessageRow)
@@ -48,8 +239,8 @@ def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
     if not rows:
         return []
     ids = [row.id for row in rows]
-    passages, citations = evidence.passages(session, ids), evidence.citations(session, ids)
-    beside = branches.versions(session, rows)
+    passages, citations = stored_passages(session, ids), stored_citations(session, ids)
+    beside = versions(session, rows)
     return [
         _message(row, passages.get(row.id, ()), citations.get(row.id, ()), beside.get(row.id, ()))
         for row in rows

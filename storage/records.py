@@ -176,3 +176,240 @@ class TurnRecord:
     def answer_id(self) -> str:
         """The id of the answer."""
         return self.answer.id
+
+
+# What storage hands out of people: frozen records, never rows.
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What one owner holds: documents, and the bytes of their originals."""
+
+    documents: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Used:
+    """What one owner was answered: answers, and the tokens that a model read and wrote for them."""
+
+    answers: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class PersonRecord:
+    """A person as an administrator sees them: who, what they hold, what they used; nothing of its contents.
+
+    ``limits`` are those set for this person alone; ``removing`` is when their removal was ordered.
+    """
+
+    id: str
+    name: str
+    email: str
+    created: datetime
+    seen: datetime | None
+    removing: datetime | None
+    limits: Mapping[str, int]
+    holds: Holdings
+    conversations: int
+    used: Used
+    today: Used
+
+
+# What storage hands out of sources: frozen records, never rows.
+SourceState = Literal["idle", "running", "stopped", "failed", "emptied"]
+
+
+@dataclass(frozen=True)
+class SourceRecord:
+    """A source as lists show it. ``every`` is in minutes, None where it is read only when asked to.
+
+    ``began`` and ``ended`` are of the last reading, ``reason`` is why it failed; ``round`` counts readings.
+    One that was found "emptied" keeps what it had until a person says that this is meant.
+    """
+
+    id: str
+    kind: str
+    name: str
+    settings: Mapping[str, Any]
+    every: int | None
+    cursor: str | None
+    round: int
+    state: SourceState
+    reason: str | None
+    began: datetime | None
+    ended: datetime | None
+    created: datetime
+
+
+@dataclass(frozen=True)
+class Listing:
+    """An item as its source lists it."""
+
+    id: str
+    name: str
+    version: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class ItemRecord:
+    """What became of an item: the version taken and its document, if it has one, and how far that is.
+
+    ``reason`` is why the item, or its document, could not be had. With neither it was deleted here.
+    ``wanted`` is the version that could not be had, in ``tries`` in a row; it is tried again when ``due``.
+    """
+
+    id: str
+    name: str
+    url: str | None
+    version: str | None
+    document_id: str | None
+    state: State | None
+    reason: str | None
+    updated: datetime
+    wanted: str | None = None
+    tries: int = 0
+    due: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many items a source has, of how many there are documents, and how many could not be had.
+
+    ``unfinished`` are the documents among them that are not yet ready, by id.
+    """
+
+    items: int = 0
+    documents: int = 0
+    failed: int = 0
+    unfinished: frozenset[str] = frozenset()
+
+
+# What storage hands out of the lab: question sets, runs over them, and what each found.
+Origin = Literal["typed", "feedback", "made", "sentences"]
+RunState = Literal["running", "complete", "stopped", "failed"]
+AskedStatus = Literal["asked", "gone", "outside"]
+
+
+@dataclass(frozen=True)
+class MarkedPassage:
+    """Words that answer a question, frozen: ``quote`` stood at [start, end) of the document's text."""
+
+    document_id: str
+    document: str
+    sha256: str
+    chunk_id: str
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True)
+class QuestionSetRecord:
+    """A question set as lists show it; ``questions`` is how many it has.
+
+    Its questions were "typed", collected from "feedback", "made" by a model or from "sentences".
+    """
+
+    id: str
+    name: str
+    origin: Origin
+    questions: int
+    created: datetime
+
+
+@dataclass(frozen=True)
+class QuestionRecord:
+    """A question and the passages that answer it, as they were when they were marked."""
+
+    id: str
+    text: str
+    passages: tuple[MarkedPassage, ...]
+
+
+@dataclass(frozen=True)
+class SearchedRecord:
+    """The documents a run searched: ``every`` one or a choice; ``names`` are the first of ``count``.
+
+    ``fingerprint`` is equal for equal contents; ``chunks`` is how many passages they have.
+    """
+
+    every: bool
+    count: int
+    names: tuple[str, ...]
+    fingerprint: str
+    chunks: int
+
+
+@dataclass(frozen=True)
+class ResultRecord:
+    """One retriever's means over ``queries`` questions, such as ``{"recall@5": 0.8}``, and its latency."""
+
+    retriever: str
+    queries: int
+    metrics: Mapping[str, float]
+    p50_ms: float
+    p95_ms: float
+    errors: int
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run over a question set: how it was made, and its results in the order of ``retrievers``.
+
+    Of the set's questions ``asked`` were asked; the right passages of ``gone`` are in no document any
+    more, those of ``outside`` only in documents that were not chosen.
+    """
+
+    id: str
+    set_id: str
+    created: datetime
+    state: RunState
+    error: str | None
+    retrievers: tuple[str, ...]
+    k: int
+    embedding: str
+    mixture: str
+    searched: SearchedRecord
+    asked: int
+    gone: int
+    outside: int
+    results: tuple[ResultRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class AskedRecord:
+    """A question of a run, number ``position`` from 1; ``right_ids`` are the chunks that answered it then."""
+
+    position: int
+    question_id: str
+    text: str
+    status: AskedStatus
+    right_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FoundRecord:
+    """A chunk that was found: its ``rank`` from 1, its place in words, and whether it answers."""
+
+    chunk_id: str
+    rank: int
+    place: str
+    right: bool
+
+
+@dataclass(frozen=True)
+class FindingRecord:
+    """What one retriever found for question ``position``; ``first_right`` is a rank, None where none is.
+
+    ``error`` tells why it found nothing, or which part of it was left out.
+    """
+
+    position: int
+    retriever: str
+    found: tuple[FoundRecord, ...]
+    first_right: int | None
+    ms: float
+    error: str | None

@@ -1,18 +1,89 @@
 """The tables of the ledger. Everything hangs on its owner and goes when what it hangs on goes."""
 
 import hashlib
+import re
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, bindparam, select, text, true
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import (
+    JSON,
+    DateTime,
+    ForeignKey,
+    Index,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    bindparam,
+    select,
+    text,
+    true,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from storage.columns import Base as Base
-from storage.columns import Moment as Moment
-from storage.columns import SafeText as SafeText
-from storage.columns import part_of as part_of
-from storage.columns import storable as storable
 from storage.errors import AccountClosed
+
+# What every table is made of: text and moments as any database keeps them, names for constraints.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(value: str) -> str:
+    r"""Replace what no database holds, one for one so that offsets stand: ``"a\x00" -> "a\ufffd"``."""
+    return _UNSTORABLE.sub("\ufffd", value)
+
+
+class SafeText(TypeDecorator[str]):
+    """Text of any origin: NUL and lone surrogates become U+FFFD on the way in."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Make a value storable."""
+        return None if value is None else storable(value)
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time, always aware and in UTC; SQLite itself forgets the zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Give the zone back; a server gives its own."""
+        if value is None or value.tzinfo is not None:
+            return value and value.astimezone(UTC)
+        return value.replace(tzinfo=UTC)
+
+
+class Base(DeclarativeBase):
+    """Names every constraint, so that a later migration can find it."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {  # noqa: RUF012
+        str: SafeText,
+        datetime: Moment,
+        dict[str, Any]: JSON,
+        list[Any]: JSON,
+    }
+
+
+def part_of(column: str) -> ForeignKey:
+    """Refer to what this goes with: deleted with it."""
+    return ForeignKey(column, ondelete="CASCADE")
+
+
+def table_of(kind: type[Base]) -> Table:
+    """Return the table behind a class: its rows cost a third of what objects of the class do."""
+    return Base.metadata.tables[kind.__tablename__]
 
 
 class Ledger(Base):
@@ -262,3 +333,228 @@ class IndexState(Base):
     owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
     name: Mapped[str] = mapped_column(primary_key=True)
     state: Mapped[dict[str, Any]]
+
+
+# The table of choices: which collections and documents a conversation searches, where not all of them.
+
+
+class ChoiceRow(Base):
+    """A collection or a document by its id, and its name when it was chosen.
+
+    No foreign key: what was chosen and is gone stays chosen, so that a conversation over one document does
+    not become one over all of them when it is deleted.
+    """
+
+    __tablename__ = "choices"
+    conversation_id: Mapped[str] = mapped_column(part_of("conversations.id"), primary_key=True)
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    chosen_id: Mapped[str] = mapped_column(primary_key=True, index=True)
+    name: Mapped[str]
+
+
+# The table of usage: what each person was answered on each day. It outlives the conversations it counts.
+
+
+class Usage(Base):
+    """One day of one owner, as ``2026-11-30`` in UTC; tokens are those read and written by a model."""
+
+    __tablename__ = "usage"
+    owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
+    day: Mapped[str] = mapped_column(primary_key=True)
+    answers: Mapped[int]
+    tokens: Mapped[int]
+
+
+# The tables of sources: where documents come from by themselves, and what became of each thing there.
+
+
+class SourceRow(Base):
+    """A folder, a wiki, a drive, a list of pages. ``settings`` name a secret, they never hold one.
+
+    ``round`` counts the times that it was read, ``cursor`` is where the next time begins, ``every`` the
+    minutes between two of them, if it is read by itself.
+    """
+
+    __tablename__ = "sources"
+    __table_args__ = (Index(None, "owner", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    kind: Mapped[str]
+    name: Mapped[str]
+    settings: Mapped[dict[str, Any]]
+    every: Mapped[int | None]
+    cursor: Mapped[str | None]
+    round: Mapped[int]
+    state: Mapped[str]
+    reason: Mapped[str | None]
+    began: Mapped[datetime | None]
+    ended: Mapped[datetime | None]
+    created: Mapped[datetime]
+
+
+class SourceItem(Base):
+    """One thing at a source: the version taken last and the document it became, or why it did not.
+
+    What could not be had tells the version that was ``wanted``, how many ``tries`` have failed in a row, and
+    when another one is ``due``: never by itself where that is not told.
+    """
+
+    __tablename__ = "source_items"
+    source_id: Mapped[str] = mapped_column(part_of("sources.id"), primary_key=True)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    url: Mapped[str | None]
+    version: Mapped[str | None]
+    document_id: Mapped[str | None] = mapped_column(
+        ForeignKey("documents.id", ondelete="SET NULL"), index=True
+    )
+    reason: Mapped[str | None]
+    round: Mapped[int]
+    updated: Mapped[datetime]
+    wanted: Mapped[str | None]
+    tries: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    due: Mapped[datetime | None]
+
+
+# The tables of the lab: question sets, runs and findings. They hold words, not references to documents.
+
+
+class LabSet(Base):
+    """A set of questions whose right passages are known."""
+
+    __tablename__ = "lab_sets"
+    __table_args__ = (Index(None, "owner", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    origin: Mapped[str]
+    created: Mapped[datetime]
+
+
+class LabQuestion(Base):
+    """A question of a set."""
+
+    __tablename__ = "lab_questions"
+    __table_args__ = (Index(None, "set_id", "position", unique=True),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    set_id: Mapped[str] = mapped_column(part_of("lab_sets.id"))
+    position: Mapped[int]
+    text: Mapped[str]
+
+
+class LabPassage(Base):
+    """The words that answer a question, frozen as they were when they were marked."""
+
+    __tablename__ = "lab_passages"
+    question_id: Mapped[str] = mapped_column(part_of("lab_questions.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    document_id: Mapped[str]
+    document: Mapped[str]
+    sha256: Mapped[str]
+    chunk_id: Mapped[str]
+    start: Mapped[int]
+    end: Mapped[int]
+    quote: Mapped[str]
+
+
+class LabRun(Base):
+    """Retrievers asked the questions of a set, and what they searched: enough to compare with other runs."""
+
+    __tablename__ = "lab_runs"
+    __table_args__ = (Index(None, "set_id", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    set_id: Mapped[str] = mapped_column(part_of("lab_sets.id"))
+    created: Mapped[datetime]
+    state: Mapped[str]
+    error: Mapped[str | None]
+    retrievers: Mapped[list[Any]]
+    k: Mapped[int]
+    embedding: Mapped[str]
+    mixture: Mapped[str]
+    every_document: Mapped[bool]
+    document_count: Mapped[int]
+    document_names: Mapped[list[Any]]
+    fingerprint: Mapped[str]
+    chunks: Mapped[int]
+
+
+class LabResult(Base):
+    """How well one retriever did in a run, over the questions asked so far."""
+
+    __tablename__ = "lab_results"
+    run_id: Mapped[str] = mapped_column(part_of("lab_runs.id"), primary_key=True)
+    retriever: Mapped[str] = mapped_column(primary_key=True)
+    queries: Mapped[int]
+    metrics: Mapped[dict[str, Any]]
+    p50_ms: Mapped[float]
+    p95_ms: Mapped[float]
+    errors: Mapped[int]
+
+
+class LabAsked(Base):
+    """A question as a run asked it, or did not: it outlives the question."""
+
+    __tablename__ = "lab_asked"
+    run_id: Mapped[str] = mapped_column(part_of("lab_runs.id"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    question_id: Mapped[str]
+    text: Mapped[str]
+    status: Mapped[str]
+    right_ids: Mapped[list[Any]]
+
+
+class LabFinding(Base):
+    """What one retriever found for one question of a run."""
+
+    __tablename__ = "lab_findings"
+    run_id: Mapped[str] = mapped_column(part_of("lab_runs.id"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    retriever: Mapped[str] = mapped_column(primary_key=True)
+    found: Mapped[list[Any]]
+    first_right: Mapped[int | None]
+    ms: Mapped[float]
+    error: Mapped[str | None]
+
+
+# The tables of RAPTOR's tree: branches, their nodes, and which node summarises which.
+
+
+class TreeBranch(Base):
+    """The tree over one document, or, without a document, the layers over all of an owner's."""
+
+    __tablename__ = "tree_branches"
+    __table_args__ = (Index(None, "owner", "document_id", unique=True),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    document_id: Mapped[str | None] = mapped_column(part_of("documents.id"), index=True)
+    state: Mapped[str]
+    made_with: Mapped[dict[str, Any]]
+    contents: Mapped[str]
+    left_out: Mapped[int]
+    updated: Mapped[datetime]
+
+
+class TreeNode(Base):
+    """A leaf, level 0, with its place in its document, or a summary of nodes of the level below."""
+
+    __tablename__ = "tree_nodes"
+    __table_args__ = (Index(None, "branch_id", "level", "position"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    branch_id: Mapped[str] = mapped_column(part_of("tree_branches.id"))
+    level: Mapped[int]
+    position: Mapped[int]
+    start: Mapped[int | None]
+    end: Mapped[int | None]
+    page: Mapped[int | None]
+    heading: Mapped[str]
+    weight: Mapped[float]
+    text: Mapped[str]
+
+
+class TreeEdge(Base):
+    """A node's child. The child may be another branch's, and gone: then what stands above it is stale."""
+
+    __tablename__ = "tree_edges"
+    parent_id: Mapped[str] = mapped_column(part_of("tree_nodes.id"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    child_id: Mapped[str] = mapped_column(index=True)

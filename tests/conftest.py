@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from rag.models import bert
-from rag.models.embeddings import Embedder
+from rag.models import embeddings as bert
+from rag.models.embeddings import Embedder, open_embedder
 from rag.models.local.catalog import QWEN_0_5B
-from rag.models.local.fetching import fetch
-from rag.models.local.model import OwnModel
-from rag.models.opened import open_embedder
+from rag.models.local.install import fetch
+from rag.models.local.server import OwnModel
 from rag.settings import default_model_cache
 from storage import migrations
 from storage.database import Database

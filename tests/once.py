@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, event
 
-from rag.models.bert import OnnxEmbedder
+from rag.models.embeddings import OnnxEmbedder
 from rag.models.packaged.catalog import Model
 from storage import migrations
 

@@ -13,7 +13,7 @@ MAY_IMPORT = {
 }
 OWNERS = {
     "streamlit": ("app.py", "ui/"),
-    "chromadb": ("rag/index/chroma.py", "rag/index/collections.py"),
+    "chromadb": ("rag/index/chroma.py", "rag/index/chroma.py"),
     "sqlalchemy": ("storage/",),
     "alembic": ("storage/",),
     "xllamacpp": ("rag/models/local/worker.py",),

@@ -5,10 +5,11 @@ from pathlib import Path
 import streamlit as st
 
 from storage.errors import FootnoteError
-from ui import pages, shell
+from ui import pages
+from ui import pages as shell
 from ui.auth import sign_in as signing_in
 from ui.chat import sidebar as conversations
-from ui.components import faults
+from ui.components import messages as faults
 from ui.components import messages as notices
 from ui.server.services import services, workspace
 

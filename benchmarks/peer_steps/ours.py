@@ -22,8 +22,7 @@ from rag.index.chunks import to_entry
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs
-from rag.models.embeddings import Embedder, Floats, Role
-from rag.models.opened import open_embedder
+from rag.models.embeddings import Embedder, Floats, Role, open_embedder
 from rag.settings import default_model_cache
 from storage.database import Database
 from storage.records import ChunkSpan

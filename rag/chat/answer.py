@@ -4,31 +4,64 @@
 passages occur; then `Done` with the whole text and the evidence of every sentence.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
-from rag.chat import brief
-from rag.chat.answerable import Rarity, decide
-from rag.chat.extractive import AnswerPart, write
+from rag.chat import prompts as brief
+from rag.chat.extractive import AnswerPart, Rarity, decide, write
 from rag.chat.prompts import answer_messages, fitting, going_on
-from rag.chat.unfinished import joined, whole_sentences
+from rag.citations.checker import scale_of
 from rag.citations.cite import Citation, cite
 from rag.citations.judges import Judge
-from rag.citations.meaning import scale_of
 from rag.errors import Cancelled
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.sentences import extract
 from rag.text.markers import MarkerFilter
-from rag.text.text_budget import count_tokens
+from rag.text.prompt_parts import count_tokens
+from rag.text.sentences import sentences
+
+# An answer that ended early: what of it is kept, and how the rest is joined to it.
+_ENDED = re.compile(r"""[.!?。！？…]["'”’」』)）\]]*(?:\s?\[\d+\])*\s*\Z""")
+_RUNS_ON = re.compile(r"[.!?…\]\"'”’)]\Z")
+
+
+def whole_sentences(text: str) -> str:
+    r"""Return the text up to its last sentence that ended, with the white space after it.
+
+    >>> [whole_sentences(text) for text in ("It rained [1].\n\nThen the ri", "비가 왔다. 그리", "It")]
+    ['It rained [1].\n\n', '비가 왔다. ', '']
+    """
+    starts = [start for start, _ in sentences(text)]
+    return next((text[:at] for at in (len(text), *reversed(starts)) if _has_ended(text[:at])), "")
+
+
+def _has_ended(text: str) -> bool:
+    spoken = text.rstrip()
+    return bool(spoken) and ("\n" in text[len(spoken) :] or _ENDED.search(spoken) is not None)
+
+
+def joined(kept: str, pieces: Iterable[str]) -> Iterator[str]:
+    """Yield what is kept, then the pieces of the rest, with a space between where there is none.
+
+    >>> list(joined("It rained.", ["Then it", " stopped."])), list(joined("", ["It rained."]))
+    (['It rained.', ' Then it', ' stopped.'], ['It rained.'])
+    """
+    if kept:
+        yield kept
+    apart = _RUNS_ON.search(kept) is not None
+    for piece in pieces:
+        yield f" {piece}" if apart and not piece[0].isspace() else piece
+        apart = False
+
 
 ANSWER_TOKENS = 1024
 """Room for an answer; a context too small for it gives a quarter of itself."""
-
 LEAST_LEFT = 64
 """Tokens for the rest of an answer that was cut off, however long it is already."""
 

@@ -11,19 +11,19 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token
-from rag.chat.asked import Timings
-from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, checked
+from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, checked
 from rag.chat.scope import SearchedIn
 from rag.citations.cite import Citation
 from rag.citations.support import rests_on_nothing
 from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel
-from rag.models.model_wrappers import Sent
+from rag.models.protocol import Sent
 from rag.passage import Passage
 from rag.retrieval.omissions import LeftOut
 from rag.retrieval.rerank.llm import PURPOSE as RERANK
-from rag.retrieval.rerank.stage import Reordered
-from storage import records, traces
+from rag.retrieval.rerank.registry import Reordered
+from storage import answers as traces
+from storage import records
 from storage.conversations import Conversations
 from storage.errors import NotFound
 from storage.records import AnswerState, CitationRecord, Message, PassageRecord, State, TurnRecord

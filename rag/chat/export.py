@@ -1,11 +1,18 @@
 """A stored chat made ready to be written: its turns, with quotes numbered through the whole chat."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from html import escape
+from typing import Any, Literal
 
-from rag.citations.quoting import citation_of, markers, passage_of, remarks, statement_text
-from rag.citations.support import backing
+from rag.citations.support import backing, citation_of, markers, passage_of, remarks, statement_text
+from rag.text.language import language
+from rag.text.normalize import clean
 from storage.records import CitationRecord, CitationStatus, ConversationRecord, Message, PassageRecord
 
 UNTITLED = "Untitled chat"
@@ -149,3 +156,256 @@ def _quote(answer: Message, number: int, passage: PassageRecord, position: int |
         start=citation.quote_start,
         end=citation.quote_end,
     )
+
+
+# What readers said of answers and citations, as cases to evaluate the checker with.
+
+
+@dataclass(frozen=True)
+class FeedbackCase:
+    """A claim, the passages it was said to rest on, and whether a reader took them to support it."""
+
+    claim: str
+    passages: tuple[str, ...]
+    supported: bool
+
+
+def cases(answers: Sequence[Message]) -> Iterator[FeedbackCase]:
+    """Yield a case for each citation marked as wrong, and for each verified one of an answer rated up.
+
+    An answer rated down says nothing of its single citations.
+    """
+    for answer in answers:
+        for citation in answer.citations:
+            supported = _judged(answer, citation)
+            passage = passage_of(answer, citation.marker)
+            claim = statement_text(answer, citation)
+            if supported is not None and passage is not None and claim:
+                yield FeedbackCase(claim, (passage.text,), supported)
+
+
+def to_jsonl(found: Sequence[FeedbackCase]) -> str:
+    r"""Return cases as JSON lines, as `footnote eval citations` reads them.
+
+    >>> to_jsonl([FeedbackCase("It is so.", ("So it is.",), True)])
+    '{"claim": "It is so.", "passages": ["So it is."], "supported": true}\n'
+    """
+    return "".join(json.dumps(asdict(case), ensure_ascii=False) + "\n" for case in found)
+
+
+def _judged(answer: Message, citation: CitationRecord) -> bool | None:
+    """Return what the reader's word says of a citation; None where it says nothing."""
+    if citation.feedback == "wrong":
+        return False
+    return True if answer.rating == "up" and citation.status == "verified" else None
+
+
+# A chat as Markdown: questions and answers as they were, each quote under its answer with its file and hash.
+_ACTING = re.compile(r"[\\`<>\[\]&$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$&]|^[-+=]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_HEADING = re.compile(r"(?m)^([ \t]*)([#=]+|-{2,}[ \t]*$)")
+STATUSES = {
+    "verified": "",
+    "related": "On the subject, but it does not say quite that: ",
+    "unsupported": "The statement was not found in this source",
+}
+
+
+def to_markdown(chat: ExportedChat) -> str:
+    """Return a chat as Markdown in which nothing of a document or a model acts."""
+    head = [f"# {escaped(chat.title)}", f"Exported from Footnote on {chat.exported:%Y-%m-%d %H:%M} UTC."]
+    turns = (block for number, turn in enumerate(chat.turns, 1) for block in _markdown_turn(number, turn))
+    return "\n\n".join([*head, *turns]) + "\n"
+
+
+def _markdown_turn(number: int, turn: ExportedTurn) -> list[str]:
+    asked = "\n".join(f"> {escaped(line)}" for line in turn.question.split("\n"))
+    understood = f"Understood as: {escaped(turn.understood)}" if turn.understood else ""
+    searched = f"Searched in: {escaped(turn.searched_in)}" if turn.searched_in else ""
+    state = "" if turn.state == "complete" else f"*This answer is {turn.state}.*"
+    model = f"*Written by {escaped(turn.model)}.*" if turn.model else ""
+    backed = f"*{turn.backed}*" if turn.backed else ""
+    answer = "".join(map(_markdown_piece, turn.pieces))
+    quotes = "\n".join(map(_markdown_quote, turn.quotes))
+    blocks = [f"## Question {number}", asked, understood, searched, backed, answer, state, model, quotes]
+    return [block for block in blocks if block.strip()]
+
+
+def _markdown_piece(piece: AnswerPiece) -> str:
+    if piece.quote:
+        return f"\\[{piece.quote}\\]"
+    return f" *({piece.remark})*" if piece.remark else harmless(piece.text)
+
+
+def _markdown_quote(quote: Quote) -> str:
+    page = f", page {quote.page}" if quote.page is not None else ""
+    heading = f", {escaped(quote.heading)}" if quote.heading else ""
+    words = f"“{escaped(quote.text)}”" if quote.text else ""
+    place = f"{escaped(quote.document)}{page}{heading}"
+    return (
+        f"- \\[{quote.number}\\] {STATUSES[quote.status]}{words} — {place} (sha256 {escaped(quote.sha256)})"
+    )
+
+
+def escaped(text: str) -> str:
+    """Return any text on one line, all of it shown as it stands."""
+    return _SPECIAL.sub(r"\\\g<0>", " ".join(clean(text).split()))
+
+
+def harmless(text: str) -> str:
+    r"""Return a model's Markdown without what loads, links or runs, and without headings of its own.
+
+    >>> harmless("![x](http://a.b) **so** <img>")
+    '!\\[x\\](http\\://a.b) **so** \\<img\\>'
+    """
+    return _HEADING.sub(r"\1\\\2", _ACTING.sub(r"\\\g<0>", clean(text)))
+
+
+# A chat as one HTML file that loads nothing: its text is escaped, its policy forbids all but its style.
+STYLE = """
+:root { color-scheme: light dark; }
+body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif; }
+h2 { font-size: 1.05rem; margin: 2.5rem 0 0.5rem; }
+.text { white-space: pre-wrap; overflow-wrap: anywhere; }
+.note { font-size: 0.9rem; opacity: 0.8; }
+.remark { font-size: 0.85rem; border: 1px solid; border-radius: 0.3rem; padding: 0 0.3rem; }
+.remark { white-space: nowrap; }
+.quotes { list-style: none; padding: 0; font-size: 0.92rem; }
+.quotes li { margin: 0.7rem 0; padding-left: 0.8rem; border-left: 3px solid; }
+.quotes li:target { outline: 2px solid; outline-offset: 4px; }
+code { font-size: 0.8rem; overflow-wrap: anywhere; }
+"""
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{hash}'; \
+base-uri 'none'; form-action 'none'">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+<p class="note">Exported from Footnote on {exported} UTC.</p>
+{turns}
+</body>
+</html>
+"""
+
+
+def to_html(chat: ExportedChat) -> str:
+    """Return a chat as a page that stands alone; no browser fetches anything for it."""
+    return PAGE.format(
+        hash=base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode(),
+        title=_text(chat.title),
+        style=STYLE,
+        exported=f"{chat.exported:%Y-%m-%d %H:%M}",
+        turns="\n".join(_html_turn(number, turn) for number, turn in enumerate(chat.turns, 1)),
+    )
+
+
+def _html_turn(number: int, turn: ExportedTurn) -> str:
+    understood = f"Understood as: {_text(turn.understood)}" if turn.understood else ""
+    searched = f"Searched in: {_text(turn.searched_in)}" if turn.searched_in else ""
+    state = "" if turn.state == "complete" else f"This answer is {turn.state}."
+    model = f"Written by {_text(turn.model)}." if turn.model else ""
+    quotes = "\n".join(map(_html_quote, turn.quotes))
+    return "\n".join(
+        [
+            "<section>",
+            f"<h2>Question {number}</h2>",
+            f'<p class="text"{_lang(turn.question)}>{_text(turn.question)}</p>',
+            _note(understood),
+            _note(searched),
+            "<h3>Answer</h3>",
+            _note(turn.backed),
+            f'<div class="text"{_lang(turn.answer)}>{"".join(map(_piece, turn.pieces))}</div>',
+            _note(" ".join(filter(None, (state, model)))),
+            f'<ol class="quotes">\n{quotes}\n</ol>' if quotes else "",
+            "</section>",
+        ]
+    )
+
+
+def _note(text: str) -> str:
+    return f'<p class="note">{text}</p>' if text else ""
+
+
+def _piece(piece: AnswerPiece) -> str:
+    if piece.quote:
+        return f'<a href="#quote-{piece.quote}">[{piece.quote}]</a>'
+    return f' <span class="remark">{_text(piece.remark)}</span>' if piece.remark else _text(piece.text)
+
+
+def _html_quote(quote: Quote) -> str:
+    page = f", page {quote.page}" if quote.page is not None else ""
+    heading = f", {_text(quote.heading)}" if quote.heading else ""
+    words = f'<q class="text"{_lang(quote.text)}>{_text(quote.text)}</q>' if quote.text else ""
+    return (
+        f'<li id="quote-{quote.number}">[{quote.number}] {STATUSES[quote.status]}{words}<br>'
+        f"{_text(quote.document)}{page}{heading}<br><code>sha256 {_text(quote.sha256)}</code></li>"
+    )
+
+
+def _lang(text: str) -> str:
+    return f' lang="{escape(language(text))}"'
+
+
+def _text(text: str) -> str:
+    return escape(clean(text))
+
+
+# A chat as JSON: all that is needed to check each quote again, `footnote verify` reads it.
+FORM = "footnote-chat"
+VERSION = 1
+
+
+def to_json(chat: ExportedChat) -> str:
+    """Return a chat as JSON; an answer's markers `[n]` are its quotes' `marker`."""
+    told = {
+        "form": FORM,
+        "version": VERSION,
+        "id": chat.id,
+        "title": chat.title,
+        "exported": chat.exported.isoformat(),
+        "turns": [_json_turn(turn) for turn in chat.turns],
+    }
+    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+
+
+def _json_turn(turn: ExportedTurn) -> dict[str, Any]:
+    return {
+        "question": turn.question,
+        "asked": turn.asked.isoformat(),
+        "understood": turn.understood or turn.question,
+        "searched_in": turn.searched_in or None,
+        "answer": turn.answer,
+        "state": turn.state,
+        "model": turn.model or None,
+        "backed": turn.backed or None,
+        "quotes": [asdict(quote) for quote in turn.quotes],
+    }
+
+
+# The forms in which a chat can be exported, by the name of each.
+FormName = Literal["md", "html", "json"]
+FORMS: dict[FormName, Callable[[ExportedChat], str]] = {"md": to_markdown, "html": to_html, "json": to_json}
+MEDIA_TYPES: dict[FormName, str] = {
+    "md": "text/markdown",
+    "html": "text/html",
+    "json": "application/json",
+}
+_LONGEST = 60  # characters of a file's name
+
+
+def file_name(title: str, form: FormName) -> str:
+    """Return a name for a chat's file, of letters and digits of any writing.
+
+    >>> file_name("연차: 언제까지?", "md"), file_name("../..", "json")
+    ('연차-언제까지.md', 'chat.json')
+    """
+    words = re.sub(r"[\W_]+", "-", title)[:_LONGEST].strip("-")
+    return f"{words or 'chat'}.{form}"

@@ -16,8 +16,9 @@ from langchain_core.embeddings import Embeddings
 
 from rag.chat.small_talk import is_continuation
 from rag.errors import EmbeddingError
-from rag.text.nouns import nouns
-from rag.text.tokenize import language, tokens, word_language
+from rag.text.facts import nouns
+from rag.text.language import language
+from rag.text.tokenize import tokens, word_language
 
 History = Sequence[tuple[str, str]]
 """Messages before a question as (role, content), oldest first."""

@@ -7,30 +7,130 @@ The stream of events is all that the page, the store, the command line and the t
 A `Sent` for each request to the language model comes among them, as soon as it was sent.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer
-from rag.chat.asked import Request, Timings
-from rag.chat.carrying import carried_first
-from rag.chat.corpus import CorpusView, PlainCorpus
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
-from rag.chat.scope import EVERYTHING, Scope, SearchedIn
-from rag.chat.small_talk import nothing_to_search, reply_to
+from rag.chat.scope import EVERYTHING, CorpusView, PlainCorpus, Scope, SearchedIn
+from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
 from rag.citations.judges import Judge, LanguageModelJudge
-from rag.errors import Cancelled, QuestionRefused
-from rag.jobs import Cancel
-from rag.models.model_wrappers import ObservedModel, Sent
-from rag.models.protocol import LanguageModel
-from rag.passage import Passage
+from rag.errors import Cancelled, FootnoteError, QuestionRefused
+from rag.jobs import Cancel, never
+from rag.models.protocol import LanguageModel, ObservedModel, Sent
+from rag.passage import Found, Passage
 from rag.retrieval.omissions import LeftOut, Omissions
 from rag.retrieval.rerank.base import Reranker
-from rag.retrieval.rerank.stage import Reordered, Reranking, reranked
+from rag.retrieval.rerank.registry import Reordered, Reranking, reranked
+
+# Request: a question while it is answered, with the time of each step and what is sent for it.
+E = TypeVar("E")
+
+
+@dataclass(frozen=True)
+class Timings:
+    """The last event: milliseconds since the start at which each step had ended."""
+
+    ms: dict[str, float] = field(default_factory=dict)
+
+
+class Stopwatch:
+    """Milliseconds since it was made, noted once under each name."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """Note the time under `name`, unless it is noted already."""
+        self.laps.setdefault(name, round((time.perf_counter() - self._started) * 1000, 1))
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question that is being answered.
+
+    `carried` is what the last answer rests on; what is sent to a language model for it is put into `sent`.
+    """
+
+    question: str
+    history: tuple[tuple[str, str], ...] = ()
+    carried: tuple[Passage, ...] = ()
+    cancelled: Cancel = never
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    sent: list[Sent] = field(default_factory=list)
+
+    @property
+    def last_answer(self) -> str:
+        """What was answered last; empty at the beginning of a conversation."""
+        return next((content for role, content in reversed(self.history) if role == "assistant"), "")
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it asks for more of the last answer."""
+        if not self.history:
+            return False
+        return is_continuation(self.question) or accepts_offer(self.question, self.last_answer)
+
+    def timed(self, events: Iterator[E]) -> Iterator[E | Sent | Timings]:
+        """Yield events, each after what was sent for it, and at their end how long they took."""
+        try:
+            for event in events:
+                if isinstance(event, Token):
+                    self.watch.lap("first_token")
+                if isinstance(event, Done):
+                    self.watch.lap("total")
+                yield from self._taken()
+                yield event
+        except FootnoteError:
+            yield from self._taken()
+            raise
+        yield Timings(self.watch.laps)
+
+    def _taken(self) -> Iterator[Sent]:
+        """Yield what was sent since the last look, and forget it."""
+        while self.sent:
+            yield self.sent.pop(0)
+
+
+# What the last answer rests on, used again where more of the same is asked for: "why?", "tell me more".
+NAME = "previous question"
+"""Who found a passage, in `found_by`, where it was carried over from the question before."""
+
+
+def carried_first(
+    carried: Sequence[Passage], found: Sequence[Passage], k: int | None = None
+) -> list[Passage]:
+    """Return the carried passages in their order, then what a search found: at most `k` in all.
+
+    A carried passage says so in `found_by`, beside who found it again; none comes twice.
+
+    >>> one, other = (Passage(id_, "d", "a.pdf", "", 1, "", 0, 3, id_) for id_ in ("one", "other"))
+    >>> [(p.id, list(p.found_by)) for p in carried_first([other], [one, other])]
+    [('other', ['previous question']), ('one', [])]
+    """
+    again = {passage.id: passage.found_by for passage in found}
+    best = max((1.0, *(passage.score for passage in found)))
+    first = [
+        _carried(p, rank, best, again.get(p.id, {})) for rank, p in enumerate(_distinct(carried), start=1)
+    ]
+    known = {passage.id for passage in first}
+    return [*first, *(passage for passage in found if passage.id not in known)][:k]
+
+
+def _carried(passage: Passage, rank: int, score: float, found_by: Mapping[str, Found]) -> Passage:
+    return replace(passage, score=score, found_by={NAME: Found(rank, 1.0, 1.0), **found_by})
+
+
+def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:
+    return {passage.id: passage for passage in passages}.values()
+
 
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
 
@@ -50,7 +150,7 @@ Aside = LeftOut | Rephrasing | SearchedIn | Reranking | Reordered
 class RagPipeline:
     """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none.
 
-    `corpus` is what is known of the documents behind the retriever (see rag/chat/corpus.py), `scope` what it
+    `corpus` is what is known of the documents behind the retriever (see rag/chat/scope.py), `scope` what it
     searches; where that is empty it is not asked. `omissions` notes the searches that gave nothing.
     What is searched is the question as it stands alone, which a model may take `rephrase_seconds` to
     write; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in several query

@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable
 from rag.chat.followup import History, Rarity, needs_context, with_terms
 from rag.chat.prompts import condense_messages, fitting_turns
 from rag.chat.rewrite_check import rejection_reason
-from rag.citations.declining import declines
+from rag.citations.support import declines
 from rag.errors import Cancelled, LLMError
 from rag.jobs import never
 from rag.models.protocol import LanguageModel

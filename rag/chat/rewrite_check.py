@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rag.chat.small_talk import LANGUAGES, phrase_file
-from rag.text.facts import holds_name, latin_words, names, numbers
+from rag.text.facts import holds_name, latin_words, names, nouns, numbers
 from rag.text.language import STOP_WORDS
-from rag.text.nouns import nouns
 from rag.text.tokenize import tokens
 
 _FIRST_EAST_ASIAN = "\u1100"  # Hangul, and then kana and Han: scripts without capitals

@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from rag.chat.corpus import CorpusStatus
-from rag.text.tokenize import language
+from rag.chat.scope import CorpusStatus
+from rag.text.language import language
 
 LANGUAGES = ("en", "ko", "ja")
 MAX_NAMES = 20

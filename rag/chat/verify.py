@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from rag.chat.json_form import FORM, VERSION
+from rag.chat.export import FORM, VERSION
 from rag.errors import DocumentRefused, ExportRefused
 from rag.ingest.parsers import load
 from rag.ingest.paths import files_of, shown

@@ -15,7 +15,8 @@ from rag.citations.checker import Checker, Evidence, Status
 from rag.citations.judges import Judge
 from rag.passage import Passage
 from rag.text.markers import Plain, plain
-from rag.text.tokenize import sentences, tokens
+from rag.text.sentences import sentences
+from rag.text.tokenize import tokens
 
 
 @dataclass(frozen=True)

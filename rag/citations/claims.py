@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag.text.facts import holds_name, latin_words, names, numbers, outline, with_values, without_numbers
-from rag.text.normalize import fold
-from rag.text.politeness import plain_ends
+from rag.text.normalize import fold, plain_ends
 from rag.text.tokenize import tokens
 
 _LIGHT = """

@@ -1,11 +1,39 @@
 """How much of a stored answer rests on its documents: each statement with its standing, and their count."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.citations.declining import declines
-from storage.records import CitationRecord, CitationStatus, Message
+from storage.records import CitationRecord, CitationStatus, Message, PassageRecord
+
+# Whether a sentence says that the documents do not answer: English, Korean, Japanese.
+_LONGEST = 300  # characters: a sentence that says more than this says something else too
+_EN_SOURCE = r"(?:documents?|passages?|sources?|texts?|context|excerpts?|materials?|files?)"
+_EN_SAYS = (
+    r"(?:answer|say|mention|state|contain|hold|provide|specify|include|give|tell|cover|discuss|address|"
+    r"indicate|find|found|information)"
+)
+_DECLINES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b{_EN_SOURCE}\b.{{0,60}}\b(?:not?|don't|doesn't|didn't|cannot|can't|never)\b.{{0,40}}\b{_EN_SAYS}",
+        rf"\b(?:no|not|cannot|can't|couldn't|unable)\b.{{0,60}}\b{_EN_SAYS}.{{0,80}}\b{_EN_SOURCE}\b",
+        r"(?:문서|구절|자료|본문|지문|출처).{0,80}"
+        r"(?:없습니다|없을 수|없다|없어요|않습니다|않다|않아요|않았습니다|못했습니다|못합니다)",
+        r"(?:文書|ドキュメント|資料|文章|本文|出典|文脈|パッセージ).{0,80}"
+        r"(?:ありません|ない|ません|なかった|見つからず|不明)",
+    )
+)
+
+
+def declines(sentence: str) -> bool:
+    """Return whether a sentence only says that the documents do not hold the answer.
+
+    >>> declines("The documents do not say when it opened."), declines("It did not open in 1931.")
+    (True, False)
+    """
+    return len(sentence) <= _LONGEST and any(pattern.search(sentence) for pattern in _DECLINES)
+
 
 _UNDER_A_HEADER = re.compile(r"[^\n]*\n[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*(?:\n|$)")
 _BEST_FIRST: tuple[CitationStatus, ...] = ("verified", "related", "unsupported")
@@ -101,3 +129,69 @@ def _doubts(content: str, citations: Sequence[CitationRecord]) -> bool:
 
 def _best(cited: Sequence[CitationRecord]) -> CitationStatus:
     return min((citation.status for citation in cited), key=_BEST_FIRST.index)
+
+
+# What the markers in a stored answer mean, and what is said of statements that are not backed.
+RELATED = "related, but not said there"
+NOT_THERE = "not in the cited source"
+NOWHERE = "not found in your documents"
+_MARKER = re.compile(r"\[(\d{1,3})\]")
+
+
+def markers(text: str) -> Iterator[tuple[int, int]]:
+    """Yield each marker's offset and number: "So it is [2]." -> (9, 2)."""
+    for match in _MARKER.finditer(text):
+        yield match.start(), int(match[1])
+
+
+def passage_of(answer: Message, number: int) -> PassageRecord | None:
+    """Return the passage that an answer was given under a number; None for a number of none."""
+    return next((passage for passage in answer.passages if passage.number == number), None)
+
+
+def citation_of(answer: Message, offset: int, number: int) -> int | None:
+    """Return the position of the citation that marker `number` at `offset` of an answer stands for.
+
+    It is that of the statement around the marker, or of the nearest before it; None where there is none.
+    """
+    same = [(at, one) for at, one in enumerate(answer.citations) if one.marker == number]
+    around = [at for at, one in same if one.answer_start <= offset <= one.answer_end]
+    before = [(one.answer_end, at) for at, one in same if one.answer_end <= offset]
+    nearest = max(before, default=None)
+    return around[0] if around else nearest[1] if nearest else None
+
+
+def remarks(answer: Message) -> list[tuple[int, str]]:
+    """Return what is said after each statement that is not backed: its end in the answer, and the words."""
+    return [
+        (_before_cell_end(answer.content, one.end), _remark(one))
+        for one in statements(answer)
+        if one.status != "verified"
+    ]
+
+
+def place_name(passage: PassageRecord) -> str:
+    """Name a passage's place: "report.pdf, page 3"."""
+    return passage.document + (f", page {passage.page}" if passage.page is not None else "")
+
+
+def place_and_heading(passage: PassageRecord) -> str:
+    """Name a passage's place with the heading it stands under: "report.pdf, page 3, Figures > Staff"."""
+    return place_name(passage) + (f", {passage.heading}" if passage.heading else "")
+
+
+def statement_text(answer: Message, citation: CitationRecord) -> str:
+    """Return the statement that a citation is about, without its markers: "So it is [1]." -> "So it is."."""
+    bare = re.sub(r"[ \t]*\[\d{1,3}\]", "", answer.content[citation.answer_start : citation.answer_end])
+    return bare.strip()
+
+
+def _remark(one: StatementSupport) -> str:
+    if one.status == "related":
+        return RELATED
+    return NOT_THERE if one.cites else NOWHERE
+
+
+def _before_cell_end(text: str, end: int) -> int:
+    """Return `end`, or where the last cell's words end for a statement that ends with a table's row."""
+    return len(text[:end].rstrip("| \t")) or end

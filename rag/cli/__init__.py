@@ -11,6 +11,8 @@ from pathlib import Path
 from rag.cli import (
     admin as ledger,
 )
+from rag.cli import admin as models
+from rag.cli import admin as users
 from rag.cli import (
     ask as asking,
 )
@@ -20,15 +22,11 @@ from rag.cli import (
 from rag.cli import (
     export as exporting,
 )
-from rag.cli import (
-    growing,
-    models,
-    syncing,
-    users,
-)
+from rag.cli import ingest as growing
 from rag.cli import (
     ingest as ingesting,
 )
+from rag.cli import ingest as syncing
 from rag.cli.common import Parser
 from rag.errors import FootnoteError
 from rag.settings import load

@@ -1,21 +1,32 @@
 """`footnote backup` and `footnote restore`: all that cannot be made again, into one file and back."""
 
 import json
+import sys
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
-from rag.cli.collecting import say
-from rag.cli.common import Commands, Options
+from rag import settings as config
+from rag.cli.common import Commands, Options, ProgressBar
+from rag.cli.evaluate import say
 from rag.cli.ingest import run_ingest
-from rag.cli.progress import ProgressBar
 from rag.errors import EmbeddingError, RetrievalError
+from rag.factory import make_embedder
 from rag.ingest.library import Library
+from rag.ingest.queue import remove_person
+from rag.models.local import catalog as shelf
+from rag.models.local.catalog import OFFERS, QWEN_1_5B, Choice, Offer, named, size
+from rag.models.local.install import install, try_out
+from rag.models.packaged.catalog import fetch
 from rag.services import Services
 from rag.settings import SAVED, Settings, load, shareable
-from storage import archives, restoring
+from storage import backup as archives
+from storage import backup as restoring
+from storage.accounts import People
 from storage.database import Database
 from storage.documents import owners
 from storage.errors import StorageError
+from storage.records import PersonRecord
 
 BACKUP = """Write every document, chat and setting into one new file, also while the app runs. What can be
 made from them again, the search indexes, is left out; so are keys and passwords."""
@@ -61,7 +72,7 @@ def restore_command(settings: Settings, options: Options) -> int:
         )
         return 0
     with closing(ProgressBar({}, unit="B")) as told:
-        manifest = restoring.restore(settings.data, options.file, told)
+        manifest = restoring.restore_into(settings.data, options.file, told)
     print(
         f"Restored {manifest.originals} documents, the chats and the settings of {manifest.made}.", flush=True
     )
@@ -102,3 +113,156 @@ def _refuse_server(settings: Settings) -> None:
             "This ledger lives on a database server: back it up and restore it with the server's own tools, "
             f"and copy {settings.data / 'files'}, which has the original files."
         )
+
+
+# `footnote users`: who has an account, what each holds and used, and removing one with all they own.
+DESCRIPTION = """People who signed in, each by the id that owns what is theirs. A removal takes their
+documents, chats, sources and all that was made from them, for good; cut off, it is finished the next time."""
+
+
+def add_user_commands(commands: Commands) -> None:
+    """Add the group's commands to the command line."""
+    users = commands.add_parser("users", help="see who has an account; remove one", description=DESCRIPTION)
+    what = users.add_subparsers(required=True, metavar="WHAT")
+    listing = what.add_parser("list", help="everyone, last seen first")
+    listing.add_argument("--json", action="store_true", help="one JSON line per person")
+    listing.set_defaults(command=list_command)
+    removing = what.add_parser("remove", help="remove a person with all they own")
+    removing.add_argument("id", metavar="ID", help="as `footnote users list` shows it")
+    removing.add_argument("--yes", action="store_true", help="do not ask")
+    removing.set_defaults(command=remove_command)
+
+
+def list_command(settings: Settings, options: Options) -> int:
+    """Print a line for each person."""
+    with closing(Database.open(settings.data, url=settings.database_url)) as database:
+        for record in People(database).list():
+            print(json.dumps(asdict(record), default=str) if options.json else line(record))
+    return 0
+
+
+def remove_command(settings: Settings, options: Options) -> int:
+    """Remove a person, asked for by their whole id; 1 where that was not confirmed."""
+    with closing(Services(settings)) as services:
+        people = services.people
+        record = people.get(options.id)
+        if not (options.yes or _confirmed(record)):
+            print("Nothing was removed.", file=sys.stderr)
+            return 1
+        people.mark(record.id)
+        with closing(services.library(record.id)) as library:
+            for step in remove_person(people, library, services.jobs):
+                print(f"{record.id}: {step}", file=sys.stderr)
+    return 0
+
+
+def line(record: PersonRecord) -> str:
+    """Return who someone is, what they hold and what they used, in a line."""
+    seen = "never" if record.seen is None else f"{record.seen:%Y-%m-%d %H:%M}"
+    called = f" ({record.name})" if record.name and record.name not in record.id else ""
+    state = ", being removed" if record.removing else ""
+    return (
+        f"{record.id}{called}: {record.holds.documents} documents, {record.holds.bytes / 1e6:.1f} MB, "
+        f"{record.conversations} chats, {record.used.answers} answers, {record.used.tokens} tokens, "
+        f"seen {seen}{state}"
+    )
+
+
+def _confirmed(record: PersonRecord) -> bool:
+    print(line(record), file=sys.stderr)
+    return input("Remove them with all they own, for good? Type yes: ") == "yes"
+
+
+# `footnote model`: embedding models made ready, and a language model of one's own.
+
+
+def add_model_commands(commands: Commands) -> None:
+    """Add the group's commands to the command line."""
+    model = commands.add_parser("model", help="embedding models, and a language model of your own")
+    model = model.add_subparsers(required=True)
+    fetching = model.add_parser("fetch", help="get a model ready, before it is first needed")
+    fetching.add_argument("name", nargs="?", help="default: the embedding model in the settings")
+    fetching.set_defaults(command=fetch_command)
+    installing = model.add_parser("install", help="get a language model that runs here, and use it")
+    names = ", ".join(offer.name for offer in OFFERS)
+    installing.add_argument("name", nargs="?", default=QWEN_1_5B.name, help=f"{names}, or a GGUF file's path")
+    installing.set_defaults(command=install_command)
+    model.add_parser("list", help="the language models that can run here").set_defaults(
+        command=list_models_command
+    )
+    removing = model.add_parser("remove", help="remove a language model from this computer")
+    removing.add_argument("name")
+    removing.set_defaults(command=remove_model_command)
+
+
+def fetch_command(settings: Settings, options: Options) -> int:
+    """Get an embedding model's files and try them; of a language model get the file and change no setting."""
+    name = options.name or settings.embedding_model
+    if (offer := named(name)) is not None:
+        _install(offer, settings.model_cache)
+        print(f"{offer.name} is ready.")
+        return 0
+    fetch(name, settings.model_cache, progress=lambda message: print(message, file=sys.stderr))
+    embedder = make_embedder(settings.model_copy(update={"embedding_model": name}))
+    print(f"{embedder.name} is ready: {embedder.dimension} dimensions.")
+    return 0
+
+
+def install_command(settings: Settings, options: Options) -> int:
+    """Get a language model, try it, and use it from now on where no server is connected."""
+    spec = shelf.checked(options.name)
+    choice = Choice.of(spec, settings.model_cache)
+    if (offer := named(spec)) is not None:
+        _install(offer, settings.model_cache)
+    else:
+        try_out(choice)
+    print(f"{choice.name} is ready.")
+    _use(settings, spec)
+    return 0
+
+
+def _install(offer: Offer, cache: Path) -> None:
+    if not shelf.here(offer, cache):
+        missing = offer.bytes - shelf.begun(offer, cache)
+        print(f"footnote: {offer.title}: {size(missing)} to download", file=sys.stderr, flush=True)
+    progress = ProgressBar({}, unit="B")
+    try:
+        for step in install(offer, cache):
+            if step.total:
+                progress(step.what, step.done, step.total)
+    finally:
+        progress.close()
+
+
+def _use(settings: Settings, spec: str) -> None:
+    """Keep the choice in the data directory, and say what answers from now on."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    config.save(settings.data, {"own_model": spec})
+    if settings.connected:
+        print(f"Answers are still written by {settings.llm_model}; the Settings page changes that.")
+    elif "own_model" in config.fixed_fields():
+        print(f"Answers are still written by {settings.own_model}, as FOOTNOTE_OWN_MODEL says.")
+    else:
+        print("It writes the answers from the next start on.")
+
+
+def list_models_command(settings: Settings, options: Options) -> int:
+    """Print the models that can be fetched, which are here, and which one writes the answers."""
+    for offer in OFFERS:
+        state = "here" if shelf.here(offer, settings.model_cache) else "not here"
+        print(f"{offer.name:22} {offer.size:>7} {state:9} {offer.good_for}")
+    if settings.connected:
+        print(f"Answers are written by {settings.llm_model}, on {settings.llm_base_url}.")
+    else:
+        print(f"Answers are written by {settings.own_model or 'no model'}.")
+    return 0
+
+
+def remove_model_command(settings: Settings, options: Options) -> int:
+    """Remove a model's file, or what has come of it."""
+    offer = shelf.offered(options.name)
+    freed = shelf.remove(offer, settings.model_cache)
+    print(f"{offer.name} is removed: {size(freed)} freed." if freed else f"{offer.name} was not here.")
+    if settings.own_model == offer.name:
+        config.save(settings.data, {"own_model": ""})
+    return 0

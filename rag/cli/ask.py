@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.asked import Timings
-from rag.chat.pipeline import checked
+from rag.chat.pipeline import Timings, checked
 from rag.chat.scope import SearchedIn, scope_within
 from rag.citations.cite import Citation
-from rag.cli.common import MAX_K, Commands, Options, count
-from rag.cli.library import open_services
+from rag.cli.common import MAX_K, Commands, Options, count, open_services
 from rag.errors import QuestionRefused
 from rag.factory import make_pipeline
 from rag.jobs import never

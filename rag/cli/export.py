@@ -6,14 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
-from rag.chat.cases import cases, to_jsonl
-from rag.chat.export import export
-from rag.chat.forms import FORMS, FormName
+from rag.chat.export import FORMS, FormName, cases, export, to_jsonl
 from rag.chat.verify import Checked, read_export, verify
 from rag.cli.common import Commands, Options
 from rag.errors import ExportRefused
 from rag.settings import LOCAL_OWNER, Settings
-from rag.text.control_characters import clean
+from rag.text.normalize import clean
 from storage.answers import Feedback
 from storage.conversations import Conversations
 from storage.database import Database

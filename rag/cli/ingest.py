@@ -2,21 +2,29 @@
 
 import json
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from rag.cli.common import Commands, Options
-from rag.cli.library import open_library
-from rag.cli.progress import ProgressBar
-from rag.errors import EmbeddingError
+from rag.cli.common import Commands, Options, ProgressBar, open_library, open_services
+from rag.cli.evaluate import say
+from rag.connectors.registry import open_source
+from rag.connectors.sync import Sync, Synced
+from rag.errors import EmbeddingError, FootnoteError, SourceError
+from rag.factory import make_means
 from rag.ingest.library import Library
 from rag.ingest.paths import files_of, shown
-from rag.ingest.resplitting import resplit
+from rag.ingest.queue import resplit
 from rag.jobs import never
 from rag.settings import Settings
+from storage.records import SourceRecord
+from storage.sources import SourceItems, SourceStore
 
 _SLOW = {
     "embedding": "embedding {total} passages; stopped, it goes on the next time",
@@ -147,3 +155,132 @@ def _ingest_line(result: dict[str, Any]) -> str:
     pages = f"{result['pages']} pages, " if result["pages"] else ""
     detail = result["reason"] or f"{pages}{result['chunks']} chunks"
     return f"{result['status']:<11} {result['path']}  ({detail})"
+
+
+# `footnote sync`: sources read, and what is new or changed there taken into the library.
+DESCRIPTION = """Read the sources that were added on the Sources page: all of them, or those named. What is
+new or changed there is taken and embedded, what is gone goes. Stopped, it goes on where it was."""
+
+
+def add_sync_commands(commands: Commands) -> None:
+    """Add the group's commands to the command line."""
+    sync = commands.add_parser("sync", help="read sources and take what is new", description=DESCRIPTION)
+    sync.add_argument("names", nargs="*", metavar="NAME", help="the sources to read; all where none is named")
+    sync.add_argument(
+        "--again", action="store_true", help="try all again that could not be had, whatever it waits for"
+    )
+    sync.add_argument(
+        "--may-be-empty",
+        action="store_true",
+        help="where a source that held something is empty now, that is meant: what came from it goes",
+    )
+    sync.add_argument("--json", action="store_true", help="one JSON line per source")
+    sync.set_defaults(command=sync_command)
+
+
+def sync_command(settings: Settings, options: Options) -> int:
+    """Sync each source, one result line each; 1 when a source or something in it could not be had."""
+    failed = False
+    with open_services(settings) as (services, library):
+        library.recover()
+        sources = SourceStore(services.database, library.owner)
+        items = SourceItems(services.database, library.owner)
+        # Documents are read after the last source.
+        sync = Sync(library, sources, items, lambda _: None, library.remove, settings.max_upload_mb << 20)
+        means = make_means(settings, library.owner)
+        for record in _named(sources.list(), options.names):
+            if options.again:
+                items.retry(record.id, datetime.now(UTC))
+            opened = partial(open_source, record.kind, record.settings, means)
+            result = _sync_one(
+                record, partial(sync.run, record.id, opened, may_be_empty=options.may_be_empty)
+            )
+            failed |= bool(result["failed"] or result["reason"])
+            print(json.dumps(result, ensure_ascii=False) if options.json else _line(result), flush=True)
+        _read(library, quiet=options.json)
+    return 1 if failed else 0
+
+
+def _named(records: Sequence[SourceRecord], names: Sequence[str]) -> list[SourceRecord]:
+    """Return the sources that go by one of these names; SourceError for a name that none has."""
+    there = {record.name for record in records}
+    for name in names:
+        if name not in there:
+            known = ", ".join(sorted(there)) or "none yet"
+            raise SourceError(
+                f"There is no source {name!r}. There are: {known}. Add one on the Sources page."
+            )
+    return [record for record in records if not names or record.name in names]
+
+
+def _sync_one(record: SourceRecord, run: Callable[[], Iterator[Synced]]) -> dict[str, Any]:
+    synced, reason = Synced(), None
+    with closing(ProgressBar({})) as told:
+        try:
+            for synced in run():
+                told(record.name, synced.items, 0)
+        except FootnoteError as error:
+            reason = str(error)
+    return {**asdict(synced), "name": record.name, "reason": reason}
+
+
+def _read(library: Library, *, quiet: bool) -> None:
+    for record in library.documents.unfinished():
+        run_ingest(library, record.id, record.name, quiet=quiet)
+    weigh_if_due(library)
+
+
+def _line(result: dict[str, Any]) -> str:
+    if result["reason"]:
+        return f"{result['name']}: {result['reason']}"
+    counts = ", ".join(
+        f"{result[what]} {what}" for what in ("new", "changed", "unchanged", "removed", "failed")
+    )
+    return f"{result['name']}: {counts}"
+
+
+# `footnote tree`: RAPTOR's trees built over the library, the cost said before.
+TREE_DESCRIPTION = """Build a tree of summaries over each document that has none, and one over all of them.
+Stopped, it goes on where it was the next time. With FOOTNOTE_RAPTOR=model the connected model writes the
+summaries."""
+
+
+def add_tree_commands(commands: Commands) -> None:
+    """Add the group's commands to the command line."""
+    tree = commands.add_parser(
+        "tree", help="build trees of summaries over documents", description=TREE_DESCRIPTION
+    )
+    tree.add_argument("--cost", action="store_true", help="only say what it would take")
+    tree.add_argument("--json", action="store_true", help="one JSON line at the end")
+    tree.set_defaults(command=tree_command)
+
+
+def tree_command(settings: Settings, options: Options) -> int:
+    """Say what building will take, build, and print what stands; 1 when a summary was left out."""
+    with open_library(settings) as library:
+        library.recover()
+        say(f"{library.forest.cost()}.")
+        if options.cost:
+            return 0
+        _grow(library)
+        trees = library.forest.trees
+        branches = trees.list()
+        found = {
+            "documents": sum(branch.document_id is not None for branch in branches),
+            "nodes": len(trees.node_ids()),
+            "left_out": sum(branch.left_out for branch in branches),
+        }
+    print(json.dumps(found) if options.json else _tree_line(found), flush=True)
+    return 1 if found["left_out"] else 0
+
+
+def _grow(library: Library) -> None:
+    with closing(ProgressBar({})) as told:
+        for tended in library.forest.tend():
+            step = tended.step
+            told(f"{tended.document or 'all documents'}, layer {step.level}", step.done, step.total)
+
+
+def _tree_line(found: dict[str, int]) -> str:
+    left = f"; {found['left_out']} summaries could not be made and were left out" if found["left_out"] else ""
+    return f"Trees over {found['documents']} documents, {found['nodes']} nodes{left}."

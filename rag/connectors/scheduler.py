@@ -17,9 +17,8 @@ from rag.ingest.queue import Ingest
 from rag.jobs import Cancel, Job, Jobs
 from storage.database import Database
 from storage.errors import NotFound
-from storage.source_items import SourceItems
-from storage.source_records import SourceRecord
-from storage.sources import SourceStore
+from storage.records import SourceRecord
+from storage.sources import SourceItems, SourceStore
 
 EVERY = 10.0
 """Seconds between two looks, where a look is quick."""

@@ -14,10 +14,8 @@ from rag.connectors.base import Gone, Item, Listed, Mark, Resting, Source, Unrea
 from rag.errors import Cancelled, FootnoteError, ItemFailed, ItemRefused, SourceEmptied
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
-from storage.records import Outcome
-from storage.source_items import SourceItems
-from storage.source_records import ItemRecord, Listing
-from storage.sources import SourceStore
+from storage.records import ItemRecord, Listing, Outcome
+from storage.sources import SourceItems, SourceStore
 
 _IN_MEMORY = 1 << 20  # bytes of an item; larger ones wait on disk until they are whole
 _PIECE = 1 << 16

@@ -15,7 +15,7 @@ from typing import Any
 
 from rag.citations.checker import Checker, Evidence
 from rag.errors import QuestionRefused
-from rag.evaluation.beir import read_text
+from rag.evaluation.datasets import read_text
 from rag.passage import Passage
 
 _FORM = "no claim in any of the forms: claim, passages and supported; WiCE's; ExpertQA's"

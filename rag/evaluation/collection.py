@@ -20,15 +20,12 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import EmbeddingError, IndexUnusable, RetrievalError
 from rag.index.bm25 import Entry, TantivyIndex
-from rag.index.chroma import ChromaVectorStore
-from rag.index.collections import GRAPH
+from rag.index.chroma import GRAPH, ChromaVectorStore
 from rag.models.embeddings import Embedder, Floats
 from rag.retrieval.registry import choose_retriever
-from rag.retrieval.tuning import RULE, sample, tune
-from rag.retrieval.weights import Mixture
+from rag.retrieval.weights import RULE, Mixture, sample, tune
 from rag.settings import default_model_cache
-from rag.text.morphemes import Analyser
-from rag.text.tokenize import TOKENIZER
+from rag.text.tokenize import TOKENIZER, Analyser
 
 log = logging.getLogger(__name__)
 

@@ -1,8 +1,11 @@
 """Question sets: passages, questions, and which passages are right for which question."""
 
-from collections.abc import Callable, Mapping
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -10,9 +13,143 @@ from langchain_core.embeddings import Embeddings
 from rag.chat.followup import History, Rarity
 from rag.chat.rewrite import QueryVariant, make_standalone
 from rag.errors import QuestionRefused
-from rag.evaluation import beir, squad
 from rag.evaluation.metrics import Judgements
 from rag.models.protocol import LanguageModel
+
+# Question sets in BEIR's form: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv`` in one folder.
+Lines = list[dict[str, Any]]
+Parts = tuple[Lines, Lines, dict[str, dict[str, float]]]  # passages, questions, judgements by question
+
+
+def read(directory: Path) -> Parts:
+    """Read the folder's three files; raises QuestionRefused naming file and line."""
+    questions = read_questions(directory)
+    judgements = _judgements(directory / "qrels.tsv")
+    return list(read_lines(directory / "corpus.jsonl")), questions, judgements
+
+
+def read_questions(directory: Path) -> Lines:
+    """Read the folder's questions alone; raises QuestionRefused naming file and line."""
+    return list(read_lines(directory / "queries.jsonl"))
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text; raises QuestionRefused where it has none."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise QuestionRefused(
+            f"{path} cannot be read as a file of a question set: {error.strerror}."
+        ) from error
+    except ValueError as error:
+        raise QuestionRefused(f"{path} cannot be read as a file of a question set: no UTF-8.") from error
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSON lines file, each with _id and text; raises QuestionRefused naming the line.
+
+    Only line feeds end lines, since texts hold other breaks.
+    """
+    seen: set[str] = set()
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        entry = _entry(line, f"Line {number} of {path}")
+        if entry["_id"] in seen:
+            raise QuestionRefused(f"Line {number} of {path} has the _id of an earlier line: {entry['_id']}.")
+        seen.add(entry["_id"])
+        yield entry
+
+
+def _entry(line: str, place: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise QuestionRefused(f"{place} is no JSON: {error}") from error
+    if not isinstance(entry, dict) or "_id" not in entry or not isinstance(entry.get("text"), str):
+        raise QuestionRefused(f"{place} is no object with _id and text.")
+    if not all(isinstance(entry.get(name) or "", str) for name in ("title", "rewrite")):
+        raise QuestionRefused(f"{place} has a title or rewrite that is no text.")
+    if not _is_texts(entry.get("answers") or []):
+        raise QuestionRefused(f"{place} has answers that are no list of texts.")
+    return {**entry, "_id": str(entry["_id"]), "history": _history(entry.get("history"), place)}
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _history(turns: Any, place: str) -> list[tuple[str, str]]:
+    try:
+        history = [(turn["role"], turn["content"]) for turn in turns or []]
+        if all(isinstance(part, str) for turn in history for part in turn):
+            return history
+    except (TypeError, KeyError) as error:
+        raise QuestionRefused(f"{place} has a history that is no list of role and content.") from error
+    raise QuestionRefused(f"{place} has a history that is no list of role and content.")
+
+
+def _judgements(path: Path) -> dict[str, dict[str, float]]:
+    judgements: dict[str, dict[str, float]] = {}
+    for number, line in enumerate(read_text(path).split("\n")[1:], start=2):
+        if line.strip():
+            try:
+                question, passage, score = line.rstrip("\r").split("\t")
+                judgements.setdefault(question, {})[passage] = float(score)
+            except ValueError as error:
+                raise QuestionRefused(
+                    f"Line {number} of {path} is not query-id, corpus-id, score."
+                ) from error
+    return judgements
+
+
+# Question sets in SQuAD's form: one JSON file of articles, their paragraphs, and questions about each.
+META = "meta.json"  # says where a set comes from; it is no set
+
+
+def file_at(path: Path) -> Path | None:
+    """Return the file of such a set: `path` itself, or the only JSON file of a folder without a corpus."""
+    try:
+        if path.is_file():
+            return path
+    except OSError as error:
+        raise QuestionRefused(f"{path} cannot be read as a question set: {error.strerror}.") from error
+    if (path / "corpus.jsonl").exists():
+        return None
+    files = [file for file in sorted(path.glob("*.json")) if file.name != META]
+    return files[0] if len(files) == 1 else None
+
+
+def read_squad(file: Path) -> Parts:
+    """Return passages, questions and judgements; raises QuestionRefused naming the file.
+
+    Questions that are marked impossible have no right passage.
+    """
+    try:
+        return _parts(json.loads(read_text(file))["data"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise QuestionRefused(
+            f"{file} is no question set in SQuAD's form: "
+            "articles with paragraphs, each with its context and qas, each with id and question."
+        ) from error
+
+
+def _parts(articles: Any) -> Parts:
+    passages: dict[str, dict[str, Any]] = {}
+    questions: dict[str, dict[str, Any]] = {}
+    judgements: dict[str, dict[str, float]] = {}
+    for article in articles:
+        for paragraph in article["paragraphs"]:
+            text = paragraph["context"]
+            passage = hashlib.sha256(text.encode()).hexdigest()[:16]
+            passages.setdefault(passage, {"_id": passage, "title": article.get("title"), "text": text})
+            for asked in paragraph["qas"]:
+                id_ = str(asked["id"])
+                answers = [answer["text"] + "" for answer in asked.get("answers") or ()]
+                questions[id_] = {"_id": id_, "text": asked["question"] + "", "answers": answers}
+                if not asked.get("is_impossible"):
+                    judgements.setdefault(id_, {})[passage] = 1.0
+    return list(passages.values()), list(questions.values()), judgements
 
 
 @dataclass(frozen=True)
@@ -75,8 +212,8 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     (rag/evaluation/squad.py). A judged passage that the corpus lacks stays judged, and cannot be found.
     Raises QuestionRefused, naming the file, and the line where there are lines, for what is not of the form.
     """
-    file = squad.file_at(path)
-    passages, asked, judgements = beir.read(path) if file is None else squad.read(file)
+    file = file_at(path)
+    passages, asked, judgements = read(path) if file is None else read_squad(file)
     questions = {question["_id"]: question for question in asked}
     judged = [id_ for id_ in questions if any(score > 0 for score in judgements.get(id_, {}).values())]
     if not judged:

@@ -4,15 +4,14 @@ A set is typed, collected from answers that were rated as good, or made from the
 making of questions are jobs of the server: the page may leave, and comes back to them.
 """
 
+import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.chat.pipeline import checked
 from rag.errors import QuestionRefused, SettingsError
-from rag.evaluation.comparison import searched
-from rag.evaluation.lab_run import RunProgress, Trial, asked_records
+from rag.evaluation.lab_run import Prepared, RunProgress, Trial, asked_records, prepare
 from rag.evaluation.question_maker import Maker, MakingProgress, marked
-from rag.evaluation.targets import Prepared, prepare
 from rag.ingest.library import Library
 from rag.jobs import Cancel, Job, Jobs
 from rag.models.protocol import LanguageModel
@@ -22,10 +21,55 @@ from rag.retrieval.weights import mixture_text
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import SEARCHABLE
-from storage.lab import QuestionSets
-from storage.lab_records import MarkedPassage, QuestionRecord, QuestionSetRecord, RunRecord
-from storage.records import DocumentRecord, Message
-from storage.runs import MOST_FOUND, Runs
+from storage.lab import MOST_FOUND, QuestionSets, Runs
+from storage.records import (
+    DocumentRecord,
+    MarkedPassage,
+    Message,
+    QuestionRecord,
+    QuestionSetRecord,
+    RunRecord,
+    SearchedRecord,
+)
+
+# What a run remembers of how it was made, so that a later one can be compared with it.
+
+
+def searched(records: Sequence[DocumentRecord], *, every: bool) -> SearchedRecord:
+    """Return what a run remembers of the documents it searches."""
+    contents = "\n".join(sorted(record.sha256 for record in records))
+    return SearchedRecord(
+        every=every,
+        count=len(records),
+        names=tuple(sorted(record.name for record in records)),
+        fingerprint=hashlib.sha256(contents.encode()).hexdigest()[:16],
+        chunks=sum(record.chunks for record in records),
+    )
+
+
+def differences(newer: RunRecord, older: RunRecord) -> list[str]:
+    """Return what besides the retrievers differs between two runs over a set, as parts of a sentence.
+
+    Empty when their figures can be compared as they stand: ``["10 questions in place of 8"]``.
+    """
+    told = {
+        "questions": (newer.asked, older.asked),
+        "passages a search": (newer.k, older.k),
+        "documents": (newer.searched.count, older.searched.count),
+        "chunks": (newer.searched.chunks, older.searched.chunks),
+    }
+    found = [f"{new} {what} in place of {old}" for what, (new, old) in told.items() if new != old]
+    same_size = newer.searched.count == older.searched.count
+    if same_size and newer.searched.fingerprint != older.searched.fingerprint:
+        found.append("other documents, or other contents")
+    for what, new, old in (
+        ("embedding model", newer.embedding, older.embedding),
+        ("mixture", newer.mixture, older.mixture),
+    ):
+        if new != old:
+            found.append(f"{what} {new or 'unknown'} in place of {old or 'unknown'}")
+    return found
+
 
 LAB = "lab"
 LANES = {LAB: 1}  # one job at a time, so that runs do not spoil each other's latencies
@@ -33,7 +77,6 @@ FEWEST_FOUND = 10  # the metrics look at the first ten
 MOST_QUESTIONS = 500  # of a set
 MOST_PASSAGES = 20  # of a question
 MOST_MADE = 200  # questions made at once
-
 MAKING = "lab-making"
 
 

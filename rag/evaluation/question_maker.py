@@ -1,27 +1,197 @@
 """Question sets made from documents: which passages are asked about, and the making, stored as it goes."""
 
+import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as counting
 from itertools import islice
 
-from rag.errors import Cancelled, LLMError, QuestionRefused
-from rag.evaluation.questions import draw, from_model, from_passage
+from rag.chat.prompts import question_messages
+from rag.errors import Cancelled, LLMError, LLMGarbled, QuestionRefused
 from rag.index.chunks import to_document
 from rag.ingest.library import Library
-from rag.jobs import Cancel
+from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
-from rag.retrieval.clip import width
+from rag.retrieval.sentences import width
+from rag.text.language import STOP_WORDS, language
+from rag.text.sentences import sentences
 from storage.lab import QuestionSets
-from storage.lab_records import MarkedPassage
-from storage.records import ChunkRecord, DocumentRecord
+from storage.records import ChunkRecord, DocumentRecord, MarkedPassage
+
+# Questions made from documents: by a model, or from the documents' own sentences.
+FEWEST, MOST = 4, 8  # words of a question made from a sentence
+FEWEST_DENSE = 3  # in languages whose words say as much as two or three English ones
+SHORTEST, LONGEST = 30, 400  # width of a sentence that says something, in Latin letters
+LETTERS = 0.6  # the least part of a sentence, without its spaces, that is letters: less is a row of figures
+LEAVE_OUT = 4  # every how manieth word, on average, a question leaves out: people do not repeat all of them
+QUESTION_TOKENS = 150
+LONGEST_QUESTION = 300  # characters
+COPIED = 0.6  # the part of a question that may stand in the passage word for word, in one piece
+_WORD = re.compile(r"[^\W_][\w’'.,:/-]*[^\W_]|[^\W_]")
+_NO_PROSE = re.compile(
+    r"[|{}<>=\\`]|https?:|\.{4}|^\s*(?:[-*+•#>]|\d{1,3}[.)])\s|©|All rights reserved", re.I
+)
+_LEANING = re.compile(  # a sentence that speaks of the one before it asks about nothing by itself
+    r"(?:it|its|this|that|these|those|they|their|he|his|she|her|we|our|you|your|i|my|such|there|here|however"
+    r"|but|and|so|thus|then|also|therefore|moreover|furthermore|in addition|for example)\b"
+    r"|(?:그|이|저|또|또한|그러나|하지만|따라서|그리고|그런데|이에|이를|이는|그는|그녀는|그것|이것|이러한|그러한|즉|예를)(?=\s)"
+    r"|(?:これ|それ|あれ|この|その|あの|彼|また|しかし|そして|なお|ただし|例えば|ここ|そこ|さらに|一方)",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(r"[.。．!！?？][\"'”’」』）)\]]*\Z")
+_HANGUL = re.compile(r"[가-힣]+\Z")
+_PARTICLE = re.compile(
+    r"(?:에서는|에서|에게|한테|부터|까지|마다|으로|처럼|보다|이라는|라는|이란|에는|은|는|이|가|을|를|의|에|와|과|로|도|만|란)\Z"
+)
+_PREDICATE = re.compile(
+    r"(?:(?<!마)다|[요죠]|했던|하는|되는|있는|없는|하고|되고|하며|되며|이며|하여|되어|위해|대한|통해|따라|있어|않은)\Z"
+)
+_KANA = re.compile("[\u3041-\u30ff]")
+_HAN = re.compile("[\u3400-\u9fff]")
+_NOUN = re.compile(
+    r"\d+(?:[.,]\d+)*[一-鿿%％]?|[一-鿿々]{2,}|[ァ-ヺー]{2,}|[A-Za-z][A-Za-z0-9.-]*[A-Za-z0-9]"
+)
+_CHINESE_JOINT = re.compile("[的了在是和与及等对从到被把为也都而或由于以其之]")
+_LABEL = re.compile(r"^(?:[-*•\d.)\s]*)?(?:question|질문|質問|q)\s*[:：]\s*", re.IGNORECASE)
+_ASKS = re.compile(r"(?:[?？]|か[。.]?|까[.]?)\Z")
+_ABOUT_THE_TEXT = re.compile(
+    r"\b(?:the|this|that|given|above|provided) (?:passage|text|document|excerpt|paragraph|section|author)s?\b"
+    r"|본문|지문|(?:위|이|주어진) ?(?:글|문서|텍스트|문단|구절|내용)(?=[은는이가을를의에]|\s)|본 ?문서"
+    r"|(?:この|本|上記の|上の|与えられた)(?:文章|文書|文|テキスト|段落|資料|パッセージ)|本文",
+    re.IGNORECASE,
+)
+
+
+def from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
+    """Return the span of a sentence of `text` and a question made of its words, or None.
+
+    None where no sentence says something by itself: headings, tables, contents, sentences that lean on
+    the one before. `seed` decides among those that do, and which words are left out.
+    """
+    spans = [(start, end) for start, end in sentences(text) if informative(text[start:end])]
+    for start, end in sorted(spans, key=lambda span: draw(seed, span)):
+        question = from_sentence(text[start:end], seed)
+        if question:
+            return start, end, question
+    return None
+
+
+def from_sentence(sentence: str, seed: str = "") -> str:
+    """Return some content words of a sentence in their order, or nothing where it has too few.
+
+    About every fourth word is left out; four to eight are kept, of Korean, Japanese and Chinese from three.
+
+    >>> from_sentence("The castle of Aldenburg was built in 1432.")
+    'castle Aldenburg built 1432'
+    >>> from_sentence("등대지기는 해질녘에 높은 탑에서 등불을 켰다.")
+    '등대지기 해질녘 등불'
+    """
+    words = list(content_words(sentence))
+    fewest = FEWEST_DENSE if language(sentence) in ("ko", "ja", "zh") else FEWEST
+    order = sorted(range(len(words)), key=lambda at: draw(seed, (at, words[at])))
+    count = min(MOST, max(fewest, len(words) - len(words) // LEAVE_OUT))
+    kept = sorted(order[:count])
+    return " ".join(words[at] for at in kept) if len(kept) >= fewest else ""
+
+
+def content_words(sentence: str) -> Iterator[str]:
+    """Yield the words of a sentence that name something, each once, as one would type them.
+
+    Stop words are left out; of Korean words the particles, and predicates; of Japanese all but runs of
+    Han, Katakana and Latin letters.
+
+    >>> list(content_words("灯台守は夕暮れにランプを灯した。"))
+    ['灯台守', '夕暮', 'ランプ']
+    """
+    code = language(sentence)
+    seen = set()
+    for word in _words(sentence, code):
+        if word.casefold() not in seen and word.casefold() not in STOP_WORDS.get(code, ()):
+            seen.add(word.casefold())
+            yield word
+
+
+def _words(sentence: str, code: str) -> Iterator[str]:
+    for found in _WORD.findall(sentence):
+        if code == "zh":
+            yield from (part for part in _CHINESE_JOINT.split(found) if len(part) > 1)
+        elif _KANA.search(found) or _HAN.search(found):
+            yield from _NOUN.findall(found)
+        elif not _HANGUL.match(found):
+            yield _PARTICLE.sub("", found)
+        elif not _PREDICATE.search(found):
+            stem = _PARTICLE.sub("", found)
+            if len(stem) > 1:
+                yield stem
+
+
+def informative(sentence: str) -> bool:
+    """Return whether a sentence is prose of a fit length that stands by itself and is mostly letters."""
+    letters = sum(map(str.isalpha, sentence))
+    return (
+        SHORTEST <= width(sentence) <= LONGEST
+        and letters >= LETTERS * len("".join(sentence.split()))
+        and _ENDED.search(sentence) is not None
+        and not sentence[0].islower()  # the rest of one that was cut
+        and not _NO_PROSE.search(sentence)
+        and not _LEANING.match(sentence)
+    )
+
+
+def from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) -> str:
+    """Return a question that `passage` answers, or nothing where the model wrote something else.
+
+    Raises LLMError where the model cannot be asked, and Cancelled.
+    """
+    try:
+        answer = llm.complete(question_messages(passage), max_tokens=QUESTION_TOKENS, cancelled=cancelled)
+    except LLMGarbled:
+        return ""
+    lines = [line.strip() for line in answer.strip().splitlines() if line.strip()]
+    written = _LABEL.sub("", lines[0]).strip("\"“”'`*「」 ") if len(lines) == 1 else ""
+    return written if sound(written, passage.text) else ""
+
+
+def sound(question: str, text: str) -> bool:
+    """Return whether a written question is one: short, asking, in the text's language, in its own words.
+
+    >>> sound("How deep is the moat of the castle?", "The castle has a moat, nine metres deep.")
+    True
+    >>> sound("What does the passage say?", "The castle has a moat, nine metres deep.")
+    False
+    """
+    return (
+        0 < len(question) <= LONGEST_QUESTION
+        and question.isprintable()
+        and _ASKS.search(question) is not None
+        and language(question) == language(text)
+        and not _ABOUT_THE_TEXT.search(question)
+        and _longest_copied(question, text) <= COPIED * len(question)
+    )
+
+
+def _longest_copied(question: str, text: str) -> int:
+    """Return how many characters of the question stand in the text in one piece, white space apart."""
+    asked, said = " ".join(question.casefold().split()), " ".join(text.casefold().split())
+    longest, start = 0, 0
+    for end in range(1, len(asked) + 1):
+        while asked[start:end] not in said:
+            start += 1
+        longest = max(longest, end - start)
+    return longest
+
+
+def draw(seed: str, lot: object) -> str:
+    """Return what orders lots by chance, the same each time: ``sorted(lots, key=...)``."""
+    return hashlib.sha256(f"{seed}\n{lot}".encode("utf-8", "replace")).hexdigest()
+
 
 SHORTEST_CHUNK = 120  # width in Latin letters: a shorter chunk says too little to ask about
 TRIES = 10  # passages looked at for one question from a sentence
 MODEL_TRIES = 3  # passages a model is asked about for one question
 FAILURES = 3  # failed answers of a model's server in a row, after which it is left alone
-
 Made = tuple[str, MarkedPassage]
 
 

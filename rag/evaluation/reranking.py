@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.metrics import Judgements, ndcg
-from rag.evaluation.run_files import Run
+from rag.evaluation.runs import Run
 from rag.retrieval.rerank.base import Reranker
 
 CUTS = (1, 5, 10)

@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 from rag.chat.followup import History, Rarity
 from rag.chat.rewrite import REWRITE_SECONDS, make_standalone
 from rag.errors import QuestionRefused
-from rag.evaluation.beir import read_questions
+from rag.evaluation.datasets import read_questions
 from rag.models.protocol import LanguageModel
 from rag.text.tokenize import tokens
 

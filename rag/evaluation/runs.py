@@ -7,13 +7,14 @@ import statistics
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.rewrite import QueryVariant, search_variants
-from rag.errors import Cancelled, FootnoteError
-from rag.evaluation.datasets import QuestionSet
+from rag.errors import Cancelled, FootnoteError, QuestionRefused
+from rag.evaluation.datasets import QuestionSet, read_text
 from rag.evaluation.metrics import METRICS, measure, percentile
 from rag.jobs import Cancel, never
 
@@ -118,3 +119,31 @@ def _ask(name: str, retriever: BaseRetriever, id_: str, variants: Sequence[Query
 def _sentence(failure: Exception) -> str:
     """Return what an error says; one that was not written for users is named by its kind too."""
     return str(failure) if isinstance(failure, FootnoteError) else f"{type(failure).__name__}: {failure}"
+
+
+# Run files: which passages a search found for each question, in four columns or TREC's six.
+Run = Mapping[str, tuple[str, ...]]
+"""Ids of passages by question, the first found first."""
+
+
+def read_run(path: Path) -> Run:
+    """Read a run file; raises QuestionRefused naming file and line."""
+    ranked: dict[str, dict[str, float]] = {}
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            question, passage, rank = _columns(line, f"Line {number} of {path}")
+            ranked.setdefault(question, {}).setdefault(passage, rank)
+    return {question: tuple(sorted(of, key=lambda id_: of[id_])) for question, of in ranked.items()}
+
+
+def _columns(line: str, place: str) -> tuple[str, str, float]:
+    parts = line.split("\t") if "\t" in line else line.split()
+    if len(parts) == 6:
+        del parts[1]  # the iteration, which nobody uses
+    try:
+        question, passage, rank = parts[:3]
+        if len(parts) in (4, 5):
+            return question.strip(), passage.strip(), float(rank)
+    except ValueError as error:
+        raise QuestionRefused(f"{place} is not query-id, corpus-id, rank, score.") from error
+    raise QuestionRefused(f"{place} is not query-id, corpus-id, rank, score, nor TREC's six columns.")

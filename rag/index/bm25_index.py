@@ -11,9 +11,8 @@ from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chunks import to_entry
 from rag.index.staged import Hits, IndexPair, ReindexProgress, StagedIndex, sample_chunks, verify_index
 from rag.jobs import Cancel
-from rag.text.morphemes import Analyser
-from storage.documents import Documents
-from storage.index_states import IndexStates
+from rag.text.tokenize import Analyser
+from storage.documents import Documents, IndexStates
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Child process that opens and searches a vector index before the application does.
 
-`python -m rag.index.chroma_probe_worker DIRECTORY NAME SECONDS BYTES`, started by rag/index/probe.py.
+`python -m rag.index.chroma_probe_worker DIRECTORY NAME SECONDS BYTES`, started by rag/index/chroma_probe.py.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ from typing import cast
 from langchain_core.embeddings import Embeddings
 
 from rag.index.chroma import ChromaVectorStore
-from rag.index.probe import SOUND, STARTED
+from rag.index.chroma_probe import SOUND, STARTED
 
 _PR_SET_PDEATHSIG = 1  # Linux's number of the signal a process gets when its parent ends
 

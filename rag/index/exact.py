@@ -1,15 +1,406 @@
 """A copy of an index's vectors, kept in step with it, for exact search in a few documents."""
 
-from collections.abc import Iterator, Sequence
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import RLock
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from threading import Event, Lock, RLock, Thread
+from typing import Any, Literal, NamedTuple, Protocol
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from rag.index.columns import batches
-from rag.index.relevance import Space
-from rag.index.rows import Floats, VectorRows
+# A file read once in the background, so that the system has it in memory when it is asked for.
+AT_ONCE = 1 << 20  # bytes
+SHARE = 8  # of the memory one part in so many; what the system keeps of a file gives way to programs
+
+
+class Warming:
+    """Reads `file` from its beginning to its end in a thread of its own, unless it is too large for that.
+
+    Rows that a question reads here and there come from a disk at a tenth of the pace at which it reads them
+    all. A file that cannot be read is left to whoever needs it, and tells then.
+    """
+
+    def __init__(self, file: Path):
+        self._file = file
+        self._stopped = Event()
+        self._thread: Thread | None = None
+
+    def begin(self) -> None:
+        """Begin, the first time that this is called."""
+        if self._thread is None:
+            self._thread = Thread(target=self._read, name="warm vectors", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End soon, and return when it has ended."""
+        self._stopped.set()
+        self.wait()
+
+    def wait(self) -> None:
+        """Return when all is read."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _read(self) -> None:
+        buffer = bytearray(AT_ONCE)
+        try:
+            with self._file.open("rb", buffering=0) as opened:
+                if os.fstat(opened.fileno()).st_size > _memory() // SHARE:
+                    return
+                while not self._stopped.is_set() and opened.readinto(buffer):
+                    pass
+        except OSError:
+            return
+
+
+def _memory() -> int:
+    """Return the machine's memory in bytes, 0 where it does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # AttributeError: there is no sysconf on Windows
+        return 0
+
+
+# Distances of a vector index as relevance: 0 to 1, more is better.
+Space = Literal["cosine", "l2", "ip"]
+
+
+def cosine_relevance(distance: float) -> float:
+    """Return 1 - distance, where distance = 1 - cosine: ``0.2 -> 0.8, 1.3 -> 0``."""
+    return _cut(1 - distance)
+
+
+def euclidean_relevance(distance: float) -> float:
+    """Return 1 - distance / 2, where distance = |a - b|²: ``0.4 -> 0.8, 2.6 -> 0``.
+
+    Chroma's "l2" is squared. For vectors of length 1, |a - b|² = 2 - 2 cosine(a, b).
+    """
+    return _cut(1 - distance / 2)
+
+
+def inner_product_relevance(distance: float) -> float:
+    """Return 1 - distance, where distance = 1 - a·b: ``0.2 -> 0.8, -3 -> 1``."""
+    return _cut(1 - distance)
+
+
+RELEVANCE: dict[Space, Callable[[float], float]] = {
+    "cosine": cosine_relevance,
+    "l2": euclidean_relevance,
+    "ip": inner_product_relevance,
+}
+
+
+def _cut(score: float) -> float:
+    """Return the score inside [0, 1]; what is no number is worth nothing."""
+    return min(1.0, score) if score > 0 else 0.0
+
+
+# Vectors in the rows of a file, read by document: exact search among the chunks of a few.
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+MOST = 20_000_000  # numbers that one search reads, 80 MB: 52,000 vectors of 384, in about 30 ms
+_CACHE = 8192  # KB of the small file kept in memory: that of 70,000 entries; fifty ids lie all over it
+_SLAB = 1024  # rows at a time: they stay in the processor's cache
+_RUN = 8  # rows that follow each other, from which to take them so is quicker than to copy them together
+_TABLES = """
+CREATE TABLE IF NOT EXISTS entries (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document_id TEXT);
+CREATE INDEX IF NOT EXISTS entries_of ON entries (document_id);
+CREATE TABLE IF NOT EXISTS free (row INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS announced (id TEXT PRIMARY KEY);
+"""
+_NONE: Floats = np.empty((0, 0), np.float32)
+_THESE = "(SELECT value FROM json_each(?))"  # SQLite limits parameters, not the length of one
+_ANNOUNCE = f"INSERT OR IGNORE INTO announced {_THESE[1:-1]}"
+_ROWS_OF_IDS = "SELECT value, row FROM json_each(?) CROSS JOIN entries ON entries.id = value"  # given order
+_RANGES_OF_DOCUMENTS = (
+    f"SELECT document_id, min(row), max(row), count(*) FROM entries WHERE document_id IN {_THESE} "  # noqa: S608
+    "GROUP BY document_id"
+)
+_ROWS_OF_DOCUMENT = "SELECT row FROM entries WHERE document_id = ?"
+_IDS_OF_ROWS = f"SELECT row, id FROM entries WHERE row IN {_THESE}"  # noqa: S608
+_FREE = (
+    f"INSERT INTO free SELECT row FROM entries WHERE id IN {_THESE}",  # noqa: S608
+    f"DELETE FROM entries WHERE id IN {_THESE}",  # noqa: S608
+    f"DELETE FROM announced WHERE id IN {_THESE}",  # noqa: S608
+)
+
+
+class VectorRows:
+    """Rows of float32 in one file, and in a small SQLite file which row is whose.
+
+    A graph index that may answer only from a twentieth of its entries walks through the other nineteen
+    as well. Here only the rows asked for are read. Every row below the last is an entry's or free, and
+    is on disk before its entry is. Whoever changes the index announces the ids first and puts or deletes
+    them here afterwards: what a crash leaves `announced` is to be copied again. Files that are damaged or
+    do not fit each other are begun anew, and then lack everything.
+    """
+
+    def __init__(self, directory: Path, name: str, *, most: int = MOST):
+        self._most = most
+        self._file = directory / f"{name}-rows.f32"
+        self._lock = Lock()
+        self._mapped: Floats | None = None  # every row; None where the file has grown
+        self._warming = Warming(self._file)
+        self._of: dict[str, Rows] = {}  # the rows of documents that were asked for since the last change
+        self._db = _opened(directory / f"{name}-rows.sqlite3", self._file)
+
+    @staticmethod
+    def remove(directory: Path, name: str) -> None:
+        """Delete the files; those that are not there are no error."""
+        for suffix in (".f32", ".sqlite3", ".sqlite3-wal", ".sqlite3-shm"):
+            (directory / f"{name}-rows{suffix}").unlink(missing_ok=True)
+
+    def announce(self, ids: Iterable[str]) -> None:
+        """Say that these entries are about to change; until they are put or deleted they are in doubt."""
+        with self._lock, self._db:
+            self._db.execute(_ANNOUNCE, _list(ids))
+
+    def announced(self) -> set[str]:
+        """Return the ids that are in doubt."""
+        with self._lock:
+            return {id_ for (id_,) in self._db.execute("SELECT id FROM announced")}
+
+    def put(self, ids: Sequence[str], document_ids: Sequence[str | None], vectors: ArrayLike) -> None:
+        """Add vectors [n, dimension], replacing those with the same id; the ids differ from each other."""
+        rows = np.ascontiguousarray(vectors, "<f4")
+        with self._lock, self._db:
+            self._of.clear()
+            self._mapped = None
+            if not _dimension(self._db):
+                self._db.execute(f"PRAGMA user_version = {rows.shape[1]:d}")
+            places = self._places(len(rows))
+            _write(self._file, places, rows)
+            self._free(ids)
+            self._db.executemany(
+                "INSERT INTO entries VALUES (?, ?, ?)", zip(places, ids, document_ids, strict=True)
+            )
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Remove entries; unknown ids are no error."""
+        with self._lock, self._db:
+            self._of.clear()
+            self._free(ids)
+
+    def ids(self) -> set[str]:
+        """Return the id of every entry."""
+        with self._lock:
+            return {id_ for (id_,) in self._db.execute("SELECT id FROM entries")}
+
+    def count(self) -> int:
+        """Return how many entries there are."""
+        with self._lock:
+            (count,) = self._db.execute("SELECT count(*) FROM entries").fetchone()
+            return int(count)
+
+    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
+        """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
+        with self._lock:
+            rows = dict(self._db.execute(_ROWS_OF_IDS, _list(ids)).fetchall())
+            there = [id_ for id_ in ids if id_ in rows]
+            return there, self._rows()[[rows[id_] for id_ in there]] if there else _NONE
+
+    def nearest(
+        self, vector: ArrayLike, k: int, document_ids: Iterable[str], space: Space
+    ) -> list[tuple[str, float]] | None:
+        """Return the `k` closest entries of some documents with their distance, closest first.
+
+        None where this index cannot tell: for a vector of another dimension, or too much to read.
+        """
+        asked = np.asarray(vector, np.float32)
+        with self._lock:
+            rows = self._rows_of(document_ids)
+            if not len(rows):
+                return []
+            vectors = self._rows()
+            if asked.shape != vectors.shape[1:] or len(rows) * len(asked) > self._most:
+                return None
+            found = distances(vectors, asked, space, rows)
+            best = _smallest(found, k)
+            ids = dict(self._db.execute(_IDS_OF_ROWS, _list(map(int, rows[best]))).fetchall())
+        return [(ids[int(rows[at])], float(found[at])) for at in best]
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self._lock:
+            self._mapped = None
+            self._db.close()
+            self._warming.stop()
+
+    def _rows(self) -> Floats:
+        """Return every row; mapped anew only when the file has grown, which costs more than reading."""
+        if self._mapped is None:
+            dimension = _dimension(self._db)
+            mapped = np.asarray(np.memmap(self._file, "<f4", mode="r"))  # its own class is slow to cut
+            self._mapped = mapped[: len(mapped) // dimension * dimension].reshape(-1, dimension)
+            self._warming.begin()
+        return self._mapped
+
+    def _rows_of(self, document_ids: Iterable[str]) -> Rows:
+        """Return the numbers of some documents' rows, in order."""
+        wanted = set(document_ids)
+        self._look_up(sorted(wanted - self._of.keys()))
+        parts = [self._of[id_] for id_ in wanted]
+        return np.sort(np.concatenate(parts), kind="stable") if parts else np.empty(0, np.int64)
+
+    def _look_up(self, document_ids: Sequence[str]) -> None:
+        """Remember the rows of documents: to count them takes as long as to read a third of them."""
+        self._of.update(dict.fromkeys(document_ids, np.empty(0, np.int64)))
+        for id_, first, last, count in self._db.execute(_RANGES_OF_DOCUMENTS, _list(document_ids)).fetchall():
+            whole = last - first + 1 == count  # as most have theirs, one after the other
+            self._of[id_] = np.arange(first, last + 1) if whole else self._scattered(id_)
+
+    def _scattered(self, document_id: str) -> Rows:
+        return np.array([row for (row,) in self._db.execute(_ROWS_OF_DOCUMENT, (document_id,))], np.int64)
+
+    def _places(self, count: int) -> list[int]:
+        """Return row numbers to write to: free ones, then new ones at the end."""
+        used = [row for (row,) in self._db.execute("SELECT row FROM free ORDER BY row LIMIT ?", (count,))]
+        end = _end(self._db)
+        self._db.executemany("DELETE FROM free WHERE row = ?", [(row,) for row in used])
+        return [*used, *range(end, end + count - len(used))]
+
+    def _free(self, ids: Iterable[str]) -> None:
+        given = _list(ids)
+        for statement in _FREE:
+            self._db.execute(statement, given)
+
+
+def distances(vectors: Floats, asked: Floats, space: Space, rows: ArrayLike | None = None) -> Floats:
+    """Return the distance of `asked` [dimension] to each of some rows, or all, as Chroma defines it.
+
+    cosine: 1 - cosine; l2: the squared length between; ip: 1 - inner product. To [1, 0] from
+    [0.6, 0.8] these are 0.4, 0.8 and 0.4.
+    """
+    slabs = [vectors] if rows is None else _slabs(vectors, np.asarray(rows))
+    return _DISTANCES[space](slabs, asked)
+
+
+def _slabs(vectors: Floats, rows: Rows) -> Iterator[Floats]:
+    """Yield the rows a slab at a time: where they follow each other as they lie, else copied together."""
+    for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if _long_runs(rows) else [rows]:
+        for at in range(0, len(run), _SLAB):
+            part = run[at : at + _SLAB]
+            whole = part[-1] - part[0] + 1 == len(part)
+            yield vectors[part[0] : part[-1] + 1] if whole else vectors[part]
+
+
+def _long_runs(rows: Rows) -> bool:
+    return int((np.diff(rows) != 1).sum()) * _RUN < len(rows)
+
+
+def _smallest(found: Floats, k: int) -> Rows:
+    """Return where the `k` smallest are, smallest first, of equal ones the first."""
+    candidates = (
+        np.flatnonzero(found <= np.partition(found, k - 1)[k - 1])
+        if k < len(found)
+        else np.arange(len(found))
+    )
+    return candidates[np.argsort(found[candidates], kind="stable")[:k]]
+
+
+def _cosine(slabs: Iterable[Floats], asked: Floats) -> Floats:
+    parts = [(slab @ asked, np.einsum("ij,ij->i", slab, slab)) for slab in slabs]
+    products, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
+    lengths = np.sqrt(squares) * np.linalg.norm(asked)
+    return np.asarray(1 - products / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def _l2(slabs: Iterable[Floats], asked: Floats) -> Floats:
+    between = (slab - asked for slab in slabs)
+    return np.concatenate([np.einsum("ij,ij->i", each, each) for each in between])
+
+
+def _inner(slabs: Iterable[Floats], asked: Floats) -> Floats:
+    return np.asarray(1 - np.concatenate([slab @ asked for slab in slabs]), np.float32)
+
+
+_DISTANCES: dict[Space, Callable[[Iterable[Floats], Floats], Floats]] = {
+    "cosine": _cosine,
+    "l2": _l2,
+    "ip": _inner,
+}
+
+
+def _opened(path: Path, rows: Path) -> sqlite3.Connection:
+    """Open both files, or begin them anew where they are damaged or do not fit each other."""
+    rows.touch()
+    try:
+        db = _connected(path)
+        if rows.stat().st_size >= _end(db) * _dimension(db) * 4:
+            return db
+        db.close()
+    except sqlite3.DatabaseError as error:
+        if not _damaged(error):
+            raise
+    VectorRows.remove(path.parent, path.name.removesuffix("-rows.sqlite3"))
+    rows.touch()
+    return _connected(path)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=10, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.execute(f"PRAGMA cache_size=-{_CACHE:d}")
+        db.executescript(_TABLES)
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _damaged(error: sqlite3.Error) -> bool:
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _dimension(db: sqlite3.Connection) -> int:
+    """Return how long the vectors are, 0 before the first; SQLite keeps a number for its user."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _end(db: sqlite3.Connection) -> int:
+    """Return the number of the first row that was never used."""
+    (last,) = db.execute(
+        "SELECT max(coalesce((SELECT max(row) FROM entries), -1), coalesce((SELECT max(row) FROM free), -1))"
+    ).fetchone()
+    return int(last) + 1
+
+
+def _write(file: Path, places: Sequence[int], rows: Floats) -> None:
+    size = rows.shape[1] * 4
+    with file.open("r+b") as opened:
+        for place, row in zip(places, rows, strict=True):
+            opened.seek(place * size)
+            opened.write(row.tobytes())
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def _list(items: Iterable[object]) -> tuple[str]:
+    """Return items as the one parameter of a statement."""
+    return (json.dumps(list(items)),)
+
+
+# Columns of entries that go into an index: equally long, and a batch at a time.
+BATCH = 5000  # entries: Chroma takes 5,461 at once, its SQLite 32,766 names in a query
+
+
+def check_lengths(**columns: Sequence[Any]) -> None:
+    """Raise ValueError, naming the columns, when they are not equally long."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"Different lengths: {', '.join(f'{n} {name}' for name, n in lengths.items())}.")
+
+
+def batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Yield the items in order, at most BATCH at a time."""
+    for start in range(0, len(items), BATCH):
+        yield items[start : start + BATCH]
 
 
 class Entries(NamedTuple):

@@ -1,33 +1,359 @@
 """Any LangChain vector store as the app's index: it finds candidates; what is kept here tells the rest."""
 
+import hashlib
+import importlib
+import inspect
+import json
 import logging
 import sqlite3
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
-from rag.errors import IndexUnusable, StoreFailed
-from rag.index.columns import batches
-from rag.index.filters import Filter, chosen_documents, documents_of
-from rag.index.mmr import mmr
-from rag.index.outside import OutsideStore
-from rag.index.rows import Floats, VectorRows, distances
-from rag.index.spec import StoreSpec
-from rag.index.vector_index import Hydrate, VectorIndex
+from rag.errors import FootnoteError, IndexUnusable, SettingsError, StoreFailed
+from rag.index.exact import Floats, VectorRows, batches, distances
+from rag.index.vector_index import Filter, Hydrate, VectorIndex, chosen_documents, documents_of, mmr
+from rag.text.normalize import clean
 
+# Vectors handed to a store that embeds by itself: it asks its model, and gets what is there already.
+
+
+class HandedEmbeddings(Embeddings):
+    """An embedding model that first gives what was handed to it; one thread at a time may hand over.
+
+    Stores embed what they are given. Here it is embedded before, in batches that show their progress and
+    can be stopped, so while texts are added their vectors are handed over; anything else is embedded.
+    """
+
+    def __init__(self, embeddings: Embeddings):
+        self._embeddings = embeddings
+        self._passages: dict[str, deque[list[float]]] = {}
+        self._question: list[float] | None = None
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the handed vectors of these texts, in order; equal texts have each their own."""
+        return [self._taken(text) or self._embeddings.embed_documents([text])[0] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the handed vector, whatever the question."""
+        return self._question or self._embeddings.embed_query(text)
+
+    @contextmanager
+    def passages(self, texts: Sequence[str], vectors: Sequence[list[float]]) -> Iterator[None]:
+        """Hand over the vectors of texts."""
+        for text, vector in zip(texts, vectors, strict=True):
+            self._passages.setdefault(text, deque()).append(vector)
+        try:
+            yield
+        finally:
+            self._passages = {}
+
+    @contextmanager
+    def question(self, vector: Sequence[float]) -> Iterator[None]:
+        """Hand over the vector of a question."""
+        self._question = list(vector)
+        try:
+            yield
+        finally:
+            self._question = None
+
+    def _taken(self, text: str) -> list[float] | None:
+        """Return a text's next vector, and keep it as the last: a store may ask twice."""
+        vectors = self._passages.get(text)
+        if not vectors:
+            return None
+        vectors.rotate(-1)
+        return vectors[-1]
+
+
+# The vector store that the settings name: Chroma, or anyone's class, found, checked and opened.
+CHROMA = "chroma"
+
+
+# What constructors of LangChain stores call the embedding model.
+EMBEDDING_NAMES = ("embedding", "embeddings", "embedding_function", "embedding_model")
+
+
+@dataclass(frozen=True)
+class StoreSpec:
+    """A store by name, "chroma" or "package.module:Class", and the arguments that the class is given.
+
+    "{owner}" in a text among the arguments stands for the owner's folder name, so that each may have
+    a collection or directory of their own.
+    """
+
+    name: str = CHROMA
+    arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may hold a password
+
+    @property
+    def identity(self) -> str:
+        """What tells this store from any other, without giving its arguments away.
+
+        >>> StoreSpec().identity, StoreSpec("a.b:C", {"path": "x"}).identity
+        ('chroma', 'a.b:C with arguments 55fb3416')
+        """
+        if not self.arguments:
+            return self.name
+        given = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
+        return f"{self.name} with arguments {hashlib.sha256(given.encode()).hexdigest()[:8]}"
+
+    def check(self) -> None:
+        """Raise SettingsError when there is no such class, or it is no store, or refuses the arguments."""
+        if self.name != CHROMA:
+            _ = self._takes_arguments_itself
+        elif self.arguments:
+            raise SettingsError(
+                "FOOTNOTE_VECTOR_STORE_ARGUMENTS is set, but chroma takes none. "
+                "Remove it, or name another store in FOOTNOTE_VECTOR_STORE."
+            )
+
+    def open(self, embeddings: Embeddings, owner: str) -> VectorStore | None:
+        """Return the store, or None where it can only be made with its first texts: see `make`."""
+        if self._takes_arguments_itself:
+            arguments = _with_owner(self.arguments, owner)
+            return self.store(**{_embedding_name(self.store) or "": embeddings}, **arguments)
+        try:
+            return self.make([], [], [], embeddings, owner)
+        except (IndexError, ValueError, TypeError):  # such as FAISS, which reads its dimension off a vector
+            return None
+
+    def make(
+        self,
+        texts: list[str],
+        metadatas: list[dict[str, Any]],
+        ids: list[str],
+        embeddings: Embeddings,
+        owner: str,
+    ) -> VectorStore:
+        """Return the store with these texts in it."""
+        named = {"ids": ids} if ids else {}
+        arguments = {**_with_owner(self.arguments, owner), **named}
+        return self.store.from_texts(texts, embeddings, metadatas, **arguments)
+
+    def without_arguments(self, text: str) -> str:
+        """Return a text in which the arguments' own texts, which may be secrets, are blotted out.
+
+        >>> StoreSpec("a.b:C", {"url": "http://ann:pw@db"}).without_arguments("no host http://ann:pw@db")
+        'no host …'
+        """
+        for value in _texts(self.arguments):
+            text = text.replace(value, "…")
+        return text
+
+    @cached_property
+    def store(self) -> type[VectorStore]:
+        """The class; SettingsError when it cannot be had."""
+        module, _, name = self.name.partition(":")
+        found = getattr(_imported(module), name, None)
+        if found is None:
+            raise SettingsError(f"The module {module} has no {name}. Correct FOOTNOTE_VECTOR_STORE.")
+        if not (inspect.isclass(found) and issubclass(found, VectorStore)):
+            raise SettingsError(
+                f"{self.name} is not a vector store of LangChain's kind. Correct FOOTNOTE_VECTOR_STORE."
+            )
+        return found
+
+    @cached_property
+    def _takes_arguments_itself(self) -> bool:
+        """Whether the constructor takes the arguments, not from_texts; SettingsError if neither does."""
+        constructor, from_texts = inspect.signature(self.store), inspect.signature(self.store.from_texts)
+        name = _embedding_name(self.store)
+        try:
+            constructor.bind(**{name or "": None}, **self.arguments)
+            return name is not None
+        except TypeError as error:
+            refused = error
+        foreign = self.arguments.keys() - constructor.parameters.keys() - from_texts.parameters.keys()
+        complete = name is not None and _required(constructor) <= {name, *self.arguments}
+        if foreign and complete:
+            raise self._refusal(refused) from refused
+        try:
+            from_texts.bind([], None, [], **self.arguments)
+        except TypeError as error:
+            raise self._refusal(error) from error
+        return False
+
+    def _refusal(self, error: TypeError) -> SettingsError:
+        return SettingsError(
+            f"{self.name} cannot be made with the arguments in FOOTNOTE_VECTOR_STORE_ARGUMENTS: {error}."
+        )
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        missing = (error.name or module).split(".")[0]
+        raise SettingsError(
+            f"The vector store's module {module} cannot be imported: {error}. "
+            f"Install its package, as with `pip install {missing.replace('_', '-')}`, "
+            "or correct FOOTNOTE_VECTOR_STORE."
+        ) from error
+
+
+def _embedding_name(store: type[VectorStore]) -> str | None:
+    parameters = inspect.signature(store).parameters
+    return next((name for name in EMBEDDING_NAMES if name in parameters), None)
+
+
+def _required(signature: inspect.Signature) -> set[str]:
+    return {
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+
+
+def _with_owner(value: Any, owner: str) -> Any:
+    """Put the owner's folder name in place of "{owner}": {"path": "db/{owner}"} -> {"path": "db/5f0c"}."""
+    if isinstance(value, str):
+        return value.replace("{owner}", owner)
+    if isinstance(value, Mapping):
+        return {key: _with_owner(item, owner) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_owner(item, owner) for item in value]
+    return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text among arguments that is long enough to be a secret."""
+    if isinstance(value, str):
+        yield from [value] if len(value) > 3 else []
+    elif isinstance(value, Mapping):
+        yield from (text for item in value.values() for text in _texts(item))
+    elif isinstance(value, list | tuple):
+        yield from (text for item in value for text in _texts(item))
+
+
+# Anyone's LangChain vector store, asked only for what every store can do, its failures in our words.
 log = logging.getLogger(__name__)
+CHUNK = "chunk_id"
+BATCH = 500  # entries asked for at once
+DETAIL = 200  # characters of a store's own words
+QUESTION = "question"
+"""What is asked of a store that takes no vector; it is handed the vector in place of this word's."""
+
+
+class OutsideStore:
+    """The store that `spec` names, opened for one owner. Safe to share between threads.
+
+    An entry's id is a UUID made of the chunk's, which every store takes; the chunk's own is in its metadata.
+    Raises StoreFailed where the store fails, in whatever way.
+    """
+
+    def __init__(self, spec: StoreSpec, embeddings: Embeddings, owner: str):
+        self.name = spec.name
+        self._spec, self._owner = spec, owner
+        self._embeddings = HandedEmbeddings(embeddings)
+        self._lock = RLock()  # many a store in memory cannot be read while it is written
+        with self._speaking("opened"):
+            self._store: VectorStore | None = spec.open(self._embeddings, owner)
+
+    def put(self, ids: Sequence[str], texts: Sequence[str], vectors: Floats) -> None:
+        """Add chunks with their vectors [n, dimension], in place of what has these ids."""
+        if not ids:
+            return
+        entries = (list(texts), [{CHUNK: id_} for id_ in ids], [_entry_id(id_) for id_ in ids])
+        with self._speaking("changed"), self._embeddings.passages(texts, vectors.tolist()):
+            if self._store is None:
+                self._store = self._spec.make(*entries, self._embeddings, self._owner)
+                return
+            self._delete(self._store, sorted(self._found(self._store, ids) or ()))
+            contents, metadatas, entry_ids = entries
+            self._store.add_texts(contents, metadatas, ids=entry_ids)
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove chunks; unknown ones are no error, though many a store takes them for one."""
+        with self._speaking("changed"):
+            if self._store is not None:
+                held = self._found(self._store, ids)
+                self._delete(self._store, list(ids) if held is None else sorted(held))
+
+    def held(self, ids: Sequence[str]) -> set[str] | None:
+        """Return those of the chunks that the store holds; None where it cannot be asked by id."""
+        with self._speaking("read"):
+            return set() if self._store is None else self._found(self._store, ids)
+
+    def near(self, vector: Sequence[float], count: int) -> list[str]:
+        """Return about `count` chunks near a vector, anyone's, each once."""
+        with self._speaking("searched"):
+            if self._store is None:
+                return []
+            try:
+                found = self._store.similarity_search_by_vector(list(vector), k=count)
+            except NotImplementedError:
+                with self._embeddings.question(vector):
+                    found = self._store.similarity_search(QUESTION, k=count)
+        return list(dict.fromkeys(_chunk_ids(found)))
+
+    def close(self) -> None:
+        """Let go of the store or its client, where it can be told to."""
+        with self._speaking("closed"):
+            parts = [self._store, *(getattr(self._store, name, None) for name in ("client", "_client"))]
+            closes = (getattr(part, "close", None) for part in parts)
+            close = next((close for close in closes if callable(close)), None)
+            if close is not None:
+                close()
+
+    def _found(self, store: VectorStore, ids: Sequence[str]) -> set[str] | None:
+        found: set[str] = set()
+        try:
+            for start in range(0, len(ids), BATCH):
+                entry_ids = [_entry_id(id_) for id_ in ids[start : start + BATCH]]
+                found.update(_chunk_ids(store.get_by_ids(entry_ids)))
+        except NotImplementedError:
+            return None
+        return found
+
+    def _delete(self, store: VectorStore, ids: Sequence[str]) -> None:
+        if not ids:
+            return
+        try:
+            store.delete([_entry_id(id_) for id_ in ids])
+        except NotImplementedError:
+            log.warning("%s cannot delete: %d entries stay in it, and are not shown.", self.name, len(ids))
+
+    @contextmanager
+    def _speaking(self, done: str) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        except FootnoteError:
+            raise
+        except Exception as error:  # anyone's store may fail in any way
+            said = self._spec.without_arguments(clean(str(error)))[:DETAIL]
+            raise StoreFailed(
+                f"The vector store {self.name} could not be {done} ({type(error).__name__}: {said}). "
+                "Mend it, or name another in FOOTNOTE_VECTOR_STORE."
+            ) from error
+
+
+def _entry_id(chunk_id: str) -> str:
+    return str(uuid5(NAMESPACE_URL, chunk_id))
+
+
+def _chunk_ids(documents: Sequence[Document]) -> Iterator[str]:
+    """Yield the chunks of entries; those that are not ours have none."""
+    return (str(found.metadata[CHUNK]) for found in documents if CHUNK in found.metadata)
+
 
 LEAST, WIDEST = 50, 1000
 """Candidates asked for at first and at most; beyond that the kept vectors are compared one by one."""
 SPARE = 20  # hits read beyond those wanted: a chunk that was just removed has no text any more
 PROBES = 5  # chunks looked for in a store that cannot be asked for entries by id
-
 Scored = list[tuple[Document, float]]
 
 

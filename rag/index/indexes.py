@@ -2,16 +2,18 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 from langchain_core.documents import Document
 
 from rag.errors import (
     EmbeddingError,
     FootnoteError,
+    IndexMismatch,
     IndexUnusable,
     RetrievalError,
     StoreFailed,
@@ -20,20 +22,56 @@ from rag.index.bm25_index import WordIndex
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import Guard
 from rag.index.chunks import to_document, to_label
-from rag.index.external import ForeignVectorStore
-from rag.index.mixing import description, refuse_mixing, same_model
+from rag.index.external import CHROMA, ForeignVectorStore, StoreSpec
 from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
-from rag.index.spec import CHROMA, StoreSpec
 from rag.index.staged import IndexPair, fresh_folder
 from rag.index.vector_index import Hydrate, VectorIndex
 from rag.models.embeddings import Embedder
-from rag.text.morphemes import Analyser
-from storage.documents import Documents
-from storage.index_states import IndexStates
+from rag.text.tokenize import Analyser
+from storage.documents import Documents, IndexStates
 from storage.records import ChunkRecord
 
-log = logging.getLogger(__name__)
+# What the vectors of an index were made with, so that those of two models are never mixed.
+MadeWith = Mapping[str, Any]
 
+
+def description(embedder: Embedder, store: StoreSpec) -> dict[str, Any]:
+    """Return what tells an index of this model's vectors in this store from any other."""
+    return {
+        "model": embedder.name,
+        "dimension": embedder.dimension,
+        "fingerprint": embedder.fingerprint,
+        "store": store.identity,
+        "spec": embedder.spec,
+    }
+
+
+def same_model(one: MadeWith, other: MadeWith) -> bool:
+    """Whether two indexes hold vectors of one model, so that they can be compared."""
+    return all(one[key] == other[key] for key in ("model", "dimension", "fingerprint"))
+
+
+def refuse_mixing(made_with: MadeWith, mine: MadeWith) -> None:
+    """Raise IndexMismatch where an index was made with another model, or in another store, than mine."""
+    if not same_model(made_with, mine):
+        raise IndexMismatch(
+            f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
+            "Choose that model again, or embed everything anew: `footnote reindex`."
+        )
+    store = made_with.get("store", CHROMA)  # once there was no other
+    if store != mine["store"]:
+        raise IndexMismatch(
+            f"The documents' vectors are in {store}, not in {mine['store']}. "
+            "Name that store again, or embed everything anew: `footnote reindex`."
+        )
+
+
+def _model(made_with: MadeWith) -> str:
+    weights = str(made_with["fingerprint"])[:8]
+    return f"{made_with['model']} (dimension {made_with['dimension']}, weights {weights})"
+
+
+log = logging.getLogger(__name__)
 VECTORS, NEXT = "vectors", "vectors-next"  # the index that answers, and the one that is made beside it
 EMBEDDED = ("searchable_by_meaning", "ready")  # states of documents that have their vectors
 CHUNKS, TREE = "chunks", "tree"  # collections, each in a folder of its own

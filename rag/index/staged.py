@@ -11,9 +11,8 @@ from typing import Any, Literal
 from rag.errors import IndexUnusable
 from rag.index.chunks import index_text
 from rag.jobs import Cancel
-from storage.documents import Documents
+from storage.documents import Documents, IndexStates
 from storage.errors import DiskFull
-from storage.index_states import IndexStates
 from storage.records import ChunkRecord
 
 SAMPLE = 100  # chunks that are searched for by their own text

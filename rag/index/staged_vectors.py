@@ -9,18 +9,15 @@ from typing import Any
 from rag.errors import Cancelled, IndexUnusable
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chunks import index_text
-from rag.index.indexes import NEXT, VECTORS, Indexes
-from rag.index.mixing import description, same_model
+from rag.index.external import CHROMA
+from rag.index.indexes import NEXT, VECTORS, Indexes, description, same_model
 from rag.index.slot import Closeable
-from rag.index.spec import CHROMA
 from rag.index.staged import Hits, IndexPair, ReindexProgress, StagedIndex, sample_chunks, verify_index
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
-from storage.documents import SEARCHABLE, Documents
+from storage.documents import SEARCHABLE, Documents, IndexStates
 from storage.errors import DiskFull, NotFound
-from storage.index_states import IndexStates
-from storage.tree_rows import NodeRecord
-from storage.trees import Trees
+from storage.trees import NodeRecord, Trees
 
 BATCH = 8  # texts: a question's own embedding waits behind one batch at most
 NEAREST = 3  # hits among which a chunk must find itself

@@ -1,19 +1,156 @@
 """What the app needs of a vector index beside LangChain's interface: chunks by id, vectors made elsewhere."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from functools import partial
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
-from numpy.typing import ArrayLike
+from langchain_core.vectorstores import VectorStoreRetriever as LangChainRetriever
+from numpy.typing import ArrayLike, NDArray
+from pydantic import model_validator
 
-from rag.index.relevance import RELEVANCE, Space
-from rag.index.rows import Floats, distances
-from rag.index.vector import VectorStoreRetriever
+from rag.errors import RetrievalError
+from rag.index.exact import RELEVANCE, Space, distances
+from rag.index.exact import Floats as VectorIndexFloats
+
+# Candidates of a search: ids with scores, and a way to score other ids for the same question.
+Ranking = Sequence[tuple[str, float]]
+Rate = Callable[[Sequence[str]], Mapping[str, float]]
+
+
+class Candidates(NamedTuple):
+    """Ids with scores, best first, and a function that scores other ids for the same question.
+
+    It leaves out the ids that it cannot score.
+    """
+
+    ranking: Ranking
+    rate: Rate
+
+
+def scored(document: Document, score: float, id_: str | None = None) -> Document:
+    """Return a copy of a document with its score in its metadata."""
+    return Document(
+        id=id_ or document.id,
+        page_content=document.page_content,
+        metadata={**document.metadata, "score": score},
+    )
+
+
+# LangChain's vector store retriever, with what fusion and evidence need: the score of each document.
+SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
+Scored = list[tuple[Document, float]]
+
+
+@runtime_checkable
+class RankedStore(Protocol):
+    """Vector store that tells relevances by id, without reading documents."""
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The embedding model."""
+
+    def ranked(
+        self, vector: Sequence[float], k: int, chosen: Mapping[str, Any] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` ids with their relevance to a vector, best first."""
+
+    def relevances(self, vector: Sequence[float], ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the relevance to a vector of those of the ids that are there."""
+
+
+class VectorStoreRetriever(LangChainRetriever):
+    """Finds documents in any LangChain vector store by "similarity", "similarity_score_threshold" or "mmr".
+
+    `search_kwargs` are the store's: `k`, `filter`; for "mmr" `fetch_k` and `lambda_mult`. With a
+    `score_threshold`, from 0 to 1, what is less relevant is left out. Each result's metadata has its
+    relevance as "score", where the store tells it; results of "mmr" have none, since what places them
+    is how much they differ from those before.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def validate_search_type(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a search type that there is not, and a threshold that is none, with ValueError."""
+        search_type = values.get("search_type", "similarity")
+        if search_type not in SEARCH_TYPES:
+            raise ValueError(
+                f"There is no search type {search_type!r}. Choose one of: {', '.join(SEARCH_TYPES)}."
+            )
+        threshold = (values.get("search_kwargs") or {}).get("score_threshold")
+        if search_type == "similarity_score_threshold" and not _is_relevance(threshold):
+            raise ValueError(
+                f"The score_threshold in search_kwargs is {threshold!r}. Give a number from 0 to 1."
+            )
+        return values
+
+    def candidates(self, query: str) -> Candidates | None:
+        """Return the ids of the best `k` with their relevance; None where the store has only documents."""
+        store, options = self.vectorstore, self.search_kwargs
+        plain = self.search_type == "similarity" and options.keys() <= {"k", "filter"}
+        if not plain or not isinstance(store, RankedStore):
+            return None
+        vector = store.embeddings.embed_query(query)
+        hits = store.ranked(vector, options.get("k", 4), options.get("filter"))
+        return Candidates(hits, partial(store.relevances, vector))
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        if self.search_type == "mmr":
+            return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
+        options = self.search_kwargs | kwargs
+        try:
+            return _scored(self._relevances(query, **options))
+        except NotImplementedError as error:
+            self._needs_no_scores(options, error)
+        return self.vectorstore.similarity_search(query, **options)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        if self.search_type == "mmr":
+            return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
+        options = self.search_kwargs | kwargs
+        try:
+            return _scored(await self._arelevances(query, **options))
+        except NotImplementedError as error:
+            self._needs_no_scores(options, error)
+        return await self.vectorstore.asimilarity_search(query, **options)
+
+    def _relevances(self, query: str, **options: Any) -> Scored:
+        """Ask the store past its check of the scores where none is cut off: it warns at every question."""
+        if "score_threshold" in options:
+            return self.vectorstore.similarity_search_with_relevance_scores(query, **options)
+        return self.vectorstore._similarity_search_with_relevance_scores(query, **options)
+
+    async def _arelevances(self, query: str, **options: Any) -> Scored:
+        if "score_threshold" in options:
+            return await self.vectorstore.asimilarity_search_with_relevance_scores(query, **options)
+        return await self.vectorstore._asimilarity_search_with_relevance_scores(query, **options)
+
+    def _needs_no_scores(self, options: dict[str, Any], error: NotImplementedError) -> None:
+        """Raise RetrievalError when a threshold was asked of a store that tells no relevance."""
+        if "score_threshold" in options:
+            raise RetrievalError(
+                f"{type(self.vectorstore).__name__} does not tell how relevant its documents are, so none "
+                "can be left out by score_threshold. Search by similarity without it, or by mmr."
+            ) from error
+
+
+def _scored(found: Scored) -> list[Document]:
+    return [scored(document, score) for document, score in found]
+
+
+def _is_relevance(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
+
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 NamesOf = Callable[[Sequence[str]], Mapping[str, str]]
@@ -65,7 +202,7 @@ class VectorIndex(VectorStore):
         """Return those of the ids that have a vector."""
 
     @abstractmethod
-    def rows_of(self, ids: Sequence[str]) -> tuple[Sequence[str], Floats]:
+    def rows_of(self, ids: Sequence[str]) -> tuple[Sequence[str], VectorIndexFloats]:
         """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
 
     @abstractmethod
@@ -104,7 +241,7 @@ class VectorIndex(VectorStore):
         view._hydrate = hydrate
         return view
 
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, Floats]:
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, VectorIndexFloats]:
         """Return the vectors [dimension] of those of the ids that are there, in their order."""
         return dict(zip(*self.rows_of(ids), strict=True))
 
@@ -126,3 +263,103 @@ class VectorIndex(VectorStore):
         """Return our retriever over this index, whose results tell their relevance; `kwargs` are its own."""
         tags = kwargs.pop("tags", None) or self._get_retriever_tags()
         return VectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)
+
+
+# What a vector store's filter asks for, told from its form alone.
+Filter = Mapping[str, Any]
+DOCUMENT = "document_id"
+
+
+def to_where(asked: Filter | None) -> dict[str, Any] | None:
+    """Return Chroma's where, which takes one key at a time.
+
+    >>> to_where({"page": 3, "document_id": "d"})
+    {'$and': [{'page': 3}, {'document_id': 'd'}]}
+    """
+    if not asked:
+        return None
+    if len(asked) == 1:
+        return dict(asked)
+    return {"$and": [{key: value} for key, value in asked.items()]}
+
+
+def excludes_all(asked: Filter | None) -> bool:
+    """Whether a filter asks for one of no values, which Chroma refuses."""
+    return any(isinstance(value, Mapping) and value.get("$in") == [] for value in (asked or {}).values())
+
+
+def chosen_documents(asked: Filter | None) -> list[str] | None:
+    """Return the documents that a filter asks for and nothing else, or None.
+
+    >>> chosen_documents({"document_id": {"$in": ["a", "b"]}})
+    ['a', 'b']
+    >>> chosen_documents({"document_id": "a", "page": 3})
+    """
+    if asked is None or set(asked) != {DOCUMENT}:
+        return None
+    value = asked[DOCUMENT]
+    if isinstance(value, Mapping):
+        value = value["$in"] if set(value) == {"$in"} else None
+    documents = [value] if isinstance(value, str) else value
+    if not isinstance(documents, list | tuple | set | frozenset):
+        return None
+    return list(documents) if all(isinstance(document, str) for document in documents) else None
+
+
+def documents_of(metadatas: Iterable[Mapping[str, Any] | None]) -> list[str | None]:
+    """Return the documents that entries come from, by their metadata; None where it does not say.
+
+    >>> documents_of([{"document_id": "a", "page": 3}, {}, None])
+    ['a', None, None]
+    """
+    named = [(metadata or {}).get(DOCUMENT) for metadata in metadatas]
+    return [name if isinstance(name, str) else None for name in named]
+
+
+# Maximal marginal relevance: choose what fits the question and differs from what is chosen.
+Floats = NDArray[np.floating[Any]]
+SMALL, LARGE = 1e-30, 1e30  # squares of lengths between which nothing overflows or is lost
+
+
+def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float = 0.5) -> list[int]:
+    """Return the positions of `k` vectors [n, d], each the best of those left when it was chosen.
+
+    Best is lambda * cosine to the question [d] - (1 - lambda) * highest cosine to one chosen before
+    (Carbonell and Goldstein, SIGIR 1998); the first of equals. lambda 1 is plain relevance. A vector
+    of zeros, or with anything in it that is no finite number, is like none: its cosines are 0. What is
+    given as float32, as an index keeps it, is compared as such, which takes less time.
+
+    >>> mmr([1, 0], [[1, 0], [0.9, 0.1], [0.6, -0.8]], k=2, lambda_mult=0.3)
+    [0, 2]
+    """
+    given = np.atleast_2d(np.asarray(vectors))
+    if given.size == 0:
+        return []
+    candidates = _unit(given if given.dtype == np.float32 else given.astype(np.float64))
+    asked = _unit(np.asarray(question, np.float64)[None])[0].astype(candidates.dtype)
+    relevance = lambda_mult * (candidates @ asked)
+    scores, least = relevance, np.full(len(candidates), np.inf, candidates.dtype)
+    chosen: list[int] = []
+    for _ in range(min(k, len(candidates))):
+        best = int(scores.argmax())
+        chosen.append(best)
+        if len(chosen) == k:  # nothing is chosen after it
+            break
+        likeness = candidates @ candidates[best]  # of the few chosen: all pairs would take longer
+        scores = np.minimum(least, relevance - (1 - lambda_mult) * likeness, out=least)
+        scores[best] = -np.inf  # for good: nothing is less
+    return chosen
+
+
+def _unit(vectors: Floats) -> Floats:
+    """Return vectors [n, d] of length 1, or 0 where there is no direction; no size overflows."""
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    if squares.min() > SMALL and squares.max() < LARGE:  # as nearly always, and false for what is no number
+        return np.asarray(vectors / np.sqrt(squares)[:, None])
+    finite = np.where(np.isfinite(vectors).all(axis=1, keepdims=True), vectors, 0).astype(np.float64)
+    scaled = finite / _above_zero(np.abs(finite).max(axis=1, keepdims=True))
+    return (scaled / _above_zero(np.linalg.norm(scaled, axis=1, keepdims=True))).astype(vectors.dtype)
+
+
+def _above_zero(lengths: Floats) -> Floats:
+    return np.where(lengths > 0, lengths, 1.0)

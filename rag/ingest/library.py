@@ -14,10 +14,10 @@ from typing import Literal, TypeVar
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
+from rag.index.chroma import Gathered
 from rag.index.chunks import index_text, to_entry, twins
-from rag.index.gathered import Gathered
+from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
-from rag.index.spec import StoreSpec
 from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
 from rag.index.vector_index import VectorIndex
@@ -25,19 +25,18 @@ from rag.ingest.parsers import LONGEST
 from rag.ingest.pipeline import reading_edition
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
-from rag.raptor.build import index_text as node_text
 from rag.raptor.retrievers import TREES
 from rag.raptor.summarize import Extracting, Summariser
 from rag.raptor.tree import Forest
+from rag.raptor.tree import index_text as node_text
 from rag.retrieval.registry import choose_retriever
-from rag.retrieval.weighing import Weighing
-from rag.text.morphemes import Analyser
+from rag.retrieval.weights import Weighing
+from rag.text.tokenize import Analyser
 from storage.collections import Collections
 from storage.database import Database
-from storage.documents import Documents
+from storage.documents import Documents, IndexStates
 from storage.errors import StorageError
 from storage.files import Files
-from storage.index_states import IndexStates
 from storage.records import ChunkRecord, DocumentRecord, Outcome, State
 from storage.trees import Trees
 

@@ -8,7 +8,7 @@ from rag.errors import DocumentRefused
 from rag.ingest.parsers import LONGEST, LoadedDocument, Reading, drained, reading
 from rag.jobs import Cancel, never
 from rag.text.chunking import Splitting, split
-from storage import chunks
+from storage import documents as chunks
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files

@@ -4,20 +4,162 @@ Two lanes: a document is read, and searchable by words, without waiting for the 
 those before it. Two are read at once, each in a process of its own.
 """
 
+import hashlib
 import logging
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from threading import Lock
+from typing import Any, Literal, cast
 
-from rag.errors import Cancelled, DocumentRefused
-from rag.ingest.ingest_patience import Backoff
+from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError
+from rag.index.chunks import to_entry, twins
+from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
-from rag.ingest.resplitting import Resplit, resplit
-from rag.jobs import Cancel, Job, Jobs, never
+from rag.ingest.pipeline import Edition, read_edition
+from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.raptor.tree import Tended
-from rag.retrieval.tuning import Tuned
+from rag.retrieval.weights import Tuned
+from storage.accounts import People
+from storage.errors import NotFound
+from storage.records import ChunkRecord, DocumentRecord
 
+# When documents whose ingest failed are tried again: one after a while, all once any document goes on.
+FIRST, LONGEST = 60.0, 3600.0  # seconds until the first try, and between two at most
+
+
+class Backoff:
+    """Says which document is tried, and when; safe for threads.
+
+    What stood in one's way, a full disk, a server that is away, stands in the way of all: so one is tried in
+    the place of all, the one that was tried least, after waits that double until others come to wait, too.
+
+    >>> now = 0.0
+    >>> patience = Backoff(lambda: now)
+    >>> patience.due(["a", "b"])  # they have only just failed
+    >>> now = 60.0
+    >>> patience.due(["a", "b"])
+    'a'
+    >>> now = 180.0
+    >>> patience.due(["a", "b"])
+    'b'
+    >>> patience.rewarded(), patience.rewarded()
+    (True, False)
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._lock = Lock()
+        self._tries: dict[str, int] = {}  # of each document that waits
+        self._in_a_row = 0
+        self._at: float | None = None  # when one is tried next
+
+    def due(self, waiting: Sequence[str]) -> str | None:
+        """Return which of those that wait is tried now; None while it is not time, or none waits."""
+        with self._lock:
+            if set(waiting) - self._tries.keys():
+                self._in_a_row, self._at = 0, None
+            self._tries = {document_id: self._tries.get(document_id, 0) for document_id in waiting}
+            if not waiting:
+                return None
+            if self._at is None:
+                self._at = self._clock() + wait_after(min(self._tries.values()))
+                return None
+            if self._clock() < self._at:
+                return None
+            tried = min(waiting, key=lambda document_id: self._tries[document_id])
+            self._tries[tried] += 1
+            self._in_a_row += 1
+            self._at = self._clock() + wait_after(self._in_a_row)
+            return tried
+
+    def rewarded(self) -> bool:
+        """Note that a document went on; tell, once, whether others wait, who then may go on, too."""
+        with self._lock:
+            awaited, self._at, self._in_a_row = self._at is not None, None, 0
+            return awaited and bool(self._tries)
+
+
+def wait_after(tries: int) -> float:
+    """Return how many seconds are waited after so many tries in vain.
+
+    >>> [wait_after(tries) for tries in (0, 1, 2, 10_000)]
+    [60.0, 120.0, 240.0, 3600.0]
+    """
+    return min(FIRST * 2.0 ** min(tries, 10), LONGEST)
+
+
+# Documents split anew in the way that their collection says, each found as it was until it is found anew.
 log = logging.getLogger(__name__)
+FAILED = "It could not be split anew, and is searched as it was. {}"
+
+
+@dataclass(frozen=True)
+class Resplit:
+    """How far the splitting is: the document being split, `done` of `total` documents, and the step."""
+
+    document: str
+    done: int
+    total: int
+    step: IngestProgress
+
+
+def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
+    """Split what is due, one document after another; one that cannot be is noted and stays as it was.
+
+    Raises Cancelled, EmbeddingError and RetrievalError; what is due then is due the next time.
+    """
+    tried = set[str]()
+    while due := [id_ for id_ in library.collections.due() if id_ not in tried]:
+        tried.add(due[0])
+        try:
+            record = library.documents.get(due[0])
+            for step in _anew(library, record, cancelled):
+                yield Resplit(record.name, len(tried) - 1, len(tried) - 1 + len(due), step)
+        except NotFound as error:  # removed meanwhile
+            log.info("%s", error)
+        except DocumentRefused as error:
+            library.documents.set_state(due[0], "ready", FAILED.format(error))
+
+
+def _anew(library: Library, record: DocumentRecord, cancelled: Cancel) -> Iterator[IngestProgress]:
+    """Index the new chunks beside the old ones, then exchange them in one commit of the ledger.
+
+    Their ids differ, and an index's finds count only where the ledger has them: no question sees both. What
+    is cut off before that commit is taken back, by `Library.recover` where there is no time for it.
+    """
+    yield IngestProgress("reading", 0, 1)
+    way = library.collections.splitting_of(record.id)
+    edition = read_edition(library.files, record, way, library.recognition)
+    chunks = edition.chunks_of(record)
+    try:
+        yield from _index(library, record, chunks, cancelled)
+        before = _keep(library, record, edition)
+    except BaseException:
+        library.indexes.forget(chunk.id for chunk in chunks)
+        raise
+    library.indexes.forget(before)
+
+
+def _index(
+    library: Library, record: DocumentRecord, chunks: list[ChunkRecord], cancelled: Cancel
+) -> Iterator[IngestProgress]:
+    library.indexes.words.add(to_entry(chunk) for chunk in chunks)
+    vectors = library.indexes.vectors
+    library.indexes.carry_over(twins(chunks, library.documents.chunks(record.id)))
+    present = vectors.present([chunk.id for chunk in chunks])
+    missing = [chunk for chunk in chunks if chunk.id not in present]
+    yield from library.add_vectors(vectors, missing, len(chunks), cancelled)
+
+
+def _keep(library: Library, record: DocumentRecord, edition: Edition) -> list[str]:
+    """Exchange a document's chunks; return the ids of those that go."""
+    before = [chunk.id for chunk in library.documents.chunks(record.id)]
+    edition.keep(library.documents, record.id)
+    library.documents.set_state(record.id, "ready")
+    return before
+
 
 READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
 REINDEX, WORDS = "reindex", "words"
@@ -199,3 +341,122 @@ class Ingest:
 
     def _start(self, lane: str, document_id: str, work: partial[Iterator[IngestProgress]]) -> None:
         self._jobs.start(self._library.owner, f"{lane}:{document_id}", work, lane=lane)
+
+
+# A person removed with all they own: marked first, then done, and gone on with at the next start.
+PATIENCE = 60.0  # seconds in which what runs for them has to end
+Step = Literal["stopping", "indexes and files", "everything else", "removed"]
+
+
+def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step]:
+    """Remove the owner of `library`, who is marked: what runs for them, indexes and originals, every row.
+
+    The rows go last, and the mark with them: what was interrupted finds the mark, and begins again.
+    Raises Cancelled where something does not stop; a StorageError or RetrievalError where a disk fails.
+    """
+    yield "stopping"
+    if not jobs.stop_all(library.owner, PATIENCE):
+        raise Cancelled("Something still runs for this person. The removal is finished at the next start.")
+    yield "indexes and files"
+    library.destroy()
+    yield "everything else"
+    people.forget(library.owner)
+    yield "removed"
+
+
+class Removals:
+    """Jobs that remove people with all they own; `library` opens someone's, `gone` is told who is gone."""
+
+    def __init__(
+        self, people: People, jobs: Jobs, library: Callable[[str], Library], gone: Callable[[str], None]
+    ):
+        self._people, self._jobs = people, jobs
+        self._library, self._gone = library, gone
+
+    def start(self, owner: str) -> None:
+        """Mark a person, who is let in no more, and remove them; NotFound where there is none such."""
+        self._people.mark(owner)
+        self._start(owner)
+
+    def recover(self) -> None:
+        """Go on with what was ordered and is not done."""
+        for owner in self._people.marked():
+            self._start(owner)
+
+    def running(self, owner: str) -> Job[Step] | None:
+        """Return the job that removes a person, if one does."""
+        return cast(Job[Step] | None, self._jobs.get(SERVER, _key(owner)))
+
+    def _start(self, owner: str) -> None:
+        self._jobs.start(SERVER, _key(owner), lambda cancelled: self._run(owner, cancelled))
+
+    def _run(self, owner: str, _: Cancel) -> Iterator[Step]:
+        yield from remove_person(self._people, self._library(owner), self._jobs)
+        self._gone(owner)
+
+
+def _key(owner: str) -> str:
+    """Return the job's key, which is logged: it has no name in it."""
+    return f"removal:{hashlib.sha256(owner.encode()).hexdigest()[:12]}"
+
+
+# Every document embedded by another model, in the server's threads, while the one before answers.
+SEARCH_PATIENCE = 2.0  # seconds that questions have to leave an index which another one has followed
+
+
+class Reindexing:
+    """Makes the index beside the one that answers, for one owner: begun, stopped, and gone on with."""
+
+    def __init__(self, library: Library, ingest: Ingest, jobs: Jobs):
+        self._library = library
+        self._ingest = ingest
+        self._jobs = jobs
+        self._last: Job[ReindexProgress] | None = None
+
+    @property
+    def job(self) -> Job[ReindexProgress] | None:
+        """What embeds every document anew; None when nothing does."""
+        return self._last if self._last is not None and not self._last.done else None
+
+    @property
+    def failed(self) -> str | None:
+        """Why that ended without its end the last time; None where it did not, or was stopped."""
+        error = self._last.error if self._last is not None else None
+        return str(error) if isinstance(error, FootnoteError) and not isinstance(error, Cancelled) else None
+
+    def start(self) -> None:
+        """Have every document embedded by the model of the settings; one that is being tried gives way."""
+        self.stop()
+        if self._library.reindexer.possible:
+            self._last = self._jobs.start(self._library.owner, REINDEX, self._work, lane=REINDEX)
+        else:
+            self._ingest.embed_anew()
+
+    def stop(self) -> None:
+        """Stop; what is done is kept, and gone on with."""
+        if self._last is not None:
+            self._last.cancel()
+            _wait([self._last])
+
+    def recover(self) -> None:
+        """Go on with an index that was begun; begin one where the settings name another model."""
+        try:
+            if self._library.reindexer.due():
+                self.start()
+        except EmbeddingError as error:  # said with every answer, too
+            log.warning("%s", error)
+
+    def _work(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        yield from self._library.reindex(
+            cancelled, stop_writers=self._stop_writers, drain_seconds=SEARCH_PATIENCE
+        )
+        self._ingest.go_on()
+
+    def _stop_writers(self) -> None:
+        _wait(self._ingest.stop_writing())
+
+
+def _wait(jobs: Iterable[Job[Any]]) -> None:
+    """Wait until cancelled jobs have ended."""
+    for job in jobs:
+        job.wait(BATCH_PATIENCE)

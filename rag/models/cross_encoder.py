@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rag.errors import ModelUnavailable
-from rag.models.packaged.hub import only_on_disk
+from rag.models.packaged.catalog import only_on_disk
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder as CrossEncoder

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from rag.errors import LLMError, LLMRejected, LLMUnreachable
-from rag.text.control_characters import clean
+from rag.text.normalize import clean
 
 AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed; 529 is "overloaded" with some providers."""

@@ -14,7 +14,7 @@ import httpx2
 import openai
 
 from rag.errors import LLMError, LLMGarbled, LLMRejected, LLMUnreachable
-from rag.text.control_characters import clean
+from rag.text.normalize import clean
 
 PAUSE = 0.1  # seconds: a page draws an answer no more often
 DRAIN = 0.05  # seconds: what follows the end of an answer came with it, or is not waited for

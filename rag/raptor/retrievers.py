@@ -1,6 +1,8 @@
 """RAPTOR's two ways to search, as LangChain retrievers: only leaves come out, with the path above them."""
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+import statistics
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +11,129 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from rag.raptor.search import collapsed, filled, in_turns
 from rag.raptor.view import View, to_document
-from rag.raptor.whole import asks_about_whole
+from rag.text.language import words_of
+from rag.text.tokenize import tokens
 
 if TYPE_CHECKING:
     from rag.raptor.tree import Forest
+
+
+# In which order a tree gives its leaves to a question: pure functions over ids and numbers.
+PER_SUMMARY = 3  # leaves that a summary found brings along
+HELD_BACK = 1.0  # standard deviations of leaves: a summary, of many subjects, is near to any question
+
+
+def collapsed(
+    similarity: Mapping[str, float], leaves: Sequence[str], above: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return leaves, best first: each where it is found, or where a summary above it is found.
+
+    `similarity` is of all nodes found, `leaves` are those of them that are leaves, `above` names each one's
+    ancestors. A summary brings the leaves under it that are nearest the question, three at most: only
+    what was found bears on it.
+
+    >>> near = {"a": 0.9, "b": 0.8, "c": 0.2, "sum": 1.3}
+    >>> collapsed(near, ["a", "b", "c"], {"b": ["sum"], "c": ["sum"]})
+    ['b', 'c', 'a']
+    """
+    held = HELD_BACK * statistics.pstdev([similarity[id_] for id_ in leaves]) if leaves else 0.0
+    nearest = sorted(leaves, key=lambda id_: (-similarity[id_], id_))
+    below: dict[str, list[str]] = {}
+    for leaf in nearest:
+        for ancestor in above.get(leaf, ()):
+            below.setdefault(ancestor, []).append(leaf)
+    worth = {id_: value - (0.0 if id_ in nearest else held) for id_, value in similarity.items()}
+    order: dict[str, None] = {}
+    for id_ in sorted(worth, key=lambda id_: (-worth[id_], id_)):
+        fresh = [id_] if id_ in nearest else [leaf for leaf in below.get(id_, []) if leaf not in order]
+        order.update(dict.fromkeys(fresh[:PER_SUMMARY]))
+    return list(order)
+
+
+def in_turns(groups: Iterable[Iterator[str]]) -> Iterator[str]:
+    """Yield one of each group, then the second of each, and so on; what was yielded before is passed over.
+
+    >>> list(in_turns([iter("abc"), iter("x"), iter("ay")]))
+    ['a', 'x', 'y', 'b', 'c']
+    """
+    waiting, seen = list(groups), set[str]()
+    while waiting:
+        going = []
+        for group in waiting:
+            fresh = next((id_ for id_ in group if id_ not in seen), None)
+            if fresh is not None:
+                seen.add(fresh)
+                going.append(group)
+                yield fresh
+        waiting = going
+
+
+def filled(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
+    """Return ids in their order as long as their sizes fit into a budget, passing over what does not fit.
+
+    It ends once a few have not fitted: what comes later bears less on the question.
+
+    >>> filled("abcd", {"a": 5, "b": 9, "c": 4, "d": 1}.__getitem__, 10)
+    ['a', 'c', 'd']
+    """
+    taken: list[str] = []
+    left, missed = budget, 0
+    for id_ in ids:
+        if size(id_) <= left:
+            taken.append(id_)
+            left -= size(id_)
+        elif (missed := missed + 1) > PER_SUMMARY:
+            break
+    return taken
+
+
+# Whether a question asks about a whole: it names nothing but the document itself. English, Korean, Japanese.
+
+
+# As the English tokens are: in their stems, stop words left out.
+_ENGLISH = words_of(
+    """
+    summar summari summaris synopsi outlin overview abstract gist essenc recap overal whole entir
+    complet
+    full general main major key central import primari chief core basic brief briefli short shortli concis
+    high level bird eye view pictur tldr tl dr
+    point idea theme topic subject content messag takeaway conclus find result argument highlight
+    matter issu plot stori storylin narrat tale novel book chapter text document file page paper report
+    articl studi memo transcript meet convers call discuss session interview lectur talk present collect
+    librari describ explain tell give provid list say state discuss cover happen event occur deal
+    concern contain includ mention present pleas can could would know learn read purpos
+    sentenc paragraph word bullet
+    """
+)
+_OTHERS = re.compile(
+    """요약|줄거리|개요|전체적|전체|전반|핵심|주요|중요|요점|골자|주제|내용|이야기|소설|문서|글|책|파일|자료|보고서|논문|기사|회의록?|대화|논의
+    |토론|사항|결론|결과|정리|설명|간단|간략|짧게|한마디|무엇|뭐|무슨|어떤|어떻게|대해|관해|대하여|관하여|대한|관한|알려|말해|다루|나오|나눈|있었|있는|일어
+    |하나요|인가요|입니까|합니까|주세요|줘요?|해줘|부탁|해|하|된|되|것|점|들|은|는|이|가|을|를|의|에서|에|로|으로|과|와|도|야|지|니|나|요|서|한|인|써
+    |要約|要点|要旨|概要|あらすじ|粗筋|筋書き|全体|全般|主な|主要|主題|重要|中心|論点|テーマ|トピック|ポイント|内容|話|物語|小説|文書|文章|本文|本書|本|ファイル|資料|報告書
+    |レポート|論文|記事|会議|議事録?|対話|会話|議論|話し合い|話し合|結論|結果|まとめ|説明|簡単|簡潔|短く|何|どんな|どういう|どのよう|どう|教え|述べ|書かれ|起き|起こ
+    |この|その|それ|これ|して|ください|下さい|ました|ますか|ます|ですか|です|てい|いる|ある|あり|られ|され|について|に関し|とは|では|から|まで|もの|こと|った|って|[のはがをにでとへもやなたてかしいくさせ]""",
+    re.VERBOSE,
+)
+_WHOLES = re.compile(
+    "요약|줄거리|개요|전체|핵심|주요|요점|골자|주제|내용|이야기|소설|문서|글|책|자료|보고서|논문|기사|회의|대화"
+    "|要約|要点|要旨|概要|あらすじ|粗筋|全体|主な|主題|内容|話|物語|小説|文書|文章|本|資料|報告|論文|記事|会議|まとめ"
+)
+_ASIAN = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+
+
+def asks_about_whole(question: str) -> bool:
+    """Whether a question names nothing to search for but asks what there is.
+
+    >>> asks_about_whole("What is the plot of the story?"), asks_about_whole("Describe the heating plan.")
+    (True, False)
+    """
+    left = _OTHERS.sub(" ", question)
+    if _ASIAN.search(left):
+        return False
+    named = set(tokens(left, "en"))
+    return named <= _ENGLISH and bool(named or _WHOLES.search(question))
+
 
 BUDGET = 2000  # tokens, as in the paper
 CANDIDATES = 200  # nodes that a question is near to; a leaf beyond them bears on it less than all of these

@@ -1,26 +1,298 @@
 """The trees of one owner: grown over each document and over all of them, and kept in step with the ledger."""
 
+import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Protocol
 
-from rag.errors import EmbeddingError, RetrievalError
+import numpy as np
+
+from rag.errors import Cancelled, EmbeddingError, RetrievalError
 from rag.index.chroma import ChromaVectorStore
+from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
-from rag.models.embeddings import Embedder
-from rag.raptor.build import Builder, Grown, Growth, fingerprint
-from rag.raptor.clustering import Rule
-from rag.raptor.cost import Cost, estimate
-from rag.raptor.extracts import rarities, weights
-from rag.raptor.leaves import leaf_id, leaves
-from rag.raptor.summarize import Extracting, Summariser
+from rag.models.embeddings import Embedder, Floats
+from rag.raptor.clustering import Members, Rule, clusters
+from rag.raptor.summarize import SIZE as SUMMARY
+from rag.raptor.summarize import Extracting, Summariser, rarities, weights
+from rag.text.chunking import Splitting, split
+from rag.text.document import LoadedDocument
+from rag.text.prompt_parts import count_tokens
+from rag.text.sentences import sentences
 from storage.documents import Documents
-from storage.tree_rows import BranchRecord, NodeRecord
-from storage.trees import Trees
+from storage.records import ChunkRecord
+from storage.trees import BranchRecord, NodeRecord, Trees
+
+# A tree grown layer by layer: clusters, their summaries, the summaries' clusters. Kept as it goes.
+DEPTH = 5  # layers of summaries, as in the paper
+EMBED_BATCH = 8  # nodes: a question's own embedding waits behind one batch at most
+Keep = Callable[[Sequence[NodeRecord]], None]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """How far a tree is: `done` of `total` nodes of layer `level` are made; leaves are level 0."""
+
+    level: int
+    done: int
+    total: int
+
+
+@dataclass
+class Growth:
+    """What a build has made so far: every node of its branch, and how many summaries could not be had."""
+
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What one build goes by: summaries that are there already, rare words, and who is told."""
+
+    there: Mapping[str, NodeRecord]
+    rarity: Mapping[str, float]
+    keep: Keep
+    cancelled: Cancel
+    growth: Growth
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Grows branches with one embedder, one summariser and one rule."""
+
+    embedder: Embedder
+    vectors: VectorIndex
+    summariser: Summariser
+    rule: Rule
+
+    def grow(
+        self, leaves: Sequence[NodeRecord], known: Sequence[NodeRecord], keep: Keep, cancelled: Cancel
+    ) -> Iterator[Grown | Growth]:
+        """Yield how far it is, at the end the growth: the layers above `leaves`, and they themselves.
+
+        Leaves of one document make a branch of that document; the tops of several make what is above all.
+        `known` are nodes that an earlier build has kept: the same children need no new summary. `keep` is
+        given nodes as they are made. Raises Cancelled.
+        """
+        growth = Growth({leaf.id: leaf for leaf in leaves})
+        rarity = rarities(leaf.text for leaf in leaves)
+        work = _Work({node.id: node for node in known}, rarity, keep, cancelled, growth)
+        layer = list(leaves)
+        yield from self._embed(layer, 0, cancelled)
+        for _ in range(DEPTH):
+            above: list[NodeRecord] = []
+            yield from self._raise(layer, above, work)
+            fresh = [node for node in above if node.id not in growth.nodes]
+            growth.nodes |= {node.id: node for node in fresh}
+            yield from self._embed(fresh, max((node.level for node in fresh), default=0), cancelled)
+            if not fresh or len(above) >= len(layer) or len(above) == 1:
+                break
+            layer = above
+        yield growth
+
+    def _raise(self, layer: Sequence[NodeRecord], above: list[NodeRecord], work: _Work) -> Iterator[Grown]:
+        """Fill `above` with the next layer: a summary of each cluster, or its only member."""
+        rows = self.vectors.vectors_of([node.id for node in layer])
+        vectors = np.array([rows[node.id] for node in layer], np.float32).reshape(len(layer), -1)
+        found = clusters(vectors, [count_tokens(node.text) for node in layer], self.rule)
+        level = 1 + max((node.level for node in layer), default=0)
+        for done, members in enumerate(found):
+            _stop_if(work.cancelled)
+            yield Grown(level, done, len(found))
+            cluster = [layer[member] for member in nearest_first(vectors, members)]
+            node = cluster[0] if len(cluster) == 1 else self._summary(cluster, level, work)
+            if node is not None:
+                above.append(node)
+
+    def _summary(self, cluster: Sequence[NodeRecord], level: int, work: _Work) -> NodeRecord | None:
+        """Return the node above a cluster, kept; None where no summary can be had."""
+        children = sorted(node.id for node in cluster)
+        node_id = identity(children, self.summariser.name)
+        if node_id in work.there:
+            return work.there[node_id]
+        text = self.summariser.summarise([node.text for node in cluster], work.rarity, work.cancelled)
+        if text is None:
+            work.growth.left_out += 1
+            return None
+        documents = {node.document_id for node in cluster}
+        of_one = documents.pop() if len(documents) == 1 else None
+        node = NodeRecord(node_id, level, text, tuple(children), document_id=of_one)
+        work.keep([node])
+        return node
+
+    def _embed(self, nodes: Sequence[NodeRecord], level: int, cancelled: Cancel) -> Iterator[Grown]:
+        """Give nodes their vectors, those that have none."""
+        present = self.vectors.present([node.id for node in nodes])
+        missing = [node for node in nodes if node.id not in present]
+        done = len(nodes) - len(missing)
+        for positions, vectors in self.embedder.embed_batches(
+            [index_text(node) for node in missing], batch=EMBED_BATCH
+        ):
+            _stop_if(cancelled)
+            batch = [missing[position] for position in positions]
+            origins = [{"document_id": node.document_id or "", "level": node.level} for node in batch]
+            self.vectors.add_vectors([node.id for node in batch], vectors, origins)
+            done += len(batch)
+            yield Grown(level, done, len(nodes))
+
+
+def identity(children: Sequence[str], summariser: str) -> str:
+    """Return the id of the summary of these nodes by this summariser: equal for equal ones."""
+    return hashlib.sha256("\n".join([summariser, *sorted(children)]).encode()).hexdigest()[:24]
+
+
+def nearest_first(vectors: Floats, members: Members) -> list[int]:
+    """Return the members of a cluster, the one nearest its centre first.
+
+    >>> nearest_first(np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float32), (0, 1, 2))
+    [1, 2, 0]
+    """
+    rows = vectors[list(members)]
+    near = rows @ rows.mean(axis=0)
+    return [members[at] for at in np.argsort(-near, kind="stable")]
+
+
+def index_text(node: NodeRecord) -> str:
+    """Return what is embedded for a node: its heading path where it has one, then its text."""
+    return "\n".join(part for part in (node.heading, node.text) if part)
+
+
+def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
+    """Return a hash of what a branch stands on: equal for equal contents."""
+    return hashlib.sha256("\n".join(f"{part.id} {part.text}" for part in parts).encode()).hexdigest()
+
+
+def _stop_if(cancelled: Cancel) -> None:
+    if cancelled():
+        raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")
+
+
+# Leaves of the tree: sentences of a document's text, about 100 tokens together, none of them cut.
+SIZE = 120  # by `count_tokens`, which counts rather too many: about 100 of a model's own
+LONGEST = 400  # beyond it a sentence is a table or a text without full stops, and no model reads it whole
+_LETTERS = 3.5  # of Latin script in a token, as `count_tokens` has it
+_OF_LONG = Splitting(size=int(SIZE * _LETTERS), overlap=0)
+
+
+class Stretch(Protocol):
+    """What a chunk tells of its place: its span of the text, page and heading path."""
+
+    @property
+    def start(self) -> int: ...  # noqa: D102
+    @property
+    def end(self) -> int: ...  # noqa: D102
+    @property
+    def page(self) -> int | None: ...  # noqa: D102
+    @property
+    def heading(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """``text[start:end]`` of a document's canonical text, on one page and under one heading."""
+
+    start: int
+    end: int
+    page: int | None
+    heading: str
+
+
+def leaf_id(document_id: str, place: int) -> str:
+    """Return the id of a document's leaf: ("22c1", 7) -> "22c1-l00007". Chunks have no letter there."""
+    return f"{document_id}-l{place:05d}"
+
+
+def is_leaf_id(passage_id: str) -> bool:
+    """Whether a passage is a tree's leaf, told by its id.
+
+    >>> is_leaf_id("22c1-l00007"), is_leaf_id("22c1-00007")
+    (True, False)
+    """
+    return passage_id.rpartition("-")[2].startswith("l")
+
+
+def leaves(text: str, chunks: Sequence[Stretch], size: int = SIZE) -> list[Leaf]:
+    """Return the leaves of a document, in order: what its chunks cover, cut between sentences.
+
+    A leaf is full once another sentence would take it above `size` tokens; a sentence longer than that is a
+    leaf of its own. What chunks on one page and under one heading cover is cut anew, since chunks overlap.
+    """
+    found = []
+    for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
+        together = list(run)
+        for start, end in _filled(text, together[0].start, together[-1].end, size):
+            found.append(Leaf(start, end, page, heading))
+    return found
+
+
+def _filled(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield spans of whole sentences, each as long as fits."""
+    first: int | None = None
+    last = held = 0
+    for begin, stop in _sentences(text, start, end):
+        length = count_tokens(text[begin:stop])
+        if first is not None and held + length > size:
+            yield first, last
+            first, held = None, 0
+        first, last, held = begin if first is None else first, stop, held + length
+    if first is not None:
+        yield first, last
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for begin, stop in sentences(text[start:end]):
+        whole = text[start + begin : start + stop]
+        if count_tokens(whole) <= LONGEST:
+            yield start + begin, start + stop
+            continue
+        for piece in split(LoadedDocument(whole), _OF_LONG):
+            yield start + begin + piece.start, start + begin + piece.end
+
+
+# What building trees will take, said before it begins: summaries, tokens and seconds.
+
+
+# Over 60 stories and meetings, 7,522 leaves: 1,430 summaries, each of about six nodes of the layer below.
+SUMMARIES_A_LEAF = 0.2
+SECONDS_A_NODE = 0.06  # on two cores: nearly all of it the embedding, the least of it the clustering
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An estimate: `summaries` to make, `tokens` that a model reads and writes for them, `seconds` here.
+
+    The seconds are without the model's own, which its server decides.
+    """
+
+    leaves: int
+    summaries: int
+    tokens: int
+    seconds: float
+
+    def __str__(self) -> str:
+        minutes = max(1, round(self.seconds / 60))
+        return (
+            f"{self.leaves:,} passages, about {self.summaries:,} summaries; about {minutes:,} "
+            f"minute{'s' if minutes > 1 else ''} of this computer"
+        )
+
+
+def estimate(characters: int, *, by_model: bool) -> Cost:
+    """Return what a tree over this much text will take; without a model its tokens are none.
+
+    >>> estimate(420_000, by_model=True)
+    Cost(leaves=1000, summaries=200, tokens=184000, seconds=72.0)
+    """
+    leaves = round(characters / (3.5 * SIZE))
+    summaries = round(leaves * SUMMARIES_A_LEAF)
+    tokens = leaves * SIZE + 2 * summaries * SUMMARY if by_model else 0
+    return Cost(leaves, summaries, tokens, (leaves + summaries) * SECONDS_A_NODE)
+
 
 log = logging.getLogger(__name__)
-
 FORMAT = 1  # of trees; a change of it builds them anew
 
 

@@ -12,8 +12,8 @@ from pydantic import ConfigDict
 
 from rag.errors import RetrievalError
 from rag.index.bm25 import Entry, LexicalIndex, TantivyIndex
-from rag.index.candidates import Candidates, scored
-from rag.text.morphemes import find
+from rag.index.vector_index import Candidates, scored
+from rag.text.tokenize import find
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rag.passage import Passage
 from rag.retrieval.sentences import Rated, rated
-from rag.text.text_budget import count_tokens
+from rag.text.prompt_parts import count_tokens
 
 PASSAGES = 4
 PROMPT_TOKENS = 260

@@ -8,7 +8,7 @@ the lists were given. Scores that are no finite numbers count as the lowest of t
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rag.index.candidates import Ranking
+from rag.index.vector_index import Ranking
 
 Normaliser = Callable[[Sequence[float]], list[float]]
 

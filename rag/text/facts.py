@@ -5,7 +5,7 @@ Pure, without a model, in English, Korean and Japanese; other languages keep num
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from rag.text.tokenize import tokens
@@ -23,7 +23,6 @@ _NUMBER = re.compile(
     rf"|\b(?P<word>{'|'.join(_NUMBER_WORDS)})\b(?P<times>\s(?:hundred|thousand|million|billion|trillion)\b)?",
     re.IGNORECASE,
 )
-
 _YEARS = re.compile(r"\b(1[5-9]|20)(\d\d)\s?[-–/]\s?(\d\d)\b(?![-–/.]?\d)")
 
 
@@ -115,6 +114,8 @@ _PARTICLE = re.compile(
     r"(?:으로부터|에서부터|에게서|이라는|이라고|라는|라고|에서|에게|한테|께서|부터|까지|으로|처럼|보다|마다|조차"
     r"|이나|이며|이고|이자|이었|이다|이란|란|와의|과의|에의|은|는|이|가|을|를|의|에|와|과|로|도|만|나)$"
 )
+
+
 # Words that open a sentence with a capital and say nothing about the world.
 _OPENING = """
 the a an this that these those it its he she they we you i in on at by for from to of with as and but or so
@@ -285,3 +286,33 @@ def opposed(claim: str, evidence: str) -> bool:
             if here.search(claim) and there.search(evidence) and not here.search(evidence):
                 return True
     return False
+
+
+# The words of a text that can name a subject: Korean without particles and predicates, Japanese nouns.
+WORD = re.compile(r"[\w’'-]*\w")
+_KOREAN_WORD = re.compile(r"[가-힣]+\Z")
+_KOREAN_PARTICLE = re.compile(
+    r"(?:에서는|에서|에게|한테|부터|까지|으로|처럼|보다|이라는|라는|이란|에는|은|는|이|가|을|를|의|에|와|과|로|도|만|란)\Z"
+)
+_KOREAN_PREDICATE_ENDING = re.compile(
+    r"(?:나요|가요|까요|니까|인가|는가|는지|한지|어요|아요|해요|세요|니다|[다까냐니지죠야]|하는|되는|있는|없는|하고|되고|했던|된)\Z"
+)
+_JAPANESE_NOUN = re.compile(r"[一-鿿々ァ-ヺーA-Za-z0-9]+")
+_KANA = re.compile(r"[\u3041-\u30ff]")
+
+
+def nouns(text: str) -> Iterator[str]:
+    """Yield the words that can be carried: without Korean particles and predicates, Japanese nouns only.
+
+    >>> list(nouns("한국의 수도는 어디인가요?")), list(nouns("日本の首都はどこですか"))
+    (['한국', '수도'], ['日本', '首都'])
+    """
+    for word in WORD.findall(text):
+        if _KANA.search(word):
+            yield from (noun for noun in _JAPANESE_NOUN.findall(word) if len(noun) > 1)
+        elif not _KOREAN_WORD.match(word):
+            yield _KOREAN_PARTICLE.sub("", word)
+        elif not _KOREAN_PREDICATE_ENDING.search(word):
+            stem = _KOREAN_PARTICLE.sub("", word)
+            if len(stem) > 1:
+                yield stem

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from storage import lab_tables  # noqa: F401 - declared with the others
+from storage import tables as lab_tables  # noqa: F401 - declared with the others
 from storage.tables import Base
 
 context.configure(

@@ -6,8 +6,7 @@ from contextlib import closing
 import pytest
 
 from rag.ingest.library import Library
-from rag.models.embeddings import Embedder
-from rag.models.opened import open_embedder
+from rag.models.embeddings import Embedder, open_embedder
 from rag.settings import LOCAL_OWNER
 from storage.database import Database
 from tests.e2e.conftest import Server, serving

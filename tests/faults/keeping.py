@@ -11,7 +11,8 @@ import signal
 import sys
 from pathlib import Path
 
-from storage import archives, restoring
+from storage import backup as archives
+from storage import backup as restoring
 
 
 def kill_itself_after(renames: int) -> None:
@@ -39,5 +40,5 @@ if __name__ == "__main__":
     if command == "backup":
         archives.write(data, file, {"settings.json": b"{}"}, say)
     else:
-        restoring.restore(data, file, say)
+        restoring.restore_into(data, file, say)
     print("done", flush=True)

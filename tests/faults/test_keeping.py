@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from storage import archives, restoring
+from storage import backup as archives
+from storage import backup as restoring
 from storage.database import Database
 from storage.documents import Documents
 from storage.errors import StorageError
@@ -84,7 +85,7 @@ def test_a_killed_backup_leaves_a_whole_file_or_none_and_the_next_one_succeeds(
         kill("backup", data, target, chance.randrange(1, DOCUMENTS), chance.random() * 0.05)
         if not target.exists():
             archives.write(data, target, {"settings.json": b"{}"})
-        restoring.restore(tmp_path / f"{number}", target)
+        restoring.restore_into(tmp_path / f"{number}", target)
         assert whole(tmp_path / f"{number}")
         assert not list(tmp_path.glob(".*"))
         shutil.rmtree(tmp_path / f"{number}")
@@ -100,7 +101,7 @@ def test_a_killed_restore_is_done_or_undone_and_can_be_tried_again(
         kill("restore", directory, archive, chance.randrange(1, DOCUMENTS + 4), chance.random() * 0.05)
         if number % 2:  # tried again at once: what was cut off is cleared away, or finished and then refused
             try:
-                restoring.restore(directory, archive)
+                restoring.restore_into(directory, archive)
             except StorageError as error:
                 assert "only where nothing is" in str(error)
             assert whole(directory)
@@ -118,7 +119,7 @@ def test_a_restore_killed_between_any_two_renames_is_finished_by_whoever_opens_n
     if renames:  # the first one is that of the whole of it, proven
         assert whole(tmp_path / "new")
     else:
-        restoring.restore(tmp_path / "new", archive)
+        restoring.restore_into(tmp_path / "new", archive)
         assert whole(tmp_path / "new")
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
 from storage.database import Database
-from storage.source_items import SourceItems
-from storage.sources import SourceStore
+from storage.sources import SourceItems, SourceStore
 from tests.faults import worker
 from tests.faults.auditing import audit
 from tests.faults.forks import Fork

@@ -12,8 +12,7 @@ from rag.models.embeddings import Embedder
 from rag.models.llm import LLM, LLMSettings
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.source_items import SourceItems
-from storage.sources import SourceStore
+from storage.sources import SourceItems, SourceStore
 
 
 def embedder() -> Embedder:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
-from rag.chat.forms import FORMS, file_name
+from rag.chat.export import FORMS, file_name
 from rag.workspace import Workspace
 from tests.e2e.conftest import Server, browser, serving, visit
 from tests.e2e.visitor import Visitor

@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
 from rag.retrieval.rerank.base import Reranker, Scored
-from rag.retrieval.rerank.retriever import RerankingRetriever
+from rag.retrieval.rerank.registry import RerankingRetriever
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag.text.tokenize import sentences
+from rag.text.sentences import sentences
 
 PASSAGES = {
     "en": [

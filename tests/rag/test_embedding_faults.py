@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from rag.errors import EmbeddingError, IndexMismatch
-from rag.ingest.ingest_patience import FIRST, Backoff
 from rag.ingest.library import EMBED_BATCH, Library
-from rag.ingest.queue import LANES, Ingest
+from rag.ingest.queue import FIRST, LANES, Backoff, Ingest
 from rag.jobs import Jobs
-from rag.models.embeddings import Embedder
-from rag.models.opened import open_embedder
+from rag.models.embeddings import Embedder, open_embedder
 from storage.database import Database
 from tests.faults.auditing import audit
 from tests.rag.fake_embeddings import MODEL, FakeEmbeddings

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from rag.errors import LLMRejected, QuestionRefused
 from rag.index.chroma import ChromaVectorStore
-from rag.index.vector import VectorStoreRetriever
+from rag.index.vector_index import VectorStoreRetriever
 from rag.langchain import ConversationalRetrievalChain, RetrievalQA, to_history
 from rag.models.embeddings import Embedder
 from rag.models.llm import LLM, LLMSettings

@@ -5,10 +5,9 @@ from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
-from rag.langchain import ConversationalRetrievalChain
+from rag.langchain import ConversationalRetrievalChain, conversation_tool
 from rag.models.llm import LLM, LLMSettings
 from rag.retrieval.bm25 import BM25Retriever
-from rag.tool import conversation_tool
 from tests.rag.fake_llm import FakeLLM, Reply
 
 DOCUMENTS = [

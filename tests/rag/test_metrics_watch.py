@@ -11,10 +11,9 @@ from rag.chat.conversation import Failed
 from rag.errors import Cancelled, EmbeddingError
 from rag.ingest.library import IngestProgress
 from rag.jobs import Cancel, Jobs
-from rag.metrics import Metrics
-from rag.models.opened import OpenedModels
-from rag.retrieval.rerank.stage import Reordered, Reranking
-from rag.watch import Watch
+from rag.metrics import Metrics, Watch
+from rag.models.embeddings import OpenedModels
+from rag.retrieval.rerank.registry import Reordered, Reranking
 from tests.rag.word_vectors import WordVectors
 
 

@@ -14,10 +14,10 @@ from rag.models.logprobs import Logprobs
 from rag.raptor.retrievers import CollapsedTreeRetriever
 from rag.raptor.summarize import ByModel
 from rag.retrieval.rerank.registry import ASKING
+from storage.answers import Traces
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.records import Message
-from storage.traces import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.raptor.conftest import add, story
 from tests.rag.shelf import Shelf

@@ -3,15 +3,13 @@ from collections.abc import Iterator
 import pytest
 
 from rag.errors import LimitReached
-from rag.limits import Limits
 from rag.models.llm import LLM, LLMSettings
-from rag.models.model_wrappers import ObservedModel, Sent
-from rag.quota import Quota
-from storage.account_records import Used
-from storage.accounts import Account
+from rag.models.protocol import ObservedModel, Sent
+from rag.quota import Limits, Quota
+from storage.accounts import Account, People
 from storage.database import Database
 from storage.documents import Documents
-from storage.people import People
+from storage.records import Used
 from tests.rag.fake_llm import FakeLLM
 
 ASKED = [{"role": "user", "content": "x" * 35}]  # ten tokens, as we count them

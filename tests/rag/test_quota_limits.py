@@ -1,7 +1,7 @@
 import pytest
 
 from rag.errors import LimitReached
-from rag.limits import MEGABYTE, Limits
+from rag.quota import MEGABYTE, Limits
 from rag.settings import load
 
 

@@ -14,14 +14,14 @@ from rag.factory import make_pipeline, make_reranker
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.llm import LLM, LLMSettings
-from rag.models.model_wrappers import Sent
+from rag.models.protocol import Sent
 from rag.retrieval.omissions import LeftOut
-from rag.retrieval.rerank.llm_pointwise import NO_LOGPROBS, LogprobReranker
-from rag.retrieval.rerank.stage import Reordered, Reranking
+from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker
+from rag.retrieval.rerank.registry import Reordered, Reranking
 from rag.settings import Settings
+from storage.answers import Traces
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.traces import Traces
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 TOWNS = ("Aldenburg", "Borgholm", "Celle", "Dornbach", "Eutin", "Freital", "Gera", "Hagen")

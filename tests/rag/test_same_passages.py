@@ -12,10 +12,10 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.conversation import Conversation
 from rag.chat.pipeline import RagPipeline
-from rag.citations.quoting import citation_of, markers, passage_of
+from rag.citations.support import citation_of, markers, passage_of
 from rag.jobs import never
 from rag.models.llm import LLM, LLMSettings
-from rag.models.model_wrappers import Sent
+from rag.models.protocol import Sent
 from rag.passage import Passage
 from rag.text.prompt_parts import fenced
 from storage.conversations import Conversations

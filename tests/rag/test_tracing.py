@@ -3,15 +3,15 @@
 import pytest
 
 from rag.chat.conversation import Conversation
-from rag.chat.corpus import PlainCorpus, UnsearchedFile
 from rag.chat.pipeline import RagPipeline
+from rag.chat.scope import PlainCorpus, UnsearchedFile
 from rag.citations.judges import LanguageModelJudge
 from rag.jobs import never
 from rag.models.llm import LLM, LLMSettings
-from rag.models.model_wrappers import Sent
+from rag.models.protocol import Sent
+from storage.answers import Trace, Traces
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.traces import Trace, Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf
 

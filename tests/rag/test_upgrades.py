@@ -14,7 +14,9 @@ import pytest
 
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
-from storage import archives, migrations, restoring
+from storage import backup as archives
+from storage import backup as restoring
+from storage import migrations
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import DatabaseTooNew
@@ -85,7 +87,7 @@ def test_a_backup_of_an_earlier_version_is_restored_and_brought_up_to_date(
 ):
     directory = written("0001")
     archives.write(directory, tmp_path / "all.tar", {})
-    assert restoring.restore(tmp_path / "new", tmp_path / "all.tar").revision == "0001"
+    assert restoring.restore_into(tmp_path / "new", tmp_path / "all.tar").revision == "0001"
     database = Database.open(tmp_path / "new")
     database.check()
     assert len(Conversations(database, "ann").list()) == 1

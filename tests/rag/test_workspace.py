@@ -9,8 +9,8 @@ from rag.errors import LimitReached
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, load
 from rag.workspace import Workspace
+from storage.accounts import People
 from storage.errors import AnswerPending, NotFound
-from storage.people import People
 
 
 @pytest.fixture

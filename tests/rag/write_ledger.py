@@ -13,8 +13,7 @@ from rag.chat.conversation import Conversation
 from rag.chat.pipeline import RagPipeline
 from rag.ingest.library import Library
 from rag.jobs import never
-from rag.models.embeddings import Embedder
-from rag.models.opened import open_embedder
+from rag.models.embeddings import Embedder, open_embedder
 from rag.settings import default_model_cache
 from storage.conversations import Conversations
 from storage.database import Database

@@ -3,13 +3,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from storage.account_records import Holdings, Used
-from storage.accounts import Account
+from storage.accounts import Account, People
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import AccountClosed, NotFound
 from storage.lab import QuestionSets
-from storage.people import People
+from storage.records import Holdings, Used
 from storage.sources import SourceStore
 from storage.tables import Base, Departure
 

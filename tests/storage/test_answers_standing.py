@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from storage.answers import Standings
 from storage.documents import Documents
 from storage.records import ChunkSpan, PageSpan, PassageRecord
-from storage.standing import Standings
 
 QUOTED = PassageRecord(1, "d-00000", "gone", "보고서.pdf", "a" * 64, 2, "", 0, 5, "words", 1.0)
 

@@ -1,8 +1,16 @@
 import pytest
 
+from storage.answers import (
+    LONGEST_SENT,
+    MOST_SENT,
+    MOST_UNSEARCHED,
+    SentRecord,
+    Trace,
+    Traces,
+    Unsearched,
+)
 from storage.conversations import Conversations
 from storage.errors import NotFound
-from storage.traces import LONGEST_SENT, MOST_SENT, MOST_UNSEARCHED, SentRecord, Trace, Traces, Unsearched
 
 ASKED = SentRecord("answer", (("system", "Use only the passages."), ("user", "언제입니까?\n<passage>")))
 TRACE = Trace({"retriever": "bm25", "k": 6, "model": None}, (ASKED,), 0, (Unsearched("a.pdf", "refused"),), 1)

@@ -7,7 +7,8 @@ from io import BytesIO
 
 import pytest
 
-from storage import archives, restoring
+from storage import backup as archives
+from storage import backup as restoring
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
@@ -60,7 +61,7 @@ def archive(database, tmp_path):
 
 def test_a_backup_made_in_use_brings_everything_back_on_an_empty_machine(database, archive, tmp_path):
     restored = tmp_path / "elsewhere" / "new"
-    manifest = restoring.restore(restored, archive)
+    manifest = restoring.restore_into(restored, archive)
     assert (manifest.originals, manifest.lost) == (4, {})
     assert (restored / "settings.json").read_bytes() == SETTINGS["settings.json"]
     moved = Database.open(restored)
@@ -92,7 +93,7 @@ def test_a_backup_beside_a_process_that_adds_and_deletes_is_one_moment_of_it(dir
         target = tmp_path / f"{number}.tar"
         manifest = archives.write(directory, target, {})
         assert manifest.lost == {}
-        restoring.restore(tmp_path / f"restored-{number}", target)
+        restoring.restore_into(tmp_path / f"restored-{number}", target)
         moved = Database.open(tmp_path / f"restored-{number}")
         moved.check()
         documents = Documents(moved, "ann")
@@ -139,23 +140,23 @@ def test_an_original_that_is_gone_or_damaged_is_named_and_the_rest_is_kept(datab
     files.path(changed.sha256).write_bytes(b"!")
     manifest = archives.write(database.directory, tmp_path / "all.tar", {})
     assert (manifest.originals, sorted(manifest.lost.values())) == (1, ["b", "c"])
-    restoring.restore(tmp_path / "new", tmp_path / "all.tar")
+    restoring.restore_into(tmp_path / "new", tmp_path / "all.tar")
     assert Files(tmp_path / "new", "ann").path(kept.sha256).read_bytes() == b"a"
     assert len([path for path in (tmp_path / "new" / "files").rglob("*") if path.is_file()]) == 1
 
 
 def test_nothing_is_restored_over_anything(database, archive, tmp_path):
     with pytest.raises(DataDirectoryLocked):
-        restoring.restore(database.directory, archive)
+        restoring.restore_into(database.directory, archive)
     database.close()
     before = contents(database.directory)
     with pytest.raises(StorageError, match="only where nothing is"):
-        restoring.restore(database.directory, archive)
+        restoring.restore_into(database.directory, archive)
     assert contents(database.directory) == before
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "settings.json").write_text("{}")
     with pytest.raises(StorageError, match=r"holds settings\.json already"):
-        restoring.restore(tmp_path / "mine", archive)
+        restoring.restore_into(tmp_path / "mine", archive)
 
 
 def rewritten(archive, change):
@@ -216,7 +217,7 @@ def unname_one(members):
 def test_a_damaged_archive_changes_nothing(archive, tmp_path, damage):
     DAMAGE[damage](archive)
     with pytest.raises(StorageError, match="Nothing was changed"):
-        restoring.restore(tmp_path / "new", archive)
+        restoring.restore_into(tmp_path / "new", archive)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["footnote.lock"]
     assert not (tmp_path.parent / "evil").exists()
     Database.open(tmp_path / "new").close()
@@ -228,7 +229,7 @@ def test_links_and_devices_in_an_archive_are_refused(archive, tmp_path):
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(entry)
     with pytest.raises(StorageError, match="not a backup of Footnote"):
-        restoring.restore(tmp_path / "new", archive)
+        restoring.restore_into(tmp_path / "new", archive)
 
 
 def test_an_archive_of_a_later_version_is_refused(directory, tmp_path):
@@ -236,12 +237,12 @@ def test_an_archive_of_a_later_version_is_refused(directory, tmp_path):
     run(directory / "footnote.db", "UPDATE alembic_version SET version_num = '9999'")
     archives.write(directory, tmp_path / "all.tar", {})
     with pytest.raises(DatabaseTooNew, match="9999"):
-        restoring.restore(tmp_path / "new", tmp_path / "all.tar")
+        restoring.restore_into(tmp_path / "new", tmp_path / "all.tar")
     assert not (tmp_path / "new" / "footnote.db").exists()
 
 
 def test_what_is_done_is_told_up_to_its_end(database, archive, tmp_path):
     seen = []
-    restoring.restore(tmp_path / "new", archive, lambda *told: seen.append(told))
+    restoring.restore_into(tmp_path / "new", archive, lambda *told: seen.append(told))
     assert seen[-1] == ("reading the backup", archive.stat().st_size, archive.stat().st_size)
     assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)

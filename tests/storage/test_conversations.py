@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from storage.conversations import Conversations, LeftOutRecord, interrupt_pending
+from storage.accounts import People
+from storage.conversations import Conversations, interrupt_pending
 from storage.documents import Documents
 from storage.errors import AccountClosed, AnswerPending, NotFound
-from storage.people import People
-from storage.records import ChunkSpan, CitationRecord, PassageRecord
+from storage.records import ChunkSpan, CitationRecord, LeftOutRecord, PassageRecord
 
 FOUND = {"bm25": {"rank": 1, "score": 7.5, "normalised": 1.0}}
 PASSAGE = PassageRecord(1, "d-00000", "d", "보고서.pdf", "f" * 64, 2, "Guide", 4, 9, "words", 0.75, FOUND)

@@ -11,7 +11,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import StorageBusy, StorageError
-from storage.lab_tables import LabSet
+from storage.tables import LabSet
 
 HOLD_THE_LEDGER = """
 import sqlite3, sys, time

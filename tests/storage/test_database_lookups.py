@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import bindparam, column, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from storage.database import MOST, Lookup
 from storage.documents import Documents
 from storage.errors import StorageError
-from storage.lookups import MOST, Lookup
 from storage.tables import Document
 
 NAMES = Lookup(select(Document.name).where(Document.owner == bindparam("owner")), Document.id)

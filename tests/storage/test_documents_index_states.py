@@ -1,8 +1,7 @@
 import pytest
 
-from storage.documents import Documents
+from storage.documents import Documents, IndexStates
 from storage.errors import NotFound
-from storage.index_states import IndexStates
 from storage.trees import Trees
 
 OLD, NEW = {"fingerprint": "old", "folder": "vectors-1"}, {"fingerprint": "new", "folder": "vectors-2"}

@@ -3,11 +3,9 @@ from sqlalchemy import func, select, text
 
 from storage.documents import Documents
 from storage.errors import NotFound
-from storage.lab import QuestionSets
-from storage.lab_records import MarkedPassage
-from storage.lab_tables import LabPassage, LabQuestion, LabRun, LabSet
-from storage.records import ChunkSpan
-from storage.runs import Runs
+from storage.lab import QuestionSets, Runs
+from storage.records import ChunkSpan, MarkedPassage
+from storage.tables import LabPassage, LabQuestion, LabRun, LabSet
 from tests.storage.test_lab_runs import begin
 
 MOAT = MarkedPassage("d", "성.md", "a" * 64, "d-00000", 3, 8, "moat\x00")

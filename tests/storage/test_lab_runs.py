@@ -3,10 +3,9 @@ from sqlalchemy import func, select
 
 from storage.database import Database
 from storage.errors import NotFound
-from storage.lab import QuestionSets
-from storage.lab_records import AskedRecord, FindingRecord, FoundRecord, ResultRecord, SearchedRecord
-from storage.lab_tables import LabAsked, LabFinding, LabResult
-from storage.runs import Runs, stop_running
+from storage.lab import QuestionSets, Runs, stop_running
+from storage.records import AskedRecord, FindingRecord, FoundRecord, ResultRecord, SearchedRecord
+from storage.tables import LabAsked, LabFinding, LabResult
 
 ASKED = [
     AskedRecord(1, "q1", "How deep?", "asked", ("d-00000", "d-00001")),

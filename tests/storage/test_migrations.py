@@ -10,21 +10,15 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from storage import migrations, sqlite
-from storage.accounts import Account
-from storage.answers import Feedback
-from storage.choice_tables import ChoiceRow
+from storage.accounts import Account, People
+from storage.answers import Feedback, Traces
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
 from storage.errors import DatabaseTooNew, StorageError
-from storage.lab_tables import LabSet
-from storage.people import People
-from storage.source_tables import SourceItem
-from storage.traces import Traces
-from storage.tree_tables import TreeNode
-from storage.usage_tables import Usage
+from storage.tables import ChoiceRow, LabSet, SourceItem, TreeNode, Usage
 
 NEWEST = migrations.revisions()[-1]
 

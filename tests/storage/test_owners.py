@@ -10,25 +10,26 @@ import pytest
 from sqlalchemy import select
 
 from storage.accounts import Account
-from storage.answers import Feedback
+from storage.answers import Feedback, SentRecord, Standings, Trace, Traces
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files
-from storage.lab import QuestionSets
-from storage.lab_records import AskedRecord, MarkedPassage, SearchedRecord
-from storage.records import ChunkSpan, CitationRecord, PageSpan
-from storage.runs import Runs
-from storage.source_items import SourceItems
-from storage.source_records import Listing
-from storage.sources import SourceStore
-from storage.standing import Standings
+from storage.lab import QuestionSets, Runs
+from storage.records import (
+    AskedRecord,
+    ChunkSpan,
+    CitationRecord,
+    Listing,
+    MarkedPassage,
+    PageSpan,
+    SearchedRecord,
+)
+from storage.sources import SourceItems, SourceStore
 from storage.tables import Base
-from storage.traces import SentRecord, Trace, Traces
-from storage.tree_rows import NodeRecord
-from storage.trees import Trees
+from storage.trees import NodeRecord, Trees
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
 DOCUMENTS = {

@@ -4,9 +4,8 @@ import pytest
 
 from storage.documents import Documents
 from storage.errors import NotFound
-from storage.source_items import SourceItems
-from storage.source_records import Listing, Tally
-from storage.sources import SourceStore
+from storage.records import Listing, Tally
+from storage.sources import SourceItems, SourceStore
 
 DUE = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

@@ -5,8 +5,7 @@ import pytest
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.records import ChunkSpan
-from storage.tree_rows import NodeRecord
-from storage.trees import Trees
+from storage.trees import NodeRecord, Trees
 
 MADE = {"model": "e5"}
 

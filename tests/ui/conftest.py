@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
+from storage.answers import Trace
 from storage.records import CitationRecord, LeftOutRecord, PassageRecord, TurnRecord
-from storage.traces import Trace
 from ui.server import services
 
 MAIN = Path(__file__).parents[2] / "ui" / "main.py"

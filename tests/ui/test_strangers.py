@@ -16,8 +16,7 @@ from rag.chat.conversation import Conversation
 from rag.connectors.scheduler import Syncing
 from rag.evaluation.lab import Lab
 from rag.ingest.library import Library
-from rag.ingest.queue import Ingest
-from rag.ingest.reindexing import Reindexing
+from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import Jobs
 from rag.quota import Quota
 from rag.settings import load

@@ -1,21 +1,36 @@
 """The door: every connection passes it first. What a stranger says of who they are goes no further."""
 
 import re
+import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+import streamlit as st
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ui.auth.identity import LONGEST, Alone, Entrance, Proxy, on_this_machine
+from rag.errors import EntryRefused
+from rag.settings import Settings
+from ui.auth.identity import (
+    LOCAL_VISITOR,
+    LONGEST,
+    Alone,
+    Entrance,
+    OpenID,
+    Proxy,
+    Visitor,
+    by_header,
+    by_token,
+    on_this_machine,
+)
 
 PERSON, ENTRANCE = "x-footnote-person", "x-footnote-entrance"  # headers that only the door sets
 FOR_ALL = ("/healthz", "/readyz", "/metrics", "/_stcore/health")  # which ask by themselves, or tell nothing
 SAFE = ("GET", "HEAD", "OPTIONS")
 UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+/?")
 FORWARDED = b"x-forwarded-for"
-
 NOT_HERE = "Footnote has no sign-in here, so it answers this computer only."
 FROM_ELSEWHERE = "This came from a page of another site, and was refused."
 UNKNOWN = (
@@ -136,3 +151,71 @@ async def _refuse(sentence: str, scope: Scope, receive: Receive, send: Send) -> 
         await send({"type": "websocket.close", "code": 1008, "reason": sentence[:120]})
         return
     await PlainTextResponse(f"{sentence}\n", 403)(scope, receive, send)
+
+
+# The browser sessions that were let in, and whose each is: what is uploaded into another is refused.
+MOST = 10_000  # sessions: the oldest are forgotten, and uploads into them refused until a page is drawn
+
+
+class Sessions:
+    """Whose each session is, by the id that Streamlit gives it; asked from any thread."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def admit(self, session_id: str, owner: str) -> None:
+        """Note that a session was let in."""
+        with self._lock:
+            self._owners.pop(session_id, None)
+            self._owners[session_id] = owner
+            while len(self._owners) > MOST:
+                del self._owners[next(iter(self._owners))]
+
+    def refuse(self, session_id: str) -> None:
+        """Forget a session, as at sign-out."""
+        with self._lock:
+            self._owners.pop(session_id, None)
+
+    def end(self, owner: str) -> None:
+        """Forget every session of an owner."""
+        with self._lock:
+            self._owners = {id_: whose for id_, whose in self._owners.items() if whose != owner}
+
+    def owner_of(self, session_id: str) -> str | None:
+        """Return whose a session is; None where it was not let in."""
+        return self._owners.get(session_id)
+
+
+# Who is at the page that is being drawn, as the door and Streamlit's sign-in know it.
+SINCE = "here-since"
+
+
+def visitor(entrance: Entrance, settings: Settings) -> Visitor | None:
+    """Return who is here; None where nobody has signed in. Raises EntryRefused for one who is not let in."""
+    _confirm_door(entrance)
+    if isinstance(entrance, Alone):
+        return LOCAL_VISITOR
+    if isinstance(entrance, OpenID):
+        return by_token(st.user.to_dict(), settings, datetime.now(UTC)) if st.user.is_logged_in else None
+    named = st.context.headers.get_all(PERSON)
+    return by_header(named[0], settings, _since()) if len(named) == 1 else None
+
+
+def _confirm_door(entrance: Entrance) -> None:
+    """Raise EntryRefused unless the connection came through the door, by the same way of knowing people.
+
+    Where there is no connection at all, as in tests of single pages, nobody is at the other end.
+    """
+    headers = st.context.headers
+    if list(headers) and headers.get_all(ENTRANCE) != [entrance.name]:
+        raise EntryRefused(
+            "How people sign in was changed since this server was started, or it was not started with "
+            "app.py. Start it again: streamlit run app.py"
+        )
+
+
+def _since() -> datetime:
+    """Return when this session began, where the proxy does not say since when someone is signed in."""
+    since: datetime = st.session_state.setdefault(SINCE, datetime.now(UTC))
+    return since

@@ -4,11 +4,11 @@ from dataclasses import asdict
 
 import streamlit as st
 
-from rag.limits import NAMES, Limits
-from storage.account_records import PersonRecord
+from rag.quota import NAMES, Limits
+from storage.records import PersonRecord
 from ui.components import messages as notices
-from ui.components.confirming import ask_first
 from ui.components.markdown import label
+from ui.components.messages import ask_first
 from ui.server.services import PageServices, services
 
 SHOWN = 50

@@ -7,8 +7,8 @@ from rag.errors import EntryRefused
 from storage.errors import AccountClosed
 from ui import pages
 from ui.auth.identity import Alone, OpenID, Visitor
-from ui.components.faults import tried
 from ui.components.markdown import label, verbatim
+from ui.components.messages import tried
 from ui.server.services import PageServices
 
 

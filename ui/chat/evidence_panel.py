@@ -6,30 +6,100 @@ around it, so an old answer stays whole when its document is gone.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import streamlit as st
 
-from rag.citations.quoting import statement_text
+from rag.citations.support import statement_text
+from rag.ingest.parsers.pdf_highlight import PageImage, page_image
+from rag.raptor.tree import is_leaf_id
 from rag.workspace import Workspace
-from storage.errors import NotFound
+from storage.answers import Standing
+from storage.errors import FootnoteError, NotFound
 from storage.records import CitationFeedback, PageSpan, PassageRecord
-from storage.standing import Standing
+from ui import pages
 from ui.chat.citations import CitedPassage, resolve, split_target
-from ui.chat.page_view import is_pdf, show_page
-from ui.chat.tree_path import show_tree_path
-from ui.components.faults import tried
 from ui.components.markdown import label, marked, unwrap, verbatim
+from ui.components.messages import tried
+from ui.trees.labels import TREE, WAY, kind_of, way_in_document
+
+# A page of a PDF as a picture, the cited words boxed on it.
+SCALE = 2.0  # sharp on a dense screen, about 200 kB a page
+
+
+def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
+    """Whether a passage comes from a file whose pages can be drawn; its name decides nothing."""
+    try:
+        with workspace.library.files.path(passage.sha256).open("rb") as file:
+            return b"%PDF-" in file.read(1024)
+    except (NotFound, OSError):
+        return False
+
+
+def show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
+    """Show the page with the cited words highlighted; where their place is uncertain, say so."""
+    library, passage = workspace.library, evidence.passage
+    words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)
+    try:
+        with st.spinner("Drawing the page…"):
+            path = str(library.files.path(passage.sha256))
+            text = library.documents.text(passage.document_id)[span.start : span.end]
+            drawn = _draw(path, span.number, text, words)
+    except FootnoteError as error:
+        st.info(f"The page cannot be drawn. {verbatim(str(error))}", icon=":material/image_not_supported:")
+        return
+    st.image(
+        drawn.png,
+        width="stretch",
+        alt=f"Page {span.number}" + (", the cited words highlighted" if drawn.certain else ""),
+    )
+    if drawn.certain:
+        st.caption(f"Page {span.number}, the cited words highlighted.")
+    else:
+        st.caption("Where exactly these words stand on the page is not certain, so nothing is highlighted.")
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _draw(path: str, page: int, text: str, words: tuple[int, int]) -> PageImage:
+    return page_image(Path(path), page, text, [words], scale=SCALE)
+
+
+# The way through a tree to a cited passage: the summaries above it, which only led there.
+
+
+def show_tree_path(passage: PassageRecord, here: Workspace) -> None:
+    """Show, closed at first, the summaries above a passage that was found in a tree, the topmost first."""
+    if not is_leaf_id(passage.chunk_id):
+        return
+    with st.expander("The way through the tree", type="compact", icon=":material/account_tree:"):
+        st.caption("Only the passage is cited. The summaries above it are the way there, and no source.")
+        above = here.library.forest.path(passage.chunk_id)
+        if not above:
+            st.markdown(
+                "The tree has been changed since this answer was written: the way is not there any more."
+            )
+            return
+        for node in reversed(above):
+            st.markdown(f"**{kind_of(node)}**")
+            with st.container(border=True):
+                st.markdown(verbatim(node.text))
+        st.markdown(f"**The passage**, number {passage.number}: the words above.")
+        st.page_link(
+            pages.TREES,
+            label="See it in the tree",
+            icon=":material/account_tree:",
+            query_params={TREE: passage.document_id, WAY: way_in_document(above, passage.chunk_id)},
+        )
+
 
 AROUND = 600  # characters of the document shown on either side of the cited words
 MOST_PAGES = 2  # of a PDF that are drawn for one quote
 PARAMETER = "cite"
-
 _BADGES = {
     "changed": "This document has been changed since this answer was written. The quote is as it was then.",
     "removed": "This document has been removed since this answer was written. The quote is as it was then.",
 }
-
 _HEADINGS = {
     "verified": "The cited words",
     "related": "The nearest words: on this subject, but they do not say quite that",

@@ -16,11 +16,12 @@ from rag.chat.pipeline import checked
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import TurnRecord
-from ui.chat import paging, scope
+from ui.chat import message as paging
+from ui.chat import scope
 from ui.chat import sidebar as conversations
 from ui.chat.message import show_question
 from ui.chat.stream import follow
-from ui.components import faults
+from ui.components import messages as faults
 from ui.components.markdown import label
 from ui.documents.upload import report, take
 from ui.server.services import services

@@ -8,17 +8,15 @@ from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
 from ui import pages
+from ui.chat import citations as markers
 from ui.chat import (
     evidence_panel as evidence,
 )
 from ui.chat import (
     input as asking,
 )
-from ui.chat import (
-    markers,
-    paging,
-    scope,
-)
+from ui.chat import message as paging
+from ui.chat import scope
 from ui.chat import (
     sidebar as conversations,
 )
@@ -26,11 +24,11 @@ from ui.chat import (
     trace_panel as tracing,
 )
 from ui.chat.message import show_answer, show_question
-from ui.components.faults import told
-from ui.components.ingesting import show_ingest
+from ui.components.job_progress import show_ingest
+from ui.components.messages import told
 from ui.documents.upload import show_report, uploader
+from ui.pages import name_tab
 from ui.server.services import services, workspace
-from ui.shell import name_tab
 
 LOOK = 3.0  # seconds between looks for what another tab has done in this conversation
 

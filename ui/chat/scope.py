@@ -10,8 +10,8 @@ from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
-from ui.components.faults import tried
 from ui.components.markdown import label, plain
+from ui.components.messages import tried
 
 NEXT = "scope-next"  # what is chosen for a chat that has not begun
 ALL = "All documents"

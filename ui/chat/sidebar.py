@@ -5,13 +5,13 @@ from typing import NoReturn
 
 import streamlit as st
 
-from rag.chat.forms import MEDIA_TYPES, FormName, file_name
+from rag.chat.export import MEDIA_TYPES, FormName, file_name
 from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import ConversationRecord
 from ui import pages
-from ui.components.faults import tried
 from ui.components.markdown import label
+from ui.components.messages import tried
 
 PARAMETER = "chat"
 SEARCH = "search-chats"

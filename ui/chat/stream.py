@@ -10,13 +10,12 @@ from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.scope import SearchedIn
 from rag.jobs import Job
 from rag.retrieval.omissions import LeftOut
-from rag.retrieval.rerank.stage import Reranking
+from rag.retrieval.rerank.registry import Reranking
 from rag.workspace import Workspace
 from storage.records import Message, TurnRecord
-from ui.chat.message import ANSWER_AVATAR, show_left_out
+from ui.chat.message import ANSWER_AVATAR, show_left_out, understood_as
 from ui.chat.scope import searched_in
-from ui.chat.turns import understood_as
-from ui.components.answer_text import safe_answer
+from ui.components.markdown import safe_answer
 from ui.server.services import services
 
 WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed

@@ -5,11 +5,11 @@ from typing import Any
 
 import streamlit as st
 
-from rag.citations.quoting import place_name
+from rag.citations.support import place_name
 from rag.workspace import Workspace
+from storage.answers import SentRecord, Trace
 from storage.errors import NotFound
 from storage.records import Message, PassageRecord
-from storage.traces import SentRecord, Trace
 from ui.components.labels import name_of
 from ui.components.markdown import label, verbatim
 

@@ -5,7 +5,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from rag.ingest.library import IngestProgress
 from rag.jobs import Job
+from rag.workspace import Workspace
+from storage.records import DocumentRecord
+from ui.components.markdown import label
+from ui.components.messages import told
 
 TICK = 0.5  # seconds between looks
 E = TypeVar("E")
@@ -27,3 +32,64 @@ def _strip(job: Job[Any], said: Callable[[Any], tuple[float, str]], key: str) ->
     st.progress(min(1.0, share), text=text)
     st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=key)
     st.caption("It goes on when you leave this page.")
+
+
+# How far the documents are that are being read, in words and as a share.
+INGEST_TICK = 1.0
+STATES = {
+    "queued": "Waiting to be read",
+    "reading": "Reading",
+    "searchable_by_words": "Searchable by words",
+    "searchable_by_meaning": "Searchable by meaning",
+    "ready": "Ready",
+    "refused": "Could not be read",
+}
+_STAGES = {"reading": "reading", "words": "indexing words", "meaning": "learning its meaning"}
+
+
+def state_name(record: DocumentRecord) -> str:
+    """Return a document's state in words."""
+    return STATES[record.state]
+
+
+def share(progress: IngestProgress | None) -> float:
+    """Return how much of its stage is done, from 0 to 1."""
+    return progress.done / progress.total if progress and progress.total else 0.0
+
+
+def step_name(progress: IngestProgress) -> str:
+    """Return what is being done to a document: "learning its meaning, 40 of 128".
+
+    Reading is counted where the pages are pictures whose text has to be recognised.
+    """
+    counted = progress.stage == "meaning" or (progress.stage == "reading" and progress.total > 1)
+    page = "page " if progress.stage == "reading" else ""
+    return _STAGES[progress.stage] + (f", {page}{progress.done} of {progress.total}" if counted else "")
+
+
+def unfinished(workspace: Workspace) -> list[DocumentRecord]:
+    """Return the documents whose ingest runs or waits."""
+    return [
+        record for record in workspace.library.documents.unfinished() if workspace.ingest.running(record.id)
+    ]
+
+
+def show_ingest(workspace: Workspace) -> None:
+    """Show in the sidebar what is being read, while something is."""
+    if unfinished(workspace):
+        with st.sidebar:
+            _ingest_strip(workspace)
+
+
+@st.fragment(run_every=INGEST_TICK)
+@told()
+def _ingest_strip(workspace: Workspace) -> None:
+    running = unfinished(workspace)
+    if not running:
+        st.caption("All documents are read.")
+        return
+    first = running[0]
+    progress = workspace.ingest.progress(first.id)
+    more = f" and {len(running) - 1} more" if len(running) > 1 else ""
+    step = step_name(progress) if progress else "waiting"
+    st.progress(share(progress), text=f"{label(first.name, 40)}: {step}{more}")

@@ -10,15 +10,14 @@ from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import FootnoteError
-from storage.lab_records import QuestionSetRecord
-from storage.records import DocumentRecord
+from storage.records import DocumentRecord, QuestionSetRecord
 from ui import pages
 from ui.components.job_progress import follow_job
 from ui.components.labels import GOOD_FOR, NAMES
 from ui.components.markdown import label
-from ui.lab import lab_ways
 from ui.lab import results as lab_results
 from ui.lab import sets as lab_sets
+from ui.lab import sets as lab_ways
 from ui.server.services import workspace
 
 
@@ -40,11 +39,11 @@ def show() -> None:
     chosen = lab_sets.choose(here)
     if chosen is None:
         st.markdown("There are no questions yet. There are three ways to get some:")
-        lab_ways.show(here, searchable, None)
+        lab_ways.lab_ways_show(here, searchable, None)
         return
     lab_sets.show(here, chosen)
     with st.expander("Add questions, or begin another set", icon=":material/add:", key="lab-more"):
-        lab_ways.show(here, searchable, chosen)
+        lab_ways.lab_ways_show(here, searchable, chosen)
     _show_comparison(here.lab, chosen, searchable)
     lab_results.show(here, chosen)
 

@@ -4,13 +4,20 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from rag.chat.export import cases, to_jsonl
+from rag.errors import FootnoteError
+from rag.evaluation.lab import MOST_MADE
+from rag.evaluation.question_maker import MakingProgress
+from rag.jobs import Job
+from rag.passage import Passage
 from rag.workspace import Workspace
-from storage.lab_records import MarkedPassage, QuestionRecord, QuestionSetRecord
-from storage.records import DocumentRecord
+from storage.records import DocumentRecord, MarkedPassage, QuestionRecord, QuestionSetRecord
+from ui import pages
 from ui.components import messages as notices
-from ui.components.confirming import ask_first
-from ui.components.faults import tried
+from ui.components.job_progress import follow_job
 from ui.components.markdown import label, plain, verbatim
+from ui.components.messages import ask_first, tried
+from ui.server.services import services
 
 PAGE = 10  # questions shown at once
 CHOSEN, NEXT = "lab-set", "lab-set-next"
@@ -123,3 +130,168 @@ def _rename(here: Workspace, set_id: str) -> None:
     name = " ".join(str(st.session_state[f"lab-name-{set_id}"]).split())
     if name:
         here.lab.sets.rename(set_id, name)
+
+
+# Three ways to questions with known answers: made from the documents, typed, collected from the chats.
+WAYS = {
+    "made": "Make from the documents",
+    "typed": "Type one",
+    "feedback": "Collect helpful answers",
+}
+SENTENCES, MODEL = "From the documents' own sentences", "Written by the connected model"
+TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
+
+
+def lab_ways_show(
+    here: Workspace, searchable: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
+) -> None:
+    """Show the three ways; a typed question goes into `chosen`, or begins a set."""
+    way = st.segmented_control(
+        "How", list(WAYS), format_func=WAYS.__getitem__, default="made", required=True, key="lab-way"
+    )
+    if way == "made":
+        _make(here, searchable)
+    elif way == "typed":
+        _type(here, chosen)
+    else:
+        _collect(here)
+
+
+def show_making(here: Workspace) -> None:
+    """Show the making of questions while it runs; at its end, choose what it made and say how it went."""
+    job: Job[MakingProgress] | None = here.lab.making() or st.session_state.get(JOB)
+    if job is None:
+        return
+    if not job.done:
+        st.session_state[JOB] = job
+        follow_job(job, _how_far, key="lab-stop-making")
+        return
+    st.session_state.pop(JOB, None)
+    made = job.latest
+    if job.error is not None:
+        st.warning(label(str(job.error), 500), icon=":material/info:")
+    if made is not None and made.set_id is not None:
+        choose_next(made.set_id, f"{count(made.done)} made.")
+        notices.show()
+
+
+def _how_far(progress: MakingProgress | None) -> tuple[float, str]:
+    if progress is None:
+        return 0.0, "Waiting for another task of the lab to end"
+    latest = f": {label(progress.latest, 80)}" if progress.latest else ""
+    return progress.done / progress.total, f"Made {progress.done} of {count(progress.total)}{latest}"
+
+
+def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
+    by = _choose_author()
+    documents = choose_documents(searchable, "lab-made-of")
+    number = st.number_input("How many", 1, MOST_MADE, 20, key="lab-made-count")
+    name = st.text_input("Name of the set", "Questions from my documents", max_chars=120, key="lab-made-name")
+    if not st.button("Make questions", type="primary", icon=":material/science:", key="lab-make"):
+        return
+    try:
+        st.session_state[JOB] = here.lab.start_making(
+            name.strip() or "Questions", document_ids=documents or None, count=number, use_model=by == MODEL
+        )
+    except FootnoteError as error:
+        st.error(label(str(error), 500), icon=":material/error:")
+        return
+    st.rerun()
+
+
+def _choose_author() -> str:
+    """Show who can write the questions; without a connected model there is no choice."""
+    if services().llm is not None:
+        captions = ["It reads a passage, and asks what that answers.", _FAVOURS_WORDS]
+        return str(st.radio("The questions are", [MODEL, SENTENCES], captions=captions, key="lab-made-by"))
+    st.markdown(f"The questions are made from the documents' own sentences. {_FAVOURS_WORDS}")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption("A connected model writes better ones.", width="content")
+        st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+    return SENTENCES
+
+
+_FAVOURS_WORDS = (
+    "Such a question repeats words of the sentence that answers it, so it favours search by words: good to "
+    "see that everything is found, poor for choosing."
+)
+
+
+def _type(here: Workspace, chosen: QuestionSetRecord | None) -> None:
+    with st.form("lab-type", border=False):
+        question = st.text_input("Question", key=TYPED, placeholder="As you would ask it")
+        st.form_submit_button("Find passages", icon=":material/search:")
+    if not question.strip():
+        return
+    try:
+        passages = here.lab.candidates(question)
+    except FootnoteError as error:
+        st.error(label(str(error), 500), icon=":material/error:")
+        return
+    if not passages:
+        st.markdown("No passage was found for it. Ask in other words.")
+        return
+    st.markdown("**Which of these answer it?** Mark each one that does.")
+    marked = [passage.id for passage in passages if _mark(passage)]
+    into = f"to “{label(chosen.name, 40)}”" if chosen else "to a new set"
+    if st.button(f"Add {into}", type="primary", key="lab-add-typed", disabled=not marked):
+        _keep(here, chosen, question, marked)
+
+
+def _mark(passage: Passage) -> bool:
+    place = f", page {passage.page}" if passage.page is not None else ""
+    heading = f" · {label(passage.heading, 80)}" if passage.heading else ""
+    with st.container(border=True):
+        yes = st.checkbox(f"**{label(passage.document, 60)}{place}**{heading}", key=f"{MARKED}-{passage.id}")
+        st.markdown(verbatim(passage.text))
+    return yes
+
+
+def _keep(here: Workspace, chosen: QuestionSetRecord | None, question: str, marked: Sequence[str]) -> None:
+    try:
+        into = chosen or here.lab.sets.create("My questions", "typed")
+        here.lab.add_typed(into.id, question, marked)
+    except FootnoteError as error:
+        st.error(label(str(error), 500), icon=":material/error:")
+        return
+    for key in [TYPED, *(f"{MARKED}-{id_}" for id_ in marked)]:
+        st.session_state.pop(key, None)
+    choose_next(into.id, "The question is added.")
+    st.rerun()
+
+
+def _collect(here: Workspace) -> None:
+    st.markdown(
+        "Takes every answer that you marked as helpful in the chat: its question, and the passages whose "
+        "words it cites, as the right ones."
+    )
+    name = st.text_input("Name of the set", "Helpful answers", max_chars=120, key="lab-collect-name")
+    collecting = st.button("Collect", icon=":material/thumb_up:", key="lab-collect")
+    _offer_cases(here)
+    if not collecting:
+        return
+    try:
+        collected = here.lab.from_feedback(name.strip() or "Helpful answers")
+    except FootnoteError as error:
+        st.info(label(str(error), 500), icon=":material/info:")
+        return
+    left = f" {collected.skipped} cite nothing word for word, and are left out." if collected.skipped else ""
+    choose_next(collected.record.id, f"{count(collected.record.questions)} collected.{left}")
+    st.rerun()
+
+
+def _offer_cases(here: Workspace) -> None:
+    """Let what was said of single citations be downloaded, made only when it is asked for."""
+    st.markdown(
+        "To measure how well citations are checked: the verified ones of helpful answers, and those that you "
+        "marked as a wrong source, a claim with its passage in each line."
+    )
+    st.download_button(
+        "Download as cases",
+        data=lambda: to_jsonl(list(cases(here.feedback.answers()))).encode(),
+        file_name="feedback.jsonl",
+        mime="application/jsonl",
+        icon=":material/download:",
+        on_click="ignore",
+        key="lab-cases",
+    )

@@ -7,17 +7,15 @@ from typing import Any
 
 import streamlit as st
 
-from rag.models.local import shelf
-from rag.models.local.catalog import OFFERS, Offer, named, size
+from rag.models.local import catalog as shelf
+from rag.models.local.catalog import OFFERS, Choice, Offer, named, size
 from rag.models.local.install import Installing
-from rag.models.local.shelf import Choice
 from rag.settings import Settings
 from storage.errors import FootnoteError
 from ui.components import messages as notices
-from ui.components.confirming import ask_first
-from ui.components.faults import tried
 from ui.components.job_progress import follow_job
 from ui.components.markdown import label, verbatim
+from ui.components.messages import ask_first, tried
 from ui.server.services import PageServices
 
 FIXED = "Set where the server was started; it cannot be changed here."

@@ -1,26 +1,303 @@
 """The settings page: the model that writes answers, and how passages are found."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, get_args
 
 import streamlit as st
 
+from rag.index.staged import ReindexProgress
 from rag.models.llm import LLM, LLMSettings
-from rag.settings import RetrieverName, Settings, fixed_fields
+from rag.retrieval.rerank.cross_encoder import USUAL as RerankingUSUAL
+from rag.retrieval.rerank.llm import ListwiseReranker, windows
+from rag.retrieval.weights import FEWEST, USUAL, Weighed
+from rag.settings import RerankerName, RetrieverName, Settings, fixed_fields
+from rag.workspace import Workspace
 from storage.errors import FootnoteError
+from ui import pages
 from ui.components import messages as notices
+from ui.components.job_progress import follow_job
 from ui.components.labels import OVER_TREES, good_for_all, name_of
 from ui.components.markdown import label, verbatim
+from ui.components.messages import tried
 from ui.server.services import FOR_ADMINISTRATORS, PageServices, services, workspace
 from ui.settings.local_model import show_own_model, used
-from ui.settings.reindexing import show_reindexing
-from ui.settings.reranking import show_reranking
-from ui.settings.tree_setting import show_tree_setting
-from ui.settings.weighing import show_weighing
+from ui.trees.labels import MODES, cost_of
+
+# Documents being embedded by another model: how far that is, which one answers meanwhile, how to stop it.
+_STEPS = {
+    "embedding": "Embedding your documents: {done:,} of {total:,} passages",
+    "trees": "Embedding the trees over them: {done:,} of {total:,} summaries and passages",
+    "verifying": "Looking for passages by their own words: {done:,} of {total:,}",
+}
+
+
+def show_reindexing(workspace: Workspace, chosen: str) -> None:
+    """Show what the change to the `chosen` model has come to, or what a change would take."""
+    reindex, job = workspace.library.reindexer, workspace.reindexing.job
+    answering = label(reindex.answering or "")
+    if job is not None:
+        st.markdown(f"Until this is done, questions are answered by **{answering}**.")
+        follow_job(job, said, key="stop-reindexing")
+    elif workspace.reindexing.failed:
+        st.error(verbatim(workspace.reindexing.failed), icon=":material/error:")
+        st.markdown(f"Questions are answered by **{answering}**.")
+        _button(workspace, "Try again")
+    elif reindex.begun:
+        st.info(
+            f"Embedding with {label(chosen)} was stopped. Questions are answered by {answering}.",
+            icon=":material/info:",
+        )
+        _button(workspace, "Go on")
+    elif reindex.answering:
+        st.caption(
+            f"Another embedding model takes about {reindex.needs() / 1e6:,.0f} MB more on the disk until all "
+            f"documents are embedded by it. Until then {answering} answers."
+        )
+
+
+def said(step: ReindexProgress | None) -> tuple[float, str]:
+    """Return the share that is done, and a sentence.
+
+    >>> said(ReindexProgress("embedding", 500, 2000))
+    (0.25, 'Embedding your documents: 500 of 2,000 passages')
+    """
+    if step is None:
+        return 0.0, "Opening the model"
+    return step.done / max(1, step.total), _STEPS[step.step].format(done=step.done, total=step.total)
+
+
+def _button(workspace: Workspace, name: str) -> None:
+    st.button(name, icon=":material/refresh:", on_click=tried(workspace.reindexing.start), key="reindex")
+
+
+# How words and meaning are weighed here, said in words, and the way to find it anew.
+TICK = 1.0
+_WRITINGS = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese", "alphabet": "English and other alphabets"}
+_COMPARED = {  # how scores were made comparable, by normaliser
+    "min-max": "each search's scores measured by their range (min-max)",
+    "z-score": "each search's scores measured by their spread (z-score)",
+    "theoretical": "each search's scores measured by its best one (theoretical min-max)",
+}
+_HOW = (
+    "Words and meaning both search, each rates what only the other found, and their scores are added up by "
+    "weight. Which weight is right depends on your documents and on how well the embedding model knows their "
+    "language. So it is tried out: "
+    "passages are looked for by questions made from themselves, by half of the words of a sentence or by a "
+    "sentence that was taken out. The usual weight is kept unless both surely speak against it; each "
+    "language has its own. The weight is found again when your documents have changed by half, with another "
+    "embedding model, or after an update that finds it differently."
+)
+
+
+def show_weighing(workspace: Workspace) -> None:
+    """Show how words and meaning are weighed; while it is being found, how far that is."""
+    with st.container(border=True):
+        st.markdown("**How words and meaning are weighed**")
+        if workspace.ingest.weighing() is not None:
+            _progress(workspace)
+        else:
+            _found(workspace)
+        with st.expander("Why, and how it is found"):
+            st.markdown(_HOW)
+
+
+@st.fragment(run_every=TICK)
+def _progress(workspace: Workspace) -> None:
+    tuned = workspace.ingest.weighing()
+    if tuned is None:
+        st.rerun()
+    st.progress(
+        tuned.done / max(1, tuned.total), text=f"Trying it out: {tuned.done} of {tuned.total} passages"
+    )
+
+
+def _found(workspace: Workspace) -> None:
+    st.markdown("\n".join(f"- {line}" for line in lines(workspace.library.weighing.latest)))
+    if workspace.library.weighing.latest is not None:
+        st.button("Find it anew", icon=":material/refresh:", on_click=tried(workspace.ingest.weigh))
+
+
+def lines(weighed: Weighed | None) -> list[str]:
+    """Return what to say of a mixture, a line for each language.
+
+    >>> lines(None)[0]
+    'English and other alphabets: meaning counts 55 %, words 45 %.'
+    >>> lines(None)[-1]
+    'These are the usual weights, until there are 30 passages to try them on.'
+    """
+    if weighed is None or not weighed.mixture.weights:
+        usual = f"These are the usual weights, until there are {FEWEST} passages to try them on."
+        return [*_by_writing(USUAL), usual]
+    return [*_by_writing(weighed.mixture.weights), _origin(weighed)]
+
+
+def _by_writing(weights: Mapping[str, float]) -> list[str]:
+    return [f"{_WRITINGS[code]}: {_share(weight).lower()}." for code, weight in sorted(weights.items())]
+
+
+def _origin(weighed: Weighed) -> str:
+    return (
+        f"Found on {weighed.found:%Y-%m-%d} from {weighed.mixture.passages:,} of {weighed.chunks:,} "
+        f"passages; {_COMPARED[weighed.mixture.normaliser]}."
+    )
+
+
+def _share(meaning: float) -> str:
+    return f"Meaning counts {meaning:.0%}, words {1 - meaning:.0%}".replace("%", " %")
+
+
+# How passages are put in order on the settings page: which reranker, and what each one costs, in words.
+Options = Callable[[str, str], dict[str, Any]]
+"""What every field is made with: by its setting's name, and what it is for."""
+NAMES: dict[str, str] = {
+    "none": "Off",
+    "cross-encoder": "Cross-encoder",
+    "pointwise-logprob": "Language model, yes or no",
+    "pointwise-score": "Language model, 0 to 100",
+    "listwise": "Language model, the whole order",
+    "remote": "Reranker on a server",
+}
+
+
+def costs(settings: Settings) -> dict[str, str]:
+    """Return what each reranker does and what it takes, by name."""
+    found = settings.fetch_k
+    requests = len(
+        windows(found, *(ListwiseReranker.model_fields[part].default for part in ("size", "step")))
+    )
+    each = f"{found} short requests to the language model for each question"
+    return {
+        "none": "Passages are used in the order of the search. Nothing is waited for.",
+        "cross-encoder": "A model of its own reads question and passage together, on this computer. "
+        f"{RerankingUSUAL} is 2.3 GB, fetched when it is first used, and takes seconds for each question.",
+        "pointwise-logprob": f"How likely it finds Yes. {each}.",
+        "pointwise-score": f"For servers that do not tell how likely words are. {each}.",
+        "listwise": f"{requests} long requests to the language model for each question.",
+        "remote": "Question and passages go to the address below: Cohere, Jina, TEI, vLLM or llama.cpp.",
+    }
+
+
+def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -> dict[str, Any] | None:
+    """Show the form; return what was set in it when it is saved, else None."""
+
+    def options(field: str, text: str) -> dict[str, Any]:
+        return {"key": field, "disabled": field in fixed, "help": fixed_help if field in fixed else text}
+
+    st.subheader("Order of the passages")
+    st.markdown(
+        f"The search's {settings.fetch_k} best passages can be put in a better order before {settings.k} of "
+        f"them are used. A question waits {settings.rerank_seconds:g} seconds for it at most; where it fails "
+        "or takes longer, the search's order stays, and the answer says so. The smallest models make the "
+        "order worse, and on two cores even they take longer."
+    )
+    with st.form("reranking", border=True):
+        changes = {**_reranker(settings, options), **_server(settings, options)}
+        changes["best_outside"] = st.checkbox(
+            "Show a language model the best passages first and last",
+            settings.best_outside,
+            **options("best_outside", "Models read the middle of a long prompt worst. No number changes."),
+        )
+        saved = st.form_submit_button("Save", type="primary", key="save-reranking")
+    return changes if saved else None
+
+
+def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
+    names = get_args(RerankerName)
+    chosen = st.selectbox(
+        "Put in order by",
+        names,
+        index=names.index(settings.reranker),
+        format_func=lambda name: NAMES[name],
+        **options("reranker", _list_of(costs(settings))),
+    )
+    model = st.text_input(
+        "Its model, for a cross-encoder or a server",
+        settings.rerank_model,
+        **options(
+            "rerank_model", f"A folder or hub id, usually `{RerankingUSUAL}`; or the server's name for it."
+        ),
+    )
+    return {"reranker": chosen, "rerank_model": model.strip()}
+
+
+def _server(settings: Settings, options: Options) -> dict[str, Any]:
+    """Return the address, and the key if one was typed: else the old one stays."""
+    address = st.text_input(
+        "Its address, for a server",
+        settings.rerank_base_url or "",
+        **options("rerank_base_url", "With or without `/rerank` at its end."),
+    )
+    kept = bool(settings.rerank_api_key.get_secret_value())
+    typed = st.text_input(
+        "Its API key, for a server",
+        type="password",
+        placeholder="Kept; type to change it" if kept else "None, as for local servers",
+        autocomplete="off",
+        **options("rerank_api_key", "Stored on this computer, and never shown again."),
+    )
+    return {"rerank_base_url": address.strip() or None, **({"rerank_api_key": typed} if typed else {})}
+
+
+def _list_of(said: dict[str, str]) -> str:
+    """Return a Markdown list of what each reranker costs."""
+    return "\n".join(f"- **{NAMES[name]}.** {sentence}" for name, sentence in said.items())
+
+
+# Whether trees are built, on the settings page: who writes their summaries, and what that takes.
+_ABOUT = (
+    "“What is the plot?” is near to every passage of a story, and to none. A tree of summaries answers such "
+    "questions: passages are clustered and summarised, the summaries again, up to one. Only passages are "
+    "cited. Trees are built in the background once documents are read; then two more ways of searching can "
+    "be chosen above."
+)
+
+
+def show_tree_setting(
+    settings: Settings, fixed: frozenset[str], fixed_help: str, here: Workspace
+) -> dict[str, Any] | None:
+    """Show the form; return what was set in it when it is saved, else None."""
+    modes = get_args(Settings.model_fields["raptor"].annotation)
+    st.subheader("Trees of summaries", anchor="trees-of-summaries")
+    st.markdown(_ABOUT)
+    with st.form("trees", border=True):
+        chosen = st.radio(
+            "Build trees",
+            modes,
+            index=modes.index(settings.raptor),
+            format_func=MODES.__getitem__,
+            captions=_captions(settings, here),
+            key="raptor",
+            disabled="raptor" in fixed,
+            help=fixed_help if "raptor" in fixed else None,
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            saved = st.form_submit_button("Save", type="primary", key="save-trees")
+            st.page_link(pages.TREES, label="See the trees", icon=":material/account_tree:")
+    return {"raptor": chosen} if saved else None
+
+
+def _captions(settings: Settings, here: Workspace) -> list[str]:
+    """Return what each choice means and takes, before it is made."""
+    model = f"{label(settings.llm_model or settings.own_model, 60)} reads every document once. "
+    unconnected = "None is connected: until then they are made of the documents' own sentences. "
+    connected = settings.connected or bool(settings.own_model)
+    return [
+        "Trees that stand are kept as they are.",
+        f"No model is asked. {_takes(here, by_model=False)}",
+        f"{model if connected else unconnected}{_takes(here, by_model=connected)}",
+    ]
+
+
+def _takes(here: Workspace, *, by_model: bool) -> str:
+    try:
+        cost = here.library.forest.cost(by_model=by_model)
+    except FootnoteError as error:
+        return f"What it takes cannot be said: {label(str(error), 300)}"
+    return f"For your documents: {cost_of(cost)}." if cost.leaves else "No tree of yours is to be built now."
+
 
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
-
 _ANY_EMBEDDING = (
     "Also `openai:<model>`, or any sentence-transformers model. A change has every document embedded anew."
 )

@@ -1,10 +1,16 @@
 """What is said of trees: who writes their summaries, how far a build is, and what it costs. Pure."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from rag.raptor.cost import Cost
-from rag.raptor.tree import Tended
-from storage.tree_rows import NodeRecord
+import streamlit as st
+
+from rag.citations.support import citation_of, markers, passage_of
+from rag.raptor.tree import Cost, Tended
+from rag.raptor.view import upwards
+from rag.workspace import Workspace
+from storage.records import ConversationRecord, Message
+from storage.trees import NodeRecord
 from ui.components.markdown import label
 
 MODES: dict[str, str] = {
@@ -91,3 +97,83 @@ def levels_of(levels: Mapping[int, int]) -> str:
 def cited_as(numbers: Sequence[int]) -> str:
     """Name the markers that a node is cited by, in plain text: (1, 3) -> "[1] [3]"."""
     return " ".join(f"[{number}]" for number in numbers)
+
+
+# Where the last answer's citations sit in a tree: on leaves, and on all that stands above them.
+LOOKED_AT = 5  # conversations and, in each, messages: where none of them cites anything there is no mark
+Place = tuple[str, int, int]  # a document's id, and the first and one past the last code point in its text
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The numbers of the last answer's sources by node, and where that answer stands."""
+
+    numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    answer: Message | None = None
+    conversation: ConversationRecord | None = None
+
+    def of(self, node_id: str) -> tuple[int, ...]:
+        """Return the numbers of the sources at a node, or below it."""
+        return self.numbers.get(node_id, ())
+
+
+def marks(here: Workspace) -> Marks:
+    """Find the newest answer that cites anything, and where its citations sit."""
+    for conversation in here.conversations.list()[:LOOKED_AT]:
+        for message in reversed(here.conversations.messages(conversation.id, limit=LOOKED_AT)):
+            found = places(message)
+            if found:
+                return Marks(_numbers(here, found), message, conversation)
+    return Marks()
+
+
+def places(message: Message) -> list[tuple[int, Place]]:
+    """Return the number and the place of everything that an answer cites: the words, or the whole passage."""
+    found: list[tuple[int, Place]] = []
+    for offset, number in markers(message.content):
+        passage, at = passage_of(message, number), citation_of(message, offset, number)
+        citation = None if at is None else message.citations[at]
+        if passage is None:
+            continue
+        if citation is not None and citation.quote:
+            found.append((number, (passage.document_id, citation.quote_start, citation.quote_end)))
+        else:
+            found.append((number, (passage.document_id, passage.start, passage.end)))
+    return found
+
+
+def _numbers(here: Workspace, found: list[tuple[int, Place]]) -> Mapping[str, tuple[int, ...]]:
+    numbers: dict[str, set[int]] = {}
+    for number, place in found:
+        for leaf in here.library.forest.trees.leaves_at(*place):
+            numbers.setdefault(leaf, set()).add(number)
+    return upwards(here.library.forest, numbers)
+
+
+# Which tree the address names and how far it is opened, so that an open tree can be shared.
+TREE, WAY = "tree", "way"  # a document's id, none for the tree over all; ids of nodes from the top, "a.b.c"
+Way = tuple[str, ...]
+
+
+def go(tree: str | None, way: Way) -> None:
+    """Open a document's tree, or the one over all, as far as `way` leads; it goes into the address."""
+    st.query_params.from_dict({TREE: tree or "", WAY: ".".join(way)})
+
+
+def chosen(here: Workspace) -> tuple[str | None, Way]:
+    """Return which tree the address names, and the way in it; where it names none, the one over all.
+
+    Where there is none over all yet, a document's.
+    """
+    standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
+    named = st.query_params.get(TREE) or None
+    if named not in standing:
+        documents = (record.id for record in here.library.documents.list() if record.id in standing)
+        named = None if None in standing else next(documents, None)
+    return named, tuple(part for part in st.query_params.get(WAY, "").split(".") if part)
+
+
+def way_in_document(above: Sequence[NodeRecord], leaf_id: str) -> str:
+    """Return the way to a passage in its own document's tree, as addresses have it."""
+    own = [node.id for node in reversed(above) if node.document_id is not None]
+    return ".".join([*own, leaf_id])

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers.code import LANGUAGES
+from rag.ingest.parsers.plain_text import LANGUAGES
 from rag.text.document import LOCKED, LoadedDocument
 
 MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
@@ -16,7 +16,7 @@ _READERS = {
     "pdf": "rag.ingest.parsers.pdf:read",
     "docx": "rag.ingest.parsers.docx:read_docx",
     "pptx": "rag.ingest.parsers.pptx:read_pptx",
-    "epub": "rag.ingest.parsers.ebook:read_epub",
+    "epub": "rag.ingest.parsers.html:read_epub",
     "xlsx": "rag.ingest.parsers.xlsx:read_xlsx",
     "odt": "rag.ingest.parsers.opendocument:read_odt",
     "ods": "rag.ingest.parsers.opendocument:read_ods",
@@ -27,12 +27,12 @@ _READERS = {
     "xml": "rag.ingest.parsers.html:read_xml",
     "markdown": "rag.ingest.parsers.plain_text:read_markdown",
     "mail": "rag.ingest.parsers.email:read_mail",
-    "image": "rag.ingest.parsers.pictures:read",
+    "image": "rag.ingest.parsers.ocr:read",
     "notebook": "rag.ingest.parsers.plain_text:read_notebook",
-    "latex": "rag.ingest.parsers.outlines:read_latex",
-    "rst": "rag.ingest.parsers.outlines:read_rst",
-    "asciidoc": "rag.ingest.parsers.outlines:read_asciidoc",
-    "code": "rag.ingest.parsers.code:read_code",
+    "latex": "rag.ingest.parsers.plain_text:read_latex",
+    "rst": "rag.ingest.parsers.plain_text:read_rst",
+    "asciidoc": "rag.ingest.parsers.plain_text:read_asciidoc",
+    "code": "rag.ingest.parsers.plain_text:read_code",
     "text": "rag.ingest.parsers.plain_text:read_text",
 }
 _MAGIC = (

@@ -1,18 +1,380 @@
 """PDF: the text layer page by page, with headings by font size."""
 
-from dataclasses import replace
-from itertools import islice
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from ctypes import byref, c_double, c_int, c_ushort, create_string_buffer
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise, zip_longest
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
+from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers.pdf_headings import headings
-from rag.ingest.parsers.pdf_lines import characters_of
-from rag.ingest.parsers.pdf_text import PageText, page_text
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
+
+# The lines of one PDF page: what each says, where it lies, how it is set.
+_SAMPLE = 50  # characters that tell which way a page is written
+_HYPHEN = "\x02"  # how pdfium reports a hyphen that splits a word over two lines
+_LINE_END = re.compile("\r?\n|\x02")
+_UNSURE = re.compile("\ufffe")  # a hyphen, or a letter without a name
+_SPECIAL = re.compile(
+    "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufeff\ufffe\uffff]"
+)
+_DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\ufeff\ufffe\uffff]")
+_BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
+_BOLD = re.compile(rb"bold|black|heavy|medi(?!um)|demi", re.I)
+_BOLD_WEIGHT = 600
+
+
+@dataclass
+class Line:
+    """One line as pdfium found it, with its place along and across its own direction, in points.
+
+    ``indices[i]`` is pdfium's index of ``text[i]``; ``angle`` is in degrees against the clock.
+    """
+
+    text: str
+    indices: Sequence[int]
+    hyphenated: bool
+    left: float = 0.0
+    right: float = 0.0
+    baseline: float = 0.0
+    size: float = 0.0
+    angle: float = 0.0
+    bold: bool = False
+
+
+def characters_of(page: PdfPage) -> PdfTextPage:
+    """Return a page's characters in reading order.
+
+    Where text runs down the page as it is shown, pdfium gives its lines in reverse; so the page is
+    turned until its text stands upright, and back.
+    """
+    characters = page.get_textpage()
+    rotation, angle = page.get_rotation(), _main_angle(characters)
+    if (angle - rotation) % 360 != 270:
+        return characters
+    characters.close()
+    page.set_rotation(angle)
+    characters = page.get_textpage()
+    page.set_rotation(rotation)
+    return characters
+
+
+def _main_angle(characters: PdfTextPage) -> int:
+    """Return the direction of most of a page's text, in quarter turns against the clock."""
+    count = characters.count_chars()
+    angles: Counter[int] = Counter()
+    matrix = pdfium.FS_MATRIX()
+    for index in range(0, count, max(count // _SAMPLE, 1)):
+        if not pdfium.FPDFText_IsGenerated(characters, index):
+            pdfium.FPDFText_GetMatrix(characters, index, matrix)
+            angles[round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) % 4 * 90] += 1
+    return angles.most_common(1)[0][0] if angles else 0
+
+
+def lines_of(page: PdfTextPage) -> list[Line]:
+    """Return the lines of a page that hold text, in reading order."""
+    lines = [line for line in _lines(page) if line.text.strip()]
+    for line in lines:
+        _measure(page, line)
+    return lines
+
+
+def _lines(page: PdfTextPage) -> Iterator[Line]:
+    text = _codes(page)
+    start = 0
+    for end in _LINE_END.finditer(text):
+        hyphenated = end.group() == _HYPHEN
+        line = text[start : end.start()] + "-" * hyphenated
+        yield _readable(line, range(start, start + len(line)), hyphenated)
+        start = end.end()
+    yield _readable(text[start:], range(start, len(text)), False)
+
+
+def _codes(page: PdfTextPage) -> str:
+    """Return what pdfium calls each character, one UTF-16 unit each.
+
+    Its text of the whole page is much quicker to get than single characters, but may lack some.
+    """
+    raw, count = page.raw, page.count_chars()
+    units = (c_ushort * (count + 1))()
+    written = pdfium.FPDFText_GetText(raw, 0, count, units) - 1
+    if written != count or pdfium.FPDFText_GetTextIndexFromCharIndex(raw, count - 1) != count - 1:
+        return "".join([chr(pdfium.FPDFText_GetUnicode(raw, index)) for index in range(count)])
+    text = "".join(map(chr, units[:count]))
+    for place in (found.start() for found in _UNSURE.finditer(text)):
+        text = text[:place] + chr(pdfium.FPDFText_GetUnicode(raw, place)) + text[place + 1 :]
+    return text
+
+
+def _readable(text: str, indices: Sequence[int], hyphenated: bool) -> Line:
+    """Drop what is not text, pair surrogates, compose accents; keep each character's index."""
+    if not _SPECIAL.search(text) and unicodedata.is_normalized("NFC", text):
+        return Line(text, indices, hyphenated)
+    clusters: list[str] = []
+    firsts: list[int] = []
+    for character, index in zip(text, indices, strict=True):
+        if clusters and _continues(clusters[-1], character):
+            clusters[-1] = _joined(clusters[-1], character)
+        else:
+            clusters.append(character)
+            firsts.append(index)
+    cleaned = [_cleaned(cluster) for cluster in clusters]
+    repeated = [index for index, cluster in zip(firsts, cleaned, strict=True) for _ in cluster]
+    return Line("".join(cleaned), repeated, hyphenated)
+
+
+def _continues(before: str, character: str) -> bool:
+    if "\udc00" <= character <= "\udfff":
+        return "\ud800" <= before[-1] <= "\udbff"
+    return unicodedata.combining(character) != 0 or "\u1160" <= character <= "\u11ff"
+
+
+def _joined(before: str, character: str) -> str:
+    if "\ud800" <= before[-1] <= "\udbff":
+        return before[:-1] + (before[-1] + character).encode("utf-16", "surrogatepass").decode("utf-16")
+    return before + character
+
+
+def _cleaned(cluster: str) -> str:
+    if cluster in _BULLETS:
+        return "•"
+    if cluster in ("\xa0", "\t", "\u2028"):
+        return " "
+    if "\ufb00" <= cluster <= "\ufb06":  # ligatures
+        return unicodedata.normalize("NFKC", cluster)
+    cluster = unicodedata.normalize("NFC", cluster)
+    return _DROPPED.sub("", cluster) if not "\ud800" <= cluster[0] <= "\udfff" else ""
+
+
+def _measure(page: PdfTextPage, line: Line) -> None:
+    """Find the line's place along its own direction, so that turned pages read like upright ones."""
+    first = line.indices[len(line.text) - len(line.text.lstrip())]
+    last = line.indices[len(line.text.rstrip()) - 1]
+    matrix = pdfium.FS_MATRIX()
+    pdfium.FPDFText_GetMatrix(page, first, matrix)
+    length = math.hypot(matrix.a, matrix.b) or 1.0
+    along = (matrix.a / length, matrix.b / length)
+    x, y = c_double(), c_double()
+    pdfium.FPDFText_GetCharOrigin(page, first, byref(x), byref(y))
+    line.size = pdfium.FPDFText_GetFontSize(page, first) * math.hypot(matrix.c, matrix.d)
+    line.angle = math.degrees(math.atan2(along[1], along[0]))
+    line.left = x.value * along[0] + y.value * along[1]
+    line.baseline = y.value * along[0] - x.value * along[1]
+    left, bottom, right, top = page.get_charbox(last, loose=True)
+    line.right = max(x * along[0] + y * along[1] for x in (left, right) for y in (bottom, top))
+    line.bold = _is_bold(page, first) and _is_bold(page, last)
+
+
+def _is_bold(page: PdfTextPage, index: int) -> bool:
+    name, flags = create_string_buffer(128), c_int()
+    pdfium.FPDFText_GetFontInfo(page, index, name, 128, byref(flags))
+    return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
+
+
+# The text of one PDF page, and which of the page's characters each code point is.
+INSERTED = -1  # the character index of a line break that we wrote
+_AROUND = 4  # lines before and after one that tell how wide its column is
+_OTHER_SIZE = 0.15  # share by which font sizes differ when two lines are no one paragraph
+_SPACED = 0.12  # share of Korean lines that end with a space where lines break anywhere in a word
+_JOINING = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_COMPOUND = re.compile(r"\w+-\w+")
+_LAST_WORD = re.compile(r"\w+$")
+_FIRST_WORD = re.compile(r"\w+")
+
+
+class LineStart(NamedTuple):
+    """Where a line begins in the page's text, and how it is set; ``size`` in points."""
+
+    start: int
+    size: float
+    angle: float
+    bold: bool
+
+
+@dataclass(frozen=True)
+class PageText:
+    """A page's text; ``indices[i]`` is pdfium's index of ``text[i]``, or INSERTED."""
+
+    text: str
+    indices: list[int]
+    lines: list[LineStart]
+
+
+def page_text(page: PdfTextPage) -> PageText:
+    """Read a page: lines, words that run over line ends, paragraphs as blank lines."""
+    lines = _without_split_hyphens(lines_of(page))
+    text = ""
+    indices: list[int] = []
+    starts: list[LineStart] = []
+    for line, before in zip(lines, _breaks(lines), strict=True):
+        starts.append(LineStart(len(text) + len(before), line.size, line.angle, line.bold))
+        text += before + line.text
+        indices.extend([INSERTED] * len(before))
+        indices.extend(line.indices)
+    return PageText(text, indices, starts)
+
+
+def _without_split_hyphens(lines: list[Line]) -> list[Line]:
+    """Take off the hyphens that only split a word; one that the page writes elsewhere stays."""
+    compounds = {word.lower() for line in lines if "-" in line.text for word in _COMPOUND.findall(line.text)}
+    kept = []
+    for line, following in zip_longest(lines, lines[1:]):
+        if line.hyphenated and following and _splits(line.text[:-1], following.text, compounds):
+            line = replace(line, text=line.text[:-1], indices=line.indices[:-1])
+        kept.append(line)
+    return kept
+
+
+def _splits(before: str, after: str, compounds: set[str]) -> bool:
+    """Whether the hyphen between two lines' words is none of their compound's."""
+    if not after[:1].islower():
+        return False
+    last, first = _LAST_WORD.search(before), _FIRST_WORD.match(after)
+    return not (last and first and f"{last[0]}-{first[0]}".lower() in compounds)
+
+
+def _breaks(lines: list[Line]) -> list[str]:
+    """Return what stands before each line: nothing, a space, a line end, or a blank line."""
+    pairs = list(pairwise(lines))
+    gaps = [gap for before, line in pairs if 0 < (gap := before.baseline - line.baseline) < 4 * line.size]
+    leading = median(gaps) if gaps else 0.0
+    spaced = _breaks_words(pairs)
+    return [""][: len(lines)] + [
+        _break(before, line, leading, spaced, lines[max(place - _AROUND, 0) : place + _AROUND + 1])
+        for place, (before, line) in enumerate(pairs)
+    ]
+
+
+def _break(before: Line, line: Line, leading: float, spaced: bool, around: list[Line]) -> str:
+    if before.hyphenated:
+        return ""
+    if abs(before.angle - line.angle) > 1:
+        return "\n\n"
+    if _goes_on(before, line):
+        return " " if line.left - before.right > 0.15 * line.size else ""
+    gap = before.baseline - line.baseline
+    if not _alike(before, line) or gap > max(1.25 * leading, 1.3 * line.size):
+        return "\n\n"
+    if gap > 0 and _runs_on(before.text, line.text, spaced) and _full(before, around):
+        return ""
+    return "\n"
+
+
+def _goes_on(before: Line, line: Line) -> bool:
+    """Whether a line goes on where the one before ended, as around a footnote's raised number."""
+    size = max(before.size, line.size)
+    return abs(before.baseline - line.baseline) < 0.6 * size and abs(line.left - before.right) < 0.6 * size
+
+
+def _alike(before: Line, line: Line) -> bool:
+    return abs(before.size - line.size) <= _OTHER_SIZE * max(before.size, line.size)
+
+
+def _breaks_words(pairs: list[tuple[Line, Line]]) -> bool:
+    """Whether Korean lines break inside words: then those that end with a word keep its space."""
+    korean = [
+        before for before, line in pairs if _HANGUL.match(before.text.rstrip()[-1] + line.text.lstrip()[0])
+    ]
+    kept = sum(line.text[-1].isspace() for line in korean)
+    return kept > 1 and kept >= _SPACED * len(korean)
+
+
+def _runs_on(before: str, after: str, spaced: bool) -> bool:
+    """Whether a word may run over a line end: in Korean only where lines keep their spaces."""
+    last, first = before[-1], after[0]
+    if _HANGUL.match(last) and _HANGUL.match(first):
+        return spaced
+    return bool(_JOINING.match(last) and _JOINING.match(first)) and last not in "。！？"
+
+
+def _full(line: Line, around: list[Line]) -> bool:
+    """Whether a line reaches the right edge of the lines of its column around it."""
+    edge = max(
+        other.right
+        for other in around
+        if abs(other.left - line.left) <= 2 * line.size and _alike(other, line)
+    )
+    return line.right >= edge - 1.5 * line.size
+
+
+# The headings of a PDF, which only looks tell: short lines set larger than the text, or bold and alone.
+_MAX_LENGTH = 120
+_LARGER = 1.15  # a heading's font size over the body's
+_LEVELS = 4
+_SENTENCE = re.compile(r"[.。,;:]$")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+class _Block(NamedTuple):
+    """Lines that follow each other and are set alike."""
+
+    start: int
+    text: str
+    size: float
+    bold: bool
+    opens: bool  # begins a paragraph
+
+
+def headings(pages: list[PageText], starts: list[int]) -> tuple[tuple[int, int, str], ...]:
+    """Return (start, level, heading), in a document where page i begins at ``starts[i]``.
+
+    The largest size is level 1; everything below the third size is level 4.
+    """
+    blocks = [block for page, start in zip(pages, starts, strict=True) for block in _blocks(page, start)]
+    if not blocks:
+        return ()
+    sizes: Counter[float] = Counter()
+    for block in blocks:
+        sizes[block.size] += len(block.text)
+    body = sizes.most_common(1)[0][0]
+    found = [block for block in blocks if _is_heading(block, body)]
+    ranks = sorted({block.size for block in found}, reverse=True)
+    return tuple((block.start, min(ranks.index(block.size) + 1, _LEVELS), block.text) for block in found)
+
+
+def _blocks(page: PageText, offset: int) -> Iterator[_Block]:
+    """Yield what a page says, in blocks; stamps in its margin, which run another way, are left out."""
+    if not page.lines:
+        return
+    [(main, _)] = Counter(round(line.angle) for line in page.lines).most_common(1)
+    ends = [*(line.start for line in page.lines[1:]), len(page.text)]
+    first = page.lines[0]
+    for line, following, end in zip(page.lines, [*page.lines[1:], None], ends, strict=True):
+        opens = page.text.endswith("\n\n", 0, end)
+        if following and not opens and _style(following) == _style(line):
+            continue
+        if round(line.angle) == main:
+            text = " ".join(page.text[first.start : end].split())
+            begins = first.start == 0 or page.text.endswith("\n\n", 0, first.start)
+            yield _Block(offset + first.start, text, round(line.size, 1), line.bold, begins)
+        first = following or line
+
+
+def _style(line: LineStart) -> tuple[float, float, bool]:
+    return round(line.angle), round(line.size, 1), line.bold
+
+
+def _is_heading(block: _Block, body: float) -> bool:
+    text = block.text
+    if not 2 < len(text) <= _MAX_LENGTH or 2 * len(_LETTER.findall(text)) < len(text):
+        return False
+    if block.size > _LARGER * body:
+        return len(text) <= 40 or not _SENTENCE.search(text)
+    if not (block.bold and block.opens and block.size >= body) or _SENTENCE.search(text):
+        return False
+    return len(_YEAR.findall(text)) < 2  # else it heads a table's columns
+
 
 _SPARSE = 60  # letters: a page with fewer says no more than a stamp on a scan
 _COVERED = 0.5  # share of the page that its picture covers then

@@ -9,6 +9,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from ctypes import byref, c_double, c_int
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,14 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers.pdf import open_pdf
-from rag.ingest.parsers.pdf_lines import characters_of
-from rag.ingest.parsers.pdf_text import INSERTED, PageText, page_text
+from rag.ingest.parsers import sandbox
+from rag.ingest.parsers.pdf import INSERTED, PageText, characters_of, open_pdf, page_text
 
 Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
-
 _MAX_SIDE = 4000  # pixels: a poster would otherwise take gigabytes
 _FINE = 64  # pdfium maps to whole pixels: ask for a picture so many times larger
+
+
 # Of the font size around the baseline: what a line of "no" is marked with at least. More below would make
 # the box of a line without descenders taller than nine tenths of its ink.
 _BELOW, _ABOVE = 0.08, 0.72
@@ -131,3 +132,63 @@ def _picture(sheet: PdfPage, scale: float, boxes: list[Rectangle]) -> bytes:
     file = io.BytesIO()
     ImageChops.multiply(image, layer).save(file, "PNG")
     return file.getvalue()
+
+
+# A PDF page as a picture with the cited words marked, and their boxes in its pixels.
+TIMEOUT = 20.0  # seconds: someone waits for the page
+MEMORY = 1 << 30
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels from the top left of the page's picture."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True)
+class PageImage:
+    """A rendered page; `boxes` is empty when the place of the words is not `certain`."""
+
+    png: bytes
+    width: int
+    height: int
+    boxes: tuple[Box, ...]
+    certain: bool
+
+
+def page_image(
+    path: Path, page: int, text: str, spans: Sequence[tuple[int, int]], *, scale: float = 2.0
+) -> PageImage:
+    """Render a page (from 1) at `scale` pixels a point, with `spans` of its stored `text` marked.
+
+    Offsets count from the start of the page's own text, ``canonical[page_start:page_end]``.
+    Raises DocumentRefused when the file or the page cannot be read.
+    """
+    facts, png = _page(path, page, text, spans, scale, picture=True)
+    return PageImage(png, facts["width"], facts["height"], _pixel_boxes(facts), facts["certain"])
+
+
+def boxes(
+    path: Path, page: int, text: str, start: int, end: int, *, scale: float = 2.0
+) -> tuple[Box, ...] | None:
+    """Return where ``text[start:end]`` stands on a page, one box a line; None where that is uncertain."""
+    facts, _ = _page(path, page, text, [(start, end)], scale, picture=False)
+    return _pixel_boxes(facts) if facts["certain"] else None
+
+
+def _page(
+    path: Path, page: int, text: str, spans: Sequence[tuple[int, int]], scale: float, *, picture: bool
+) -> tuple[dict[str, Any], bytes]:
+    for start, end in spans:
+        if not 0 <= start < end <= len(text):
+            raise ValueError(f"[{start}, {end}) is no span of a page of {len(text)} characters")
+    request = {"number": page, "text": text, "spans": list(spans), "scale": scale, "picture": picture}
+    return sandbox.run("page", path, "The document", timeout=TIMEOUT, memory=MEMORY, **request)
+
+
+def _pixel_boxes(facts: dict[str, Any]) -> tuple[Box, ...]:
+    return tuple(Box(*box) for box in facts["boxes"])

@@ -2,13 +2,17 @@
 
 import json
 import re
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
 from rag.text.document import LoadedDocument, clean
 from rag.text.markdown import headings, tidy, title
 
 _NON_ASCII = re.compile("[^\x00-\x7f]")
+
+
 # The commonest letters of each: a wrong decoding hardly ever yields them. Latin is the last resort.
 _COMMON = {
     "cp949": frozenset("이다는의을에가고지하로한기도자사리나라인서시어대정아그해"),
@@ -17,6 +21,8 @@ _COMMON = {
     "gb18030": frozenset("的一是不了在人有我他这中大来上国个到说们为和地出时，。"),
     "big5": frozenset("的一是不了在人有我他這中大來上國個到說們為和地出時，。"),
 }
+
+
 # Without a mark and without Latin letters, whose zero bytes would tell it.
 _COMMON |= dict.fromkeys(("utf-16-le", "utf-16-be"), frozenset().union(*_COMMON.values()))
 _MARKS = (
@@ -127,3 +133,95 @@ def _text(text: str) -> str:
     if controls * 50 > len(sample):
         raise DocumentRefused("is not text in any encoding Footnote knows.")
     return text
+
+
+# LaTeX, reStructuredText and AsciiDoc: text as it stands, with the headings that its marks make.
+_Heading = tuple[int, int, str]
+_LATEX = re.compile(
+    r"^[ \t]*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]\n]*\])?\{([^{}\n]+)\}",
+    re.M,
+)
+_LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
+_LATEX_TITLE = re.compile(r"\\title(?:\[[^\]\n]*\])?\{([^{}]+)\}")
+_UNDERLINED = re.compile(r"^(?=\S)(.{2,200})\n([=\-~^\"'*+#`:.<>_])\2{2,}[ \t]*$", re.M)
+_ASCIIDOC = re.compile(r"^(={1,6})[ \t]+(\S.*)$", re.M)
+
+
+def read_latex(path: Path) -> LoadedDocument:
+    """Read LaTeX; its commands stay, since they are what the file says."""
+    read = read_text(path)
+    title = _LATEX_TITLE.search(read.text)
+    headings = tuple(
+        (found.start(), _LATEX_LEVELS.index(found[1]) + 1, " ".join(found[2].split()))
+        for found in _LATEX.finditer(read.text)
+    )
+    name = " ".join(title[1].replace("\\\\", " ").split()) if title else ""
+    return replace(read, title=name, media_type="text/latex", headings=headings)
+
+
+def read_rst(path: Path) -> LoadedDocument:
+    """Read reStructuredText; which mark underlines which level is told by their order."""
+    read = read_text(path)
+    headings = tuple(_underlined(read.text))
+    return replace(read, title=_first(headings), media_type="text/rst", headings=headings)
+
+
+def _underlined(text: str) -> Iterator[_Heading]:
+    """Yield the underlined lines; an underline shorter than its line is none."""
+    levels: list[str] = []
+    for found in _UNDERLINED.finditer(text):
+        if len(found[0]) - len(found[1]) - 1 < len(found[1].rstrip()) - 1:
+            continue
+        if found[2] not in levels:
+            levels.append(found[2])
+        yield found.start(), levels.index(found[2]) + 1, found[1].strip()
+
+
+def read_asciidoc(path: Path) -> LoadedDocument:
+    """Read AsciiDoc."""
+    read = read_text(path)
+    headings = tuple((found.start(), len(found[1]), found[2]) for found in _ASCIIDOC.finditer(read.text))
+    return replace(read, title=_first(headings), media_type="text/asciidoc", headings=headings)
+
+
+def _first(headings: tuple[_Heading, ...]) -> str:
+    return headings[0][2] if headings else ""
+
+
+# Source code, which reads as it stands: its language, told by the file's name, says where it may be cut.
+
+
+# By langchain's names of languages where it has one; the others are cut at blank lines.
+LANGUAGES = {
+    **dict.fromkeys((".py", ".pyi", ".pyw"), "python"),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "js"),
+    **dict.fromkeys((".ts", ".mts", ".cts", ".tsx"), "ts"),
+    **dict.fromkeys((".c", ".h"), "c"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm", ".cu"), "cpp"),
+    **dict.fromkeys((".kt", ".kts"), "kotlin"),
+    **dict.fromkeys((".scala", ".sc"), "scala"),
+    **dict.fromkeys((".ex", ".exs"), "elixir"),
+    **dict.fromkeys((".ps1", ".psm1"), "powershell"),
+    **dict.fromkeys((".cob", ".cbl"), "cobol"),
+    **dict.fromkeys((".sh", ".bash", ".zsh", ".fish"), "shell"),
+    **dict.fromkeys((".pl", ".pm"), "perl"),
+    ".java": "java",
+    ".go": "go",
+    ".rs": "rust",
+    ".cs": "csharp",
+    ".rb": "ruby",
+    ".php": "php",
+    ".swift": "swift",
+    ".proto": "proto",
+    ".lua": "lua",
+    ".hs": "haskell",
+    ".sol": "sol",
+    ".r": "r",
+    ".dart": "dart",
+    ".sql": "sql",
+}
+
+
+def read_code(path: Path, name: str) -> LoadedDocument:
+    """Read source code as text, its media type naming the language."""
+    return replace(read_text(path), media_type=f"text/x-{LANGUAGES[PurePath(name).suffix.lower()]}")

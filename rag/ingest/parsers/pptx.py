@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rag.ingest.parsers import archive
-from rag.ingest.parsers.charts import chart
-from rag.ingest.parsers.comments import comments
+from rag.ingest.parsers import ooxml as archive
+from rag.ingest.parsers.ooxml import chart, comments
 from rag.ingest.parsers.tables import markdown_table
 from rag.text.document import BETWEEN_PAGES, OPEN_XML, LoadedDocument, clean, page_spans
 from rag.text.markdown import headings, title

@@ -64,7 +64,7 @@ def page(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes
 
 def picture(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
     """Make a picture of a page, for the recognition of its text."""
-    from rag.ingest.parsers.pictures import picture as make
+    from rag.ingest.parsers.ocr import picture as make
 
     return make(path, name, **arguments)
 
@@ -72,7 +72,7 @@ def picture(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], by
 def web(path: Path, name: str, encoding: str) -> tuple[dict[str, Any], bytes]:
     """Tell what an answer from the web is, and read the main content of a page."""
     from rag.ingest.parsers.detect import kind
-    from rag.ingest.parsers.web_page import read
+    from rag.ingest.parsers.html import read
 
     if (found := kind(path, name)) != "html":
         return {"kind": found}, b""

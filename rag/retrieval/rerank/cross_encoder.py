@@ -10,7 +10,7 @@ from rag.errors import Cancelled, RerankError
 from rag.jobs import Cancel
 from rag.models.cross_encoder import open_cross_encoder
 from rag.retrieval.rerank.base import Reranker, Scored
-from rag.text.control_characters import clean
+from rag.text.normalize import clean
 
 if TYPE_CHECKING:
     from rag.models.cross_encoder import CrossEncoder

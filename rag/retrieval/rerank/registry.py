@@ -1,18 +1,20 @@
 """The rerankers by the names people choose them by."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.retrievers import BaseRetriever
 from pydantic import SecretStr
 
 from rag.errors import SettingsError
-from rag.models.protocol import LanguageModel
+from rag.jobs import Cancel
+from rag.models.protocol import LanguageModel, Sent
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.cross_encoder import USUAL, CrossEncoderModel, CrossEncoderReranker
-from rag.retrieval.rerank.llm import LLMReranker
-from rag.retrieval.rerank.llm_listwise import ListwiseReranker
-from rag.retrieval.rerank.llm_pointwise import LogprobReranker, RatingReranker
+from rag.retrieval.rerank.llm import ListwiseReranker, LLMReranker, LogprobReranker, RatingReranker
 from rag.retrieval.rerank.remote import RemoteReranker
 
 NONE = "none"
@@ -66,3 +68,50 @@ def _remote(parts: Parts, options: dict[str, Any]) -> RemoteReranker:
             "The reranker 'remote' needs an address. Give it in the settings, or as FOOTNOTE_RERANK_BASE_URL."
         )
     return RemoteReranker(base_url=parts.base_url, model=parts.model, api_key=parts.api_key, **options)
+
+
+# The second stage of a search: what was found is put in a better order, and told of as it happens.
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """An event: so many passages are being put in a better order, which may take seconds."""
+
+    passages: int
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """An event: they are, and what is to be said of it in the trace, in sentences; often nothing."""
+
+    note: str
+
+
+def reranked(
+    reranker: Reranker, question: str, found: Sequence[Document], cancelled: Cancel, sent: list[Sent]
+) -> Generator[Reranking | Reordered, None, list[Document]]:
+    """Yield the stage's events and return the documents; raises Cancelled. Requests are noted in `sent`."""
+    yield Reranking(len(found))
+    noting = reranker.noting(sent) if isinstance(reranker, LLMReranker) else reranker
+    result = noting.rerank(found, question, cancelled=cancelled)
+    yield Reordered(result.note)
+    return result.documents
+
+
+# Two-stage retrieval as one LangChain retriever: many passages found, the best of them by a reranker.
+
+
+class RerankingRetriever(BaseRetriever):
+    """Asks any `retriever` for `fetch_k` documents, where it takes a number, and reranks them to `k`."""
+
+    retriever: BaseRetriever
+    reranker: BaseDocumentCompressor
+    fetch_k: int = 20
+    k: int = 4
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        callbacks = run_manager.get_child()
+        found = self.retriever.invoke(query, config={"callbacks": callbacks}, k=self.fetch_k)
+        return list(self.reranker.compress_documents(found, query, callbacks))[: self.k if k is None else k]

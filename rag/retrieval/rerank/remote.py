@@ -16,7 +16,7 @@ from rag.errors import Cancelled, LLMError, RerankError
 from rag.jobs import Cancel
 from rag.models.llm_errors import host_of, rejected, silent, unreachable
 from rag.retrieval.rerank.base import Reranker, Scored
-from rag.text.control_characters import clean
+from rag.text.normalize import clean
 
 if TYPE_CHECKING:
     import httpx2

@@ -8,7 +8,7 @@ from rag.chat.extractive import NOT_FOUND
 from rag.errors import Cancelled, LLMRejected, LLMUnreachable
 from rag.models.llm import LLM, LLMSettings
 from rag.passage import Passage
-from rag.text.text_budget import count_tokens
+from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply
 
 BRIDGE = "The Alder Bridge opened on 4 May 1932. It carries 48,500 vehicles a day."

@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.chat.answer import Done, Sources, Token, answer
+from rag.chat.answer import Done, Sources, Token, answer, joined, whole_sentences
 from rag.chat.prompts import GO_ON
-from rag.chat.unfinished import joined, whole_sentences
 from tests.rag.chat.test_answer import PASSAGES, model
 
 __all__ = ["model"]

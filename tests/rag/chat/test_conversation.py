@@ -6,15 +6,14 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.asked import Timings
 from rag.chat.conversation import Conversation, Failed, title_of
-from rag.chat.pipeline import RagPipeline, checked
+from rag.chat.pipeline import RagPipeline, Timings, checked
 from rag.errors import QuestionRefused, RetrievalError
 from rag.jobs import Jobs, never
 from rag.models.llm import LLM, LLMSettings
 from rag.retrieval.omissions import LeftOut, Omissions
+from storage.answers import Traces
 from storage.errors import NotFound
-from storage.traces import Traces
 from tests.rag.shelf import TEXTS, Shelf, ask
 
 

@@ -10,12 +10,20 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from rag.chat.cases import FeedbackCase, cases, to_jsonl
-from rag.chat.export import ExportedChat, export, pieces
-from rag.chat.forms import FORMS, file_name
-from rag.chat.html import STYLE, to_html
-from rag.chat.json_form import to_json
-from rag.chat.markdown import to_markdown
+from rag.chat.export import (
+    FORMS,
+    STYLE,
+    ExportedChat,
+    FeedbackCase,
+    cases,
+    export,
+    file_name,
+    pieces,
+    to_html,
+    to_json,
+    to_jsonl,
+    to_markdown,
+)
 from storage.records import CitationRecord, ConversationRecord, Message, PassageRecord
 
 WHEN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

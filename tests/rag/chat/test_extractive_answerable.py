@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from rag.chat.answerable import decide
+from rag.chat.extractive import decide
 from rag.passage import Found, Passage
 
 TEXT = "The castle of Aldenburg was built in 1432 by masons from Brunn. Its moat is nine metres deep."

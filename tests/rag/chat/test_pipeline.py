@@ -3,8 +3,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.asked import Timings
-from rag.chat.pipeline import RagPipeline
+from rag.chat.pipeline import RagPipeline, Timings
 from rag.errors import ModelUnavailable
 from rag.factory import make_pipeline
 from rag.ingest.library import Library

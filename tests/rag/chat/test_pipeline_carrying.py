@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.chat.answer import Sources, Token
-from rag.chat.carrying import NAME, carried_first
 from rag.chat.conversation import Conversation
-from rag.chat.pipeline import RagPipeline
+from rag.chat.pipeline import NAME, RagPipeline, carried_first
 from rag.errors import ModelUnavailable
 from rag.factory import make_pipeline
 from rag.ingest.library import Library

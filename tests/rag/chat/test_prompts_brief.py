@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.chat.answer import Done, Sources, Token, answer
-from rag.chat.brief import brief_messages, fitting_excerpts
+from rag.chat.prompts import brief_messages, fitting_excerpts
 from rag.models.llm import LLM, LLMSettings
 from rag.passage import Passage
 from rag.retrieval.excerpts import EXCERPT_TOKENS, PASSAGES, PROMPT_TOKENS, best_excerpts, excerpts
-from rag.text.text_budget import count_tokens
+from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM
 
 FILLER = "The committee met again and spoke of many other things for a long while. "

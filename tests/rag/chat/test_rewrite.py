@@ -7,7 +7,7 @@ from rag.chat.rewrite import make_standalone, rewritten
 from rag.errors import Cancelled
 from rag.jobs import never
 from rag.models.llm import LLM, LLMSettings
-from storage.traces import Traces
+from storage.answers import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf
 

@@ -13,10 +13,10 @@ from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.passage import Passage
 from rag.settings import RetrieverName, Settings
+from storage.answers import Traces
 from storage.choices import Choices, Chosen
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.traces import Traces
 from tests.rag.fake_llm import FakeLLM
 
 RETRIEVERS = get_args(RetrieverName)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rag.citations.checker import Checker, check
 from rag.passage import Passage
-from rag.text.tokenize import sentences, tokens
+from rag.text.sentences import sentences
+from rag.text.tokenize import tokens
 from tests.rag.lies import PASSAGES, Case, cases
 
 TEXTS = [text for texts in PASSAGES.values() for text in texts]

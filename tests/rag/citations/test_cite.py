@@ -9,7 +9,7 @@ from rag.citations.checker import check
 from rag.citations.cite import cite
 from rag.passage import Passage
 from rag.text.markers import MarkerFilter
-from rag.text.tokenize import sentences
+from rag.text.sentences import sentences
 
 ENGLISH = (
     "The Alder Bridge crosses the Mossel river. It was designed by Ruth Hadley and opened on 4 May 1932. "

@@ -1,8 +1,7 @@
 import pytest
 
 from rag.chat.extractive import DOUBTFUL, NOT_FOUND
-from rag.citations.declining import declines
-from rag.citations.support import Backing, backing, found_nothing, rests_on_nothing, statements
+from rag.citations.support import Backing, backing, declines, found_nothing, rests_on_nothing, statements
 from storage.records import CitationRecord, Message, PassageRecord
 
 PASSAGE = PassageRecord(1, "d-0", "d", "a.pdf", "f" * 64, None, "", 0, 5, "words", 1.0)

@@ -7,7 +7,7 @@ import pytest
 
 from rag.cli import main
 from rag.models.local.catalog import QWEN_0_5B, QWEN_1_5B
-from rag.models.local.model import OwnModel
+from rag.models.local.server import OwnModel
 from rag.settings import default_model_cache
 
 Say = pytest.CaptureFixture[str]

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from rag.cli.progress import ProgressBar
+from rag.cli.common import ProgressBar
 
 
 def test_what_is_slow_is_told_once_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]):

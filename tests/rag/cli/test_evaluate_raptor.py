@@ -12,7 +12,7 @@ from tests.rag.raptor.conftest import story
 @pytest.fixture
 def voyage(tmp_path, monkeypatch):
     """A folder with two documents and three questions; trees are kept beside it."""
-    monkeypatch.setattr("rag.cli.raptor.default_cache", lambda: tmp_path / "kept")
+    monkeypatch.setattr("rag.cli.evaluate.default_cache", lambda: tmp_path / "kept")
     ship, port = story(["engine", "storm"], lines=4), story(["harbour"], lines=2)
     write(tmp_path / "v.docs.jsonl", {"_id": "ship", "text": ship}, {"_id": "port", "text": port})
     write(

@@ -6,9 +6,8 @@ from rag.cli import main
 from rag.connectors.base import Item
 from rag.connectors.folder import FolderSettings, FolderSource
 from storage.database import Database
-from storage.source_items import SourceItems
-from storage.source_records import Listing
-from storage.sources import SourceStore
+from storage.records import Listing
+from storage.sources import SourceItems, SourceStore
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from rag.errors import ItemFailed, ItemRefused, SourceEmptied, SourceError
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
 from storage.database import Database
-from storage.source_items import SourceItems
-from storage.sources import SourceStore
+from storage.sources import SourceItems, SourceStore
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

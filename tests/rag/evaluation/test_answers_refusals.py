@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import QuestionRefused
-from rag.evaluation.refusals import Decided, LabelledTurn, load_turns, report
+from rag.evaluation.answers import Decided, LabelledTurn, load_turns, report
 
 TASKS = [
     {"text": "When?", "history": [], "enrichments": {"Answerability": ["ANSWERABLE"]}},

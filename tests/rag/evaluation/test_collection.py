@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from rag.errors import EmbeddingError, IndexUnusable, SettingsError
 from rag.evaluation.collection import Collection, open_collection
 from rag.models.embeddings import Embedder, Floats, Role
-from rag.retrieval.tuning import FEWEST
+from rag.retrieval.weights import FEWEST
 
 TEXTS = {
     "castle": "The castle of Aldenburg was built in 1432.",

@@ -11,8 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from rag.errors import QuestionRefused, RetrievalError, SettingsError
-from rag.evaluation.comparison import differences
-from rag.evaluation.lab import LANES, Lab
+from rag.evaluation.lab import LANES, Lab, differences
 from rag.ingest.library import Library
 from rag.jobs import Jobs
 from rag.models.embeddings import Embedder
@@ -21,8 +20,8 @@ from rag.retrieval.weights import Mixture, mixture_text
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
+from storage.lab import stop_running
 from storage.records import CitationRecord, PassageRecord
-from storage.runs import stop_running
 
 CASTLE = (
     "# Castle\n\nThe castle of Aldenburg was built in 1432 by Count Otto. Its moat is nine metres deep.\n\n"

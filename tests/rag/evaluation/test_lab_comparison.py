@@ -1,10 +1,9 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from rag.evaluation.comparison import differences, searched
+from rag.evaluation.lab import differences, searched
 from rag.retrieval.weights import Mixture, mixture_text
-from storage.lab_records import RunRecord
-from storage.records import DocumentRecord
+from storage.records import DocumentRecord, RunRecord
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from rag.evaluation.targets import holding, locate, place, prepare
+from rag.evaluation.lab_run import holding, locate, place, prepare
 from storage.database import Database
 from storage.documents import Documents
-from storage.lab_records import MarkedPassage, QuestionRecord
-from storage.records import ChunkRecord, ChunkSpan
+from storage.records import ChunkRecord, ChunkSpan, MarkedPassage, QuestionRecord
 
 TEXT = "The castle was built in 1432. Its moat is nine metres deep. The garden has many roses."
 MOAT = "Its moat is nine metres deep."

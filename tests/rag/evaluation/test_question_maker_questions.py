@@ -1,7 +1,7 @@
 import pytest
 
 from rag.errors import Cancelled, LLMError
-from rag.evaluation.questions import (
+from rag.evaluation.question_maker import (
     content_words,
     from_model,
     from_passage,

@@ -3,13 +3,7 @@ import json
 import pytest
 
 from rag.errors import QuestionRefused
-from rag.evaluation.wholes import (
-    content_recall,
-    evidence_recall,
-    interval,
-    load,
-    longest_common,
-)
+from rag.evaluation.raptor import content_recall, evidence_recall, interval, load, longest_common
 
 
 def write(path, *entries):

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from rag.errors import QuestionRefused, RerankError
 from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.reranking import listed, pooled, report, rerank_all
-from rag.evaluation.run_files import read_run
+from rag.evaluation.runs import read_run
 from rag.jobs import Cancel
 from rag.retrieval.rerank.base import Reranker, Scored
 

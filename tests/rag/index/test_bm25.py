@@ -7,8 +7,7 @@ import pytest
 
 from rag.errors import IndexUnusable
 from rag.index.bm25 import Entry, TantivyIndex
-from rag.text.morphemes import find
-from rag.text.tokenize import index_tokens
+from rag.text.tokenize import find, index_tokens
 
 
 @pytest.fixture(params=["directory", "memory"])

@@ -7,9 +7,8 @@ from langchain_core.documents import Document
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from rag.errors import IndexUnusable
-from rag.index.chroma import ChromaVectorStore
-from rag.index.collections import EF_SEARCH, open_client
-from rag.index.relevance import Space
+from rag.index.chroma import EF_SEARCH, ChromaVectorStore, open_client
+from rag.index.exact import Space
 from tests.rag.index.by_angle import ByAngle, texts
 
 

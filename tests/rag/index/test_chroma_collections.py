@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rag.index.collections import open_client, open_collection
+from rag.index.chroma import open_client, open_collection
 
 LOCK = """
 import sqlite3, sys, time

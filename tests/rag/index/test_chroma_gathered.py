@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rag.errors import Cancelled, EmbeddingError
-from rag.index.chroma import ChromaVectorStore
-from rag.index.gathered import AT_ONCE, PATIENCE, Gathered
+from rag.index.chroma import AT_ONCE, PATIENCE, ChromaVectorStore, Gathered
 from tests.rag.index.by_angle import ByAngle
 
 BATCH = 8

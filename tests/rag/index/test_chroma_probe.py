@@ -11,8 +11,7 @@ import pytest
 
 from rag.errors import IndexUnusable
 from rag.index.chroma import ChromaVectorStore
-from rag.index.chroma_probe import Guard
-from rag.index.probe import probe
+from rag.index.chroma_probe import Guard, probe
 from rag.ingest.library import Library
 from storage.database import Database
 from storage.records import ChunkSpan

@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.index.exact import Entries, ExactCopy
-from rag.index.rows import VectorRows
+from rag.index.exact import Entries, ExactCopy, VectorRows
 
 
 class Shelf:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 
 from rag.index.chroma import ChromaVectorStore
-from rag.index.relevance import (
+from rag.index.exact import (
     RELEVANCE,
     Space,
     cosine_relevance,

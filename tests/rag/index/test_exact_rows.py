@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.index.rows import VectorRows
+from rag.index.exact import VectorRows
 
 EDGE = [[1.0, 0.0], [0.6, 0.8], [0.0, 2.0]]
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.index.rows import VectorRows
-from rag.index.warming import AT_ONCE, Warming
+from rag.index.exact import AT_ONCE, VectorRows, Warming
 
 IO = Path("/proc/self/io")
 SIZE = 3 * AT_ONCE + 5

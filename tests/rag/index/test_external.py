@@ -10,8 +10,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from rag.errors import StoreFailed
-from rag.index.external import WIDEST, ForeignVectorStore
-from rag.index.spec import StoreSpec
+from rag.index.external import WIDEST, ForeignVectorStore, StoreSpec
 
 FAISS = "langchain_community.vectorstores:FAISS"
 HERE = __name__

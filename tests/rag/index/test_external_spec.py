@@ -3,7 +3,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from rag.errors import SettingsError
-from rag.index.spec import StoreSpec
+from rag.index.external import StoreSpec
 
 EMBEDDINGS = DeterministicFakeEmbedding(size=4)
 MEMORY = "langchain_core.vectorstores:InMemoryVectorStore"

@@ -11,8 +11,7 @@ from rag.errors import Cancelled, EmbeddingError, IndexUnusable
 from rag.index.chunks import to_entry
 from rag.index.slot import IndexState
 from rag.ingest.library import Library
-from rag.ingest.queue import LANES, Ingest
-from rag.ingest.reindexing import Reindexing
+from rag.ingest.queue import LANES, Ingest, Reindexing
 from rag.jobs import Jobs
 from rag.models.embeddings import Embedder
 from storage.database import Database

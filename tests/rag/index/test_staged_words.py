@@ -15,7 +15,7 @@ from rag.index.staged import ReindexProgress
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs, never
-from rag.text.morphemes import Analyser, find
+from rag.text.tokenize import Analyser, find
 from storage.database import Database
 from storage.records import ChunkSpan
 from tests.rag.ingest.test_queue import wait_until

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.mmr import mmr
+from rag.index.vector_index import mmr
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:

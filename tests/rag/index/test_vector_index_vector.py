@@ -8,7 +8,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from rag.errors import RetrievalError
 from rag.index.chroma import ChromaVectorStore
-from rag.index.vector import SEARCH_TYPES, VectorStoreRetriever
+from rag.index.vector_index import SEARCH_TYPES, VectorStoreRetriever
 
 TEXTS = [f"text {n}" for n in range(6)]
 STORES = {

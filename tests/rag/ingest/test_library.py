@@ -14,7 +14,7 @@ from rag.index.staged import ReindexProgress
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
-from rag.text.morphemes import Analyser, find
+from rag.text.tokenize import Analyser, find
 from storage.database import Database
 from storage.errors import NotFound
 

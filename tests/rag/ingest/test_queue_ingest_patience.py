@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.ingest.ingest_patience import FIRST, LONGEST, Backoff
+from rag.ingest.queue import FIRST, LONGEST, Backoff
 
 
 def test_what_never_goes_on_is_tried_at_most_once_an_hour_for_ever():

@@ -8,14 +8,14 @@ import pytest
 
 from rag.errors import Cancelled, IndexUnusable, LimitReached
 from rag.ingest.library import Library
-from rag.ingest.removal import remove_person
+from rag.ingest.queue import remove_person
 from rag.jobs import Jobs
-from rag.limits import Limits
+from rag.quota import Limits
+from storage.accounts import People
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
 from storage.errors import AccountClosed
-from storage.people import People
 from tests.rag.ingest.test_library import CASTLE, LIGHTHOUSE, in_step, names, put
 from tests.rag.word_vectors import WordVectors
 

@@ -2,8 +2,7 @@ import pytest
 
 from rag.errors import Cancelled
 from rag.ingest.library import Library
-from rag.ingest.queue import LANES, Ingest
-from rag.ingest.resplitting import resplit
+from rag.ingest.queue import LANES, Ingest, resplit
 from rag.jobs import Jobs
 from rag.models.embeddings import Embedder
 from storage.database import Database

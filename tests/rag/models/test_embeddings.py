@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import EmbeddingError
-from rag.models.embeddings import Embedder, Floats, Role, unit
-from rag.models.opened import open_embedder
+from rag.models.embeddings import Embedder, Floats, Role, UseEmbedder, open_embedder, unit
 from rag.models.packaged import catalog as models
-from rag.models.use import UseEmbedder
 from rag.settings import default_model_cache
 
 TEXTS = st.lists(st.text(max_size=20), max_size=20)
@@ -81,7 +79,7 @@ def test_a_wrong_shape_is_named(shape: tuple[int, ...]) -> None:
 
 
 def test_importing_brings_nothing_heavy() -> None:
-    code = "import rag.models.embeddings, rag.models.opened, sys; print(*sys.modules)"
+    code = "import rag.models.embeddings, rag.models.embeddings, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     heavy = {"torch", "onnx", "onnxruntime", "openai", "sentence_transformers", "huggingface_hub"}
     assert heavy & set(loaded.split()) == set()

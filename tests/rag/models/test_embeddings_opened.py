@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from rag.errors import ModelUnavailable
-from rag.models.embeddings import Embedder
-from rag.models.opened import OpenedModels
+from rag.models.embeddings import Embedder, OpenedModels
 from tests.rag.word_vectors import WordVectors
 
 CACHE = Path("/nowhere")

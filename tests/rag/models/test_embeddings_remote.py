@@ -12,9 +12,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from rag.errors import EmbeddingError
-from rag.models.embeddings import Embedder
-from rag.models.opened import open_embedder
-from rag.models.remote import OpenAIEmbedder
+from rag.models.embeddings import Embedder, OpenAIEmbedder, open_embedder
 
 KEY = "sk-marked-0123456789"
 Rows = list[dict[str, Any]]

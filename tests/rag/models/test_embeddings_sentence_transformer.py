@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from rag.errors import ModelUnavailable
-from rag.models.embeddings import Embedder
-from rag.models.opened import open_embedder
+from rag.models.embeddings import Embedder, open_embedder
 from tests.rag.models.packaged.tiny_bert import HIDDEN, write_tiny_bert
 
 TEXTS = ["abc", "가나다 라마바", "東京 ai " * 30]

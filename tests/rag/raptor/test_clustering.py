@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from rag.raptor.clustering import Rule, clusters, least, memberships, themes
-from rag.raptor.mixture import bic, expected, fit
+from rag.raptor.clustering import Rule, bic, clusters, expected, fit, least, memberships, themes
 
 
 def made(sizes, dimensions=64, seed=0, noise=0.5):

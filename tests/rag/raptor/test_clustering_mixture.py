@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
-from rag.raptor.mixture import LEAST_VARIANCE, GaussianComponents, bic, expected, fit, maximised, refined
+from rag.raptor.clustering import (
+    LEAST_VARIANCE,
+    GaussianComponents,
+    bic,
+    expected,
+    fit,
+    maximised,
+    refined,
+)
 
 
 def blobs(*sizes, dimensions=3, apart=6.0, seed=0):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rag.raptor.umap import nearest, project
+from rag.raptor.clustering import nearest, project
 
 
 def themes(count=4, size=40, dimensions=64, seed=0):
@@ -21,7 +21,7 @@ def test_neighbours_before_are_neighbours_after():
 
 
 def test_neighbours_are_those_of_all_distances(monkeypatch):
-    monkeypatch.setattr("rag.raptor.umap.ROWS", 7)
+    monkeypatch.setattr("rag.raptor.clustering.ROWS", 7)
     vectors, _ = themes(size=6)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     all_of_them = 1.0 - unit @ unit.T

@@ -4,7 +4,7 @@ from rag.errors import RetrievalError
 from rag.passage import Passage
 from rag.raptor.retrievers import CollapsedTreeRetriever, LeavesRetriever, TreeTraversalRetriever
 from rag.retrieval.ensemble import EnsembleRetriever
-from rag.text.text_budget import count_tokens
+from rag.text.prompt_parts import count_tokens
 from tests.rag.raptor.conftest import SUBJECTS, add, grow, story
 
 BOTH = [CollapsedTreeRetriever, TreeTraversalRetriever]

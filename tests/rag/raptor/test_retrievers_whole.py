@@ -1,6 +1,6 @@
 import pytest
 
-from rag.raptor.whole import asks_about_whole
+from rag.raptor.retrievers import asks_about_whole
 
 WHOLE = [
     "Summarize the whole meeting.",

@@ -3,8 +3,7 @@ import pytest
 from rag.errors import Cancelled
 from rag.factory import make_summariser
 from rag.models.llm import LLM, LLMSettings
-from rag.raptor.prompts import summary_messages
-from rag.raptor.summarize import TRIES, ByModel, Extracting
+from rag.raptor.summarize import TRIES, ByModel, Extracting, summary_messages
 from rag.settings import Settings
 
 

@@ -2,8 +2,8 @@ from collections import Counter
 
 import pytest
 
-from rag.raptor.extracts import extract, rarities, weights
-from rag.text.text_budget import count_tokens
+from rag.raptor.summarize import extract, rarities, weights
+from rag.text.prompt_parts import count_tokens
 
 TEXTS = [
     "The pump of the engine must be primed. The cook made a fine soup today.",

@@ -2,9 +2,9 @@ import pytest
 
 from rag.errors import Cancelled, RetrievalError
 from rag.models.llm import LLM, LLMSettings
-from rag.raptor.build import Grown
 from rag.raptor.retrievers import CollapsedTreeRetriever
 from rag.raptor.summarize import ByModel
+from rag.raptor.tree import Grown
 from storage.documents import Documents
 from tests.rag.fake_llm import Reply
 from tests.rag.raptor.conftest import add, grow, story

@@ -2,11 +2,11 @@ from itertools import pairwise
 
 import pytest
 
-from rag.raptor.leaves import LONGEST, SIZE, leaves
+from rag.raptor.tree import LONGEST, SIZE, leaves
 from rag.text.chunking import split
 from rag.text.document import LoadedDocument
+from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
-from rag.text.text_budget import count_tokens
 
 TEXTS = {
     "English": " ".join(

@@ -1,7 +1,7 @@
 import pytest
 
 from rag.errors import RetrievalError
-from rag.raptor.opened import open_tree, upwards
+from rag.raptor.view import open_tree, upwards
 from tests.rag.raptor.conftest import add, grow, story
 
 

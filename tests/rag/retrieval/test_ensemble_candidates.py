@@ -10,11 +10,11 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import RetrievalError
-from rag.index.candidates import Ranking
+from rag.index.vector_index import Candidates, Ranking
 from rag.retrieval.bm25 import Shelf
-from rag.retrieval.ensemble import Candidates, EnsembleRetriever
+from rag.retrieval.ensemble import EnsembleRetriever
 from rag.retrieval.fusion import min_max
-from rag.retrieval.named import raised
+from rag.retrieval.registry import raised
 
 NAMES = {"a": "2022.pdf", "b": "2023.pdf", "c": "notes.md", "d": ""}
 WORDS: Ranking = [("a", 9.0), ("b", 3.0), ("c", 0.0)]

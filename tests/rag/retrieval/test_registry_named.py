@@ -1,6 +1,6 @@
 import pytest
 
-from rag.retrieval.named import WEIGHT, name_matches, raised
+from rag.retrieval.registry import WEIGHT, name_matches, raised
 
 NAMES = ["2023 Q3.pdf", "2022 Q3.pdf", "2022 Q1.pdf"]
 

@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from rag.retrieval.probes import half, make_probes
+from rag.retrieval.weights import half, make_probes
 
 TEXTS = {
     "en": "The lease ends in March 2027. Rent is due on the first day of every month. No pets may be kept.",

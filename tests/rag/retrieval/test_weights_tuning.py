@@ -7,8 +7,22 @@ from langchain_core.embeddings import Embeddings
 
 from rag.errors import Cancelled
 from rag.models.embeddings import Embedder
-from rag.retrieval.tuning import FEWEST, POOLED, WEIGHTS, Case, Kind, best_mixture, gains, sample, tune
-from rag.retrieval.weights import NORMALISERS, STRONG, USUAL, WEAK, Mixture
+from rag.retrieval.weights import (
+    FEWEST,
+    NORMALISERS,
+    POOLED,
+    STRONG,
+    USUAL,
+    WEAK,
+    WEIGHTS,
+    Case,
+    Kind,
+    Mixture,
+    best_mixture,
+    gains,
+    sample,
+    tune,
+)
 
 PEOPLE = ["Ada", "Bela", "Chiara", "Dmitri", "Emeka", "Farah", "Goran", "Hana", "Imre", "Jaya"]
 TOWNS = ["Oslo", "Quito", "Lagos", "Turin"]

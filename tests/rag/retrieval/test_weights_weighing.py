@@ -7,8 +7,7 @@ from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs
 from rag.models.embeddings import Embedder
-from rag.retrieval.tuning import FEWEST
-from rag.retrieval.weights import Mixture
+from rag.retrieval.weights import FEWEST, Mixture
 from storage.database import Database
 
 RIVERS = ["Aare", "Bug", "Cher", "Don", "Ebro", "Foyle", "Göta", "Havel", "Isar", "Jihlava", "Kama", "Loire"]

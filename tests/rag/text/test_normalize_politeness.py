@@ -4,7 +4,7 @@ import pytest
 
 from rag.citations.checker import check
 from rag.passage import Passage
-from rag.text.politeness import plain_ends
+from rag.text.normalize import plain_ends
 
 
 def status(document: str, said: str) -> str:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.morphemes import find
-from rag.text.tokenize import index_tokens, language, question_tokens, sentences, tokens
+from rag.text.language import language
+from rag.text.sentences import sentences
+from rag.text.tokenize import find, index_tokens, question_tokens, tokens
 
 MIXED = st.text(
     st.sampled_from(" \n\t.!?…。！？)」\"'*|#-[]0123,aAbZ다가はい東.  ") | st.characters(), max_size=80

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.errors import RetrievalError
-from rag.text.morphemes import Japanese, Korean, find, morphemes
+from rag.text.tokenize import Japanese, Korean, find, morphemes
 
 ANY_TEXT = st.text(st.sampled_from("가나다 보았다는を行った東京都ー。.,a1\n\x00\ud800🙂") | st.characters())
 
@@ -83,7 +83,7 @@ def test_one_that_cannot_be_loaded_says_what_to_do():
 def test_no_analyser_is_loaded_before_a_text_of_its_language():
     script = """
 import sys
-from rag.text.morphemes import find
+from rag.text.tokenize import find
 from rag.index.bm25 import Entry, TantivyIndex
 def loaded(): return {"kiwipiepy", "sudachipy"} & set(sys.modules)
 index = TantivyIndex(analysers=find())

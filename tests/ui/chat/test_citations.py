@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from rag.citations.quoting import place_name, remarks
+from rag.citations.support import place_name, remarks
 from storage.records import CitationRecord, Message
 from tests.ui.conftest import TEXT, passage
 from ui.chat.citations import cited_numbers, links, resolve, split_target, target_of

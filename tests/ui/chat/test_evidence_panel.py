@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from storage.source_records import Listing
+from storage.records import Listing
 from tests.ui.conftest import TEXT, citation, passage, tell
 
 

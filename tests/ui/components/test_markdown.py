@@ -4,10 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.citations.quoting import markers
+from rag.citations.support import markers
 from tests.ui.inert import is_inert, tokens, words
-from ui.components.answer_text import Link, safe_answer
-from ui.components.markdown import label, marked, verbatim
+from ui.components.markdown import Link, label, marked, safe_answer, verbatim
 
 SYNTAX = st.sampled_from(
     [

@@ -36,6 +36,6 @@ def test_a_page_that_cannot_be_shown_offers_to_try_again_and_is_logged_once(
     at.run()
     next(button for button in at.button if button.label == "Try again").click().run()
     assert not at.exception and SAID in at.error[0].value
-    assert [record.getMessage() for record in caplog.records if record.name == "ui.components.faults"] == [
+    assert [record.getMessage() for record in caplog.records if record.name == "ui.components.messages"] == [
         f"A page could not be shown: {at.error[0].value.replace(chr(92), '')}"
     ]

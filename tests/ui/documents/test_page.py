@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
-from storage.people import People
+from storage.accounts import People
 from storage.records import ChunkSpan
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert

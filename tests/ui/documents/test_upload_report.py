@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.documents.upload_report import UploadLine, UploadReport
+from ui.documents.upload import UploadLine, UploadReport
 
 A, B = UploadLine("a.md", "added", "1"), UploadLine("b.md", "added", "2")
 

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
-from storage.lab_records import (
+from storage.records import (
     AskedRecord,
     FindingRecord,
     FoundRecord,
@@ -15,8 +15,7 @@ from storage.lab_records import (
 )
 from tests.ui.conftest import citation, passage, tell, words
 from tests.ui.inert import is_inert
-from ui.lab.lab_opened import merged, ranks
-from ui.lab.results import best, ranked, verdict
+from ui.lab.results import best, merged, ranked, ranks, verdict
 from ui.server import services
 
 Page = Callable[..., AppTest]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ui.server.memory import POOLS
+from ui.server.operations import POOLS
 
 ROOT = Path(__file__).parents[3]
 THREADS = """
 import ctypes, sys, threading
 libc = ctypes.CDLL(None)
 if len(sys.argv) > 1:
-    from ui.server.memory import share_pools
+    from ui.server.operations import share_pools
     share_pools()
 libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 together = threading.Barrier(16)

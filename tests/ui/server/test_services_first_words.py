@@ -1,6 +1,6 @@
 """Whoever has the first word of an answer gives way to those who still wait for theirs."""
 
-from ui.server.first_words import LONGEST, FirstWords
+from ui.server.services import LONGEST, FirstWords
 
 
 class Clock:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from rag.jobs import Jobs
 from rag.models.local.catalog import QWEN_0_5B, QWEN_1_5B
 from rag.models.local.install import Installs
-from rag.models.local.model import OwnModel
+from rag.models.local.server import OwnModel
 from rag.settings import default_model_cache
 from rag.workspace import Workspace
 from tests.ui.conftest import words

@@ -2,7 +2,7 @@ from tests.rag.index.test_staged_vectors import put
 from tests.rag.ingest.test_queue import wait_until
 from tests.ui.conftest import words
 from ui.server import services
-from ui.settings.reindexing import said
+from ui.settings.page import said
 
 
 def test_the_page_says_what_a_change_takes_and_which_model_answers_when_it_fails(page, here, monkeypatch):

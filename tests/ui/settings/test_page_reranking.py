@@ -1,7 +1,7 @@
 from rag.settings import RerankerName, Settings
 from storage.records import PassageRecord
 from ui.chat.trace_panel import found_by
-from ui.settings.reranking import NAMES, costs
+from ui.settings.page import NAMES, costs
 
 
 def test_every_reranker_has_a_name_and_says_what_it_costs():

@@ -3,11 +3,10 @@ from datetime import UTC, datetime
 
 from streamlit.testing.v1 import AppTest
 
-from rag.retrieval.weighing import Weighed
-from rag.retrieval.weights import Mixture
+from rag.retrieval.weights import Mixture, Weighed
 from rag.workspace import Workspace
 from tests.ui.conftest import words
-from ui.settings.weighing import lines
+from ui.settings.page import lines
 
 
 def test_the_settings_page_says_how_words_and_meaning_are_weighed(

@@ -6,10 +6,9 @@ import pytest
 
 from rag.connectors.registry import KINDS
 from rag.connectors.sync import Synced
-from storage.source_records import ItemRecord, Listing, SourceRecord, Tally
+from storage.records import ItemRecord, Listing, SourceRecord, Tally
 from tests.ui.conftest import words
-from ui.sources.page import ago, facts, said
-from ui.sources.source_items import next_try, state
+from ui.sources.page import ago, facts, next_try, said, state
 
 PATIENCE = 60
 NOW = datetime(2026, 5, 4, tzinfo=UTC)

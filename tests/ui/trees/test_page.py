@@ -4,19 +4,16 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag.raptor.build import Grown
-from rag.raptor.cost import Cost
-from rag.raptor.opened import Opened, open_tree
-from rag.raptor.tree import Tended
+from rag.raptor.tree import Cost, Grown, Tended
+from rag.raptor.view import Opened, open_tree
 from rag.workspace import Workspace
 from storage.records import ChunkSpan
-from storage.tree_rows import NodeRecord
+from storage.trees import NodeRecord
 from tests.rag.raptor.conftest import story
 from tests.ui.conftest import passage, tell, words
 from ui.server import services
 from ui.trees.chart import FEW, draw, window
-from ui.trees.labels import below_of, cost_of, share_of, step_of
-from ui.trees.tree_way import way_in_document
+from ui.trees.labels import below_of, cost_of, share_of, step_of, way_in_document
 
 
 @pytest.fixture

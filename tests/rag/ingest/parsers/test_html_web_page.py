@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.ingest.parsers.web_page import decoded, read
+from rag.ingest.parsers.html import decoded, read
 from tests.rag.connectors.web_pages import AROUND, PARAGRAPHS, TITLES, page
 
 LANGUAGES = ["en", "ko", "ja"]

@@ -8,8 +8,7 @@ from docx import Document
 from lxml import etree
 
 from rag.ingest.parsers import load
-from rag.ingest.parsers.equations import linear
-from rag.ingest.parsers.numbering import formed
+from rag.ingest.parsers.docx import formed, linear
 from tests.rag.ingest.parsers import makers
 
 _CHART_TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/chart"

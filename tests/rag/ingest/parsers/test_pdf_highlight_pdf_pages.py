@@ -9,7 +9,7 @@ from PIL import Image
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import load
-from rag.ingest.parsers.pdf_pages import Box, boxes, page_image
+from rag.ingest.parsers.pdf_highlight import Box, boxes, page_image
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import FONTS, SENTENCES, Placed
 

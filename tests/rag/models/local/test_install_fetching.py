@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rag.errors import Cancelled, ModelUnavailable
-from rag.models.local.fetching import Fetching, fetch
+from rag.models.local.install import Fetching, fetch
 from tests.rag.models.local.conftest import CONTENT, PART, Shop
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from rag.chat.rewrite import make_standalone
 from rag.errors import Cancelled, LLMError, OwnModelUnusable
-from rag.models.local import runtime
-from rag.models.local.model import OwnModel
-from rag.models.local.server import Server
+from rag.models.local import server as runtime
+from rag.models.local.server import OwnModel, Server
 from rag.models.logprobs import yes_against_no
 
 ROOT = Path(__file__).parents[4]

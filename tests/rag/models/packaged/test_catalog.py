@@ -20,7 +20,7 @@ NOTHING = {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PI
 FETCH = """
 import resource, sys
 from pathlib import Path
-from rag.models.opened import open_embedder
+from rag.models.embeddings import open_embedder
 from rag.errors import FootnoteError
 if len(sys.argv) > 3:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)

@@ -16,8 +16,8 @@ OPEN = """
 import sys
 from pathlib import Path
 from rag.models.cross_encoder import open_cross_encoder
-from rag.models.packaged.hub import only_on_disk
-from rag.models.opened import open_embedder
+from rag.models.packaged.catalog import only_on_disk
+from rag.models.embeddings import open_embedder
 from rag.errors import ModelUnavailable
 for open_it in {
     "embedder": [lambda: open_embedder(sys.argv[2], cache=Path("/nowhere"))],

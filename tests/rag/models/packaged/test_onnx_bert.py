@@ -6,9 +6,8 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from rag.models.packaged.hf_bert import read_shape, read_weights
-from rag.models.packaged.matrices import Blocks, Floats
-from rag.models.packaged.onnx_bert import quantized, save_model
+from rag.models.packaged.formats import read_shape, read_weights
+from rag.models.packaged.onnx_bert import Blocks, Floats, quantized, save_model
 from tests.rag.models.packaged.tiny_bert import WORDS, write_tiny_bert
 
 LENGTHS = (3, 40, 512)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rag.models.packaged.matrices import Blocks, side_by_side, to_blocks, to_channels
+from rag.models.packaged.onnx_bert import Blocks, side_by_side, to_blocks, to_channels
 
 
 def test_a_block_is_code_minus_middle_times_scale() -> None:

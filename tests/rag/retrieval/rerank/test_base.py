@@ -10,7 +10,7 @@ from rag.errors import Cancelled, LLMUnreachable, RerankError
 from rag.jobs import Cancel
 from rag.passage import Found, Passage
 from rag.retrieval.rerank.base import NAME, Reranker, Scored
-from rag.retrieval.rerank.retriever import RerankingRetriever
+from rag.retrieval.rerank.registry import RerankingRetriever
 from tests.rag.retrieval.rerank.shelf import found, ids
 
 

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.chat.reorder import best_outside
-from rag.retrieval.rerank.ordering import finite, ordered
+from rag.chat.prompts import best_outside
+from rag.retrieval.rerank.base import finite, ordered
 
 SCORES = st.lists(st.none() | st.floats())
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.retrieval.rerank.permutation import completed, named, windows
+from rag.retrieval.rerank.llm import completed, named, windows
 
 PIECES = [
     "[1]", "[2]", "[3] > [1] > [2]", "[9]", "[0]", "[-1]", "[1] > [1] > [1]", " > ", ">", "[", "]",

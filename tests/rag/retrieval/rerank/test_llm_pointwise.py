@@ -7,8 +7,8 @@ from langchain_core.language_models import FakeListChatModel
 from rag.errors import LLMRejected
 from rag.models.llm import LLM, LLMSettings
 from rag.models.protocol import ChatModel
-from rag.retrieval.rerank.llm_pointwise import NO_LOGPROBS, LogprobReranker, RatingReranker, rating
-from rag.text.text_budget import count_tokens
+from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker, RatingReranker, rating
+from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 from tests.rag.retrieval.rerank.shelf import found, ids, model
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rag.models.local.model import OwnModel
-from rag.retrieval.rerank.llm_pointwise import LogprobReranker
+from rag.models.local.server import OwnModel
+from rag.retrieval.rerank.llm import LogprobReranker
 from rag.retrieval.rerank.registry import ASKING
 from tests.rag.retrieval.rerank.shelf import found, ids
 
