@@ -31,8 +31,9 @@ ROLES = {"human": "user", "ai": "assistant"}
 class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     """Base of both chains: a question in, the cited answer and its sources out.
 
-    `llm` is rag.models.llm.LLM, any LangChain chat model, or None for the documents' own sentences. `embedder` and
-    `rarity` are what the app gives its pipeline; without them sentences and terms are chosen by their words.
+    `llm` is rag.models.llm.LLM, any LangChain chat model, or None for the documents' own sentences.
+    `embedder` and `rarity` are what the app gives its pipeline; without them sentences and terms are chosen
+    by their words.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -293,7 +294,8 @@ def conversation_tool(
 ) -> BaseTool:
     """Return a conversation as a tool: its content is the cited answer, its artifact the source documents.
 
-    These are as `rag.langchain.with_citations` gives them. What goes wrong is told to the model in one sentence.
+    These are as `rag.langchain.with_citations` gives them. What goes wrong is told to the model in
+    one sentence.
     """
     telling = chain.model_copy(update={"return_source_documents": True})
 

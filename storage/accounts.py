@@ -12,7 +12,7 @@ from storage.database import Database, Lookup, parsed
 from storage.documents import UNFINISHED
 from storage.errors import AccountClosed, NotFound
 from storage.records import Holdings, PersonRecord, Used
-from storage.tables import ConversationRow, Departure, Document, IndexState, SourceRow, Usage, UserRow
+from storage.tables import ConversationRow, Departure, Document, IndexStateRow, SourceRow, Usage, UserRow
 
 _LIMITS = Lookup(select(UserRow.id, UserRow.limits).where(UserRow.id == bindparam("owner")), UserRow.id)
 SEEN_EVERY = timedelta(minutes=5)  # between two notes that someone is here: a page is drawn more often
@@ -219,7 +219,7 @@ BEGUN = "-next"  # ends the name of an index that is made beside the one that an
 def owners_with_work(database: Database) -> list[str]:
     """Everyone with a document on its way, an index being made, or a source being read, in order."""
     documents = select(Document.owner).where(Document.state.in_(UNFINISHED))
-    indexes = select(IndexState.owner).where(IndexState.name.endswith(BEGUN, autoescape=True))
+    indexes = select(IndexStateRow.owner).where(IndexStateRow.name.endswith(BEGUN, autoescape=True))
     sources = select(SourceRow.owner).where(SourceRow.state == "running")
     with database.reading() as session:
         return sorted(session.scalars(union(documents, indexes, sources)))

@@ -13,7 +13,16 @@ from storage import choices, tables
 from storage.database import Database, Lookup, parsed
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
-from storage.tables import Chunk, Document, DocumentText, IndexState, PageRow, TreeBranch, UserRow, storable
+from storage.tables import (
+    Chunk,
+    Document,
+    DocumentText,
+    IndexStateRow,
+    PageRow,
+    TreeBranch,
+    UserRow,
+    storable,
+)
 
 # Documents as rows: how one is put at the start of its way, and how it is handed out.
 
@@ -160,7 +169,8 @@ def records(
 
 # Which index of an owner answers: another one takes its place in one commit, or not at all.
 _STATES = Lookup(
-    select(IndexState.name, IndexState.state).where(IndexState.owner == bindparam("owner")), IndexState.name
+    select(IndexStateRow.name, IndexStateRow.state).where(IndexStateRow.owner == bindparam("owner")),
+    IndexStateRow.name,
 )
 
 
@@ -183,14 +193,14 @@ class IndexStates:
         have vectors of it. NotFound where no such index follows.
         """
         with self._database.writing() as session:
-            row = session.get(IndexState, (self._owner, following))
+            row = session.get(IndexStateRow, (self._owner, following))
             if row is None:
                 raise NotFound(f"There is no index {following!r}.")
             state = row.state
-            both = IndexState.owner == self._owner, IndexState.name.in_((standing, following))
-            session.execute(delete(IndexState).where(*both))
+            both = IndexStateRow.owner == self._owner, IndexStateRow.name.in_((standing, following))
+            session.execute(delete(IndexStateRow).where(*both))
             session.expunge_all()
-            session.add(IndexState(owner=self._owner, name=standing, state=state))
+            session.add(IndexStateRow(owner=self._owner, name=standing, state=state))
             if "fingerprint" not in state:
                 return
             for branch in session.scalars(select(TreeBranch).where(TreeBranch.owner == self._owner)):
@@ -375,10 +385,10 @@ class Documents:
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
             session.execute(
-                delete(IndexState).where(IndexState.owner == self._owner, IndexState.name == index)
+                delete(IndexStateRow).where(IndexStateRow.owner == self._owner, IndexStateRow.name == index)
             )
             if state is not None:
-                session.add(IndexState(owner=self._owner, name=index, state=state))
+                session.add(IndexStateRow(owner=self._owner, name=index, state=state))
 
     def count(self) -> int:
         """Count the documents; a replacement on its way is no other one."""

@@ -326,7 +326,7 @@ class Chunk(Base):
     text: Mapped[str]
 
 
-class IndexState(Base):
+class IndexStateRow(Base):
     """What a derived index of an owner was made with."""
 
     __tablename__ = "index_states"

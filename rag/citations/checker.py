@@ -121,7 +121,7 @@ class Evidence:
 def check(sentence: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None) -> Evidence:
     """Return the best evidence for a sentence in the passages.
 
-    `embedder` is asked only where words alone leave it open, if its scale is known (see rag.citations.meaning).
+    `embedder` is asked only where words alone leave it open, if its scale is known (see `scale_of`).
 
     >>> from rag.passage import Passage
     >>> text = "Seoul is big. It has 9 million people."

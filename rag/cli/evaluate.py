@@ -94,8 +94,8 @@ def say(sentence: str) -> None:
 
 
 # `footnote eval answers`: whether citations hold the right words where no language model answers.
-ANSWERS_DESCRIPTION = """Ask the questions of a set whose answers are known, as the app asks them without a language
-model, and look for the answers in what is cited. Indexes are kept for the next run."""
+ANSWERS_DESCRIPTION = """Ask the questions of a set whose answers are known, as the app asks them without a
+language model, and look for the answers in what is cited. Indexes are kept for the next run."""
 
 
 def add_answers_command(kinds: Commands) -> None:
@@ -177,7 +177,7 @@ def _show(told: dict[str, Any], options: Options) -> None:
 
 
 # `footnote eval citations`: how often what is shown as verified is right, over claims judged by people.
-CLAIMS_DESCRIPTION = """Check each claim of a file against its passages, as the app checks an answer's sentences, and
+CLAIMS_DESCRIPTION = """Check each claim of a file against its passages, as the app checks an answer, and
 compare with what people found. Reads JSON lines {"claim", "passages", "supported"}, WiCE and ExpertQA."""
 LOWEST = 0.3
 THRESHOLDS = tuple(round(LOWEST + 0.05 * step, 2) for step in range(15))
@@ -253,8 +253,8 @@ def _lines(report: dict[str, Any]) -> str:
 
 
 # `footnote eval condense`: how follow-ups are made to stand alone, beside what people made of them.
-REWRITING_DESCRIPTION = """Make each follow-up of a set stand alone, as the app does, and compare with the rewrites of
-people: by carrying terms over, and by the connected model too where there is one."""
+REWRITING_DESCRIPTION = """Make each follow-up of a set stand alone, as the app does, and compare with the
+rewrites of people: by carrying terms over, and by the connected model too where there is one."""
 
 
 def add_rewriting_command(kinds: Commands) -> None:
@@ -307,10 +307,10 @@ def _rewriting_lines(line: dict[str, object]) -> str:
 
 
 # `footnote eval raptor`: whether a tree over documents brings more of what questions about them ask for.
-RAPTOR_DESCRIPTION = """Build a tree over each document of a set, and ask its questions of the leaves alone (flat),
-of the collapsed tree and by traversal, each filling the same budget of tokens. Where questions have reference
-summaries, content is the share of their words, in order, that the context holds; where they have spans of
-evidence, evidence is the share of it. Trees are kept for the next run."""
+RAPTOR_DESCRIPTION = """Build a tree over each document of a set, and ask its questions of the leaves
+alone (flat), of the collapsed tree and by traversal, each filling the same budget of tokens. Where questions
+have reference summaries, content is the share of their words, in order, that the context holds; where they
+have spans of evidence, evidence is the share of it. Trees are kept for the next run."""
 RAPTOR_SLOW = {"trees": "building trees over {total} documents; they are kept for the next run."}
 RAPTOR_HEAD = (
     f"{'questions':<10} {'retriever':<10} {'count':>5}  {'content':>8} {'difference':>26}  "
@@ -382,8 +382,8 @@ def _figures(line: dict[str, Any], name: str) -> str:
 
 
 # `footnote eval rerank`: what rerankers make of the same passages, beside the order they are given in.
-RERANKING_DESCRIPTION = """Give each reranker the same passages for each question of a set and measure the order that it
-makes of them. Those that ask a language model ask the connected one."""
+RERANKING_DESCRIPTION = """Give each reranker the same passages for each question of a set and measure the
+order that it makes of them. Those that ask a language model ask the connected one."""
 PATIENCE = 600.0
 """Seconds for one question: what is measured is the order, and small machines take minutes for it."""
 RERANKING_COLUMNS = {

@@ -101,7 +101,7 @@ DEEPEST = 100  # folders; deeper than people nest them
 
 
 @dataclass(frozen=True)
-class Found:
+class FolderFile:
     """A file, by its path below the folder, and its version: another one whenever the content is."""
 
     path: str
@@ -116,7 +116,9 @@ class Unlisted:
     reason: str
 
 
-def walk(root: Path, patterns: Collection[str], *, hidden: bool, links: bool) -> Iterator[Found | Unlisted]:
+def walk(
+    root: Path, patterns: Collection[str], *, hidden: bool, links: bool
+) -> Iterator[FolderFile | Unlisted]:
     """Yield what is below `root` in the order of names. With `links`, links are followed inside `root`.
 
     Raises SourceError where `root` itself cannot be looked into.
@@ -131,7 +133,7 @@ class _Walk:
         self._root, self._hidden, self._links = root, hidden, links
         self._chosen = chosen(patterns)
 
-    def below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[Found | Unlisted]:
+    def below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[FolderFile | Unlisted]:
         """Yield what is in one folder and below it; `above` are the folders on the way, to see a circle."""
         try:
             circle, inside = self._look(folder)
@@ -150,7 +152,7 @@ class _Walk:
 
     def _entry(
         self, entry: os.DirEntry[str], path: str, above: tuple[tuple[int, int], ...]
-    ) -> Iterator[Found | Unlisted]:
+    ) -> Iterator[FolderFile | Unlisted]:
         if entry.is_symlink() and not (self._links and self._is_inside(path)):
             return
         try:
@@ -165,7 +167,7 @@ class _Walk:
         elif stat.S_ISDIR(facts.st_mode):
             yield from self.below(path, above)
         elif stat.S_ISREG(facts.st_mode) and self._chosen(path):
-            yield Found(path, version(facts))
+            yield FolderFile(path, version(facts))
 
     def _look(self, folder: str) -> tuple[tuple[int, int], list[os.DirEntry[str]]]:
         """Return what tells a folder from every other one, and what is in it."""
@@ -298,7 +300,7 @@ class FolderSource(Source):
         """Say how many files the folder has that are meant, counting no more than a thousand."""
         count = 0
         for found in self._walk():
-            count += isinstance(found, Found)
+            count += isinstance(found, FolderFile)
             if count == 1000:
                 return f"{self._root} has 1,000 files and more."
         return f"{self._root} has {count} {'file' if count == 1 else 'files'}."
@@ -336,7 +338,7 @@ class FolderSource(Source):
         if not stat.S_ISREG(after.st_mode) or version(after) != item.version:
             raise ItemFailed(f"{item.name} changed while it was read. It is read again the next time.")
 
-    def _walk(self) -> Iterator[Found | Unlisted]:
+    def _walk(self) -> Iterator[FolderFile | Unlisted]:
         settings = self._settings
         if not self._root.is_dir():
             raise SourceError(f"There is no folder {settings.path} on this computer. Correct the path.")

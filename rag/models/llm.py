@@ -66,7 +66,7 @@ class LLMSettings:
 
 
 @dataclass(frozen=True)
-class Probe:
+class ServerCapabilities:
     """What a server told about itself; None where it did not say."""
 
     models: tuple[str, ...]
@@ -141,13 +141,13 @@ class LLM:
         """Return the names of the models the server offers, as it orders them."""
         return [str(model.get("id", "")) for model in self._submit(self._requests.listed).result()]
 
-    def probe(self) -> Probe:
+    def probe(self) -> ServerCapabilities:
         """Ask the server once what it offers. Context sizes are read as vLLM and llama.cpp tell them."""
         listed = self._submit(self._requests.listed).result()
         ours = next((model for model in listed if model.get("id") == self.settings.model), {})
         meta = ours.get("meta") if isinstance(ours.get("meta"), dict) else {}
         size = ours.get("max_model_len") or (meta or {}).get("n_ctx")
-        return Probe(
+        return ServerCapabilities(
             models=tuple(str(model.get("id", "")) for model in listed),
             context_tokens=size if isinstance(size, int) and size > 0 else None,
         )

@@ -107,7 +107,7 @@ FEWEST_WORDS = 4  # below that a sentence is taken as written without spaces
 
 
 @dataclass(frozen=True)
-class Probe:
+class SyntheticQuery:
     """A passage, by its position, with one question of each kind."""
 
     position: int
@@ -116,12 +116,12 @@ class Probe:
     rest: str  # the passage without the gap's sentence
 
 
-def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[Probe]:
+def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[SyntheticQuery]:
     """Return a probe each for `count` of the texts, chosen at random; those of one sentence have none."""
     random = Random(seed)  # noqa: S311 - a sample, not a secret
     order = list(range(len(texts)))
     random.shuffle(order)
-    probes: list[Probe] = []
+    probes: list[SyntheticQuery] = []
     for position in order:
         if len(probes) == count:
             break
@@ -131,7 +131,7 @@ def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[Probe]:
         if fitting and len(spans) > 1:
             start, end = random.choice(fitting)
             rest = f"{text[:start]} {text[end:]}".strip()
-            probes.append(Probe(position, half(text[start:end], random), text[start:end], rest))
+            probes.append(SyntheticQuery(position, half(text[start:end], random), text[start:end], rest))
     return probes
 
 
@@ -332,7 +332,7 @@ class _Pool:
         self,
         texts: Sequence[str],
         vectors: Floats,
-        probes: Sequence[Probe],
+        probes: Sequence[SyntheticQuery],
         embedder: Embeddings,
         analysers: Sequence[Analyser],
     ):
@@ -343,7 +343,7 @@ class _Pool:
         self._gapped.add(Entry(str(i), "", rests.get(i, text)) for i, text in enumerate(texts))
         self._vectors = vectors
 
-    def ask(self, probe: Probe) -> list[Case]:
+    def ask(self, probe: SyntheticQuery) -> list[Case]:
         """Return what both halves find for the probe's echo and for its gap."""
         gapped = self._vectors.copy()
         gapped[probe.position] = self._embedder.embed_documents([probe.rest])[0]

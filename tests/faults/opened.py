@@ -1,6 +1,7 @@
 """The embedding model, open: imported by the process that others are forked from, and by those only.
 
-A fork may use it since a run of it keeps to its own thread (`intra_op_num_threads` in rag/models/embeddings.py).
+A fork may use it since a run of it keeps to its own thread (`intra_op_num_threads` in
+rag/models/embeddings.py).
 """
 
 from rag.models.embeddings import open_embedder

@@ -8,7 +8,7 @@ import streamlit as st
 
 from rag.index.staged import ReindexProgress
 from rag.models.llm import LLM, LLMSettings
-from rag.retrieval.rerank.cross_encoder import USUAL as RerankingUSUAL
+from rag.retrieval.rerank.cross_encoder import USUAL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
 from rag.retrieval.weights import FEWEST, USUAL, Weighed
 from rag.settings import RerankerName, RetrieverName, Settings, fixed_fields
@@ -170,7 +170,8 @@ def costs(settings: Settings) -> dict[str, str]:
     return {
         "none": "Passages are used in the order of the search. Nothing is waited for.",
         "cross-encoder": "A model of its own reads question and passage together, on this computer. "
-        f"{RerankingUSUAL} is 2.3 GB, fetched when it is first used, and takes seconds for each question.",
+        f"{USUAL_CROSS_ENCODER} is 2.3 GB, fetched when it is first used, "
+        "and takes seconds for each question.",
         "pointwise-logprob": f"How likely it finds Yes. {each}.",
         "pointwise-score": f"For servers that do not tell how likely words are. {each}.",
         "listwise": f"{requests} long requests to the language model for each question.",
@@ -215,7 +216,8 @@ def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
         "Its model, for a cross-encoder or a server",
         settings.rerank_model,
         **options(
-            "rerank_model", f"A folder or hub id, usually `{RerankingUSUAL}`; or the server's name for it."
+            "rerank_model",
+            f"A folder or hub id, usually `{USUAL_CROSS_ENCODER}`; or the server's name for it.",
         ),
     )
     return {"reranker": chosen, "rerank_model": model.strip()}

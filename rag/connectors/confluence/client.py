@@ -131,7 +131,7 @@ _PARAMETERS = {"account-id": "accountId", "userkey": "key"}
 _MOST = 100  # people of one page who are asked for
 
 
-class People:
+class UserNames:
     """Names by the ids of accounts, each asked for once."""
 
     def __init__(self, api: ConfluenceApi):
@@ -165,7 +165,7 @@ class Root:
 
 
 @dataclass(frozen=True)
-class Scope:
+class SyncScope:
     """The part of a wiki that is wanted: spaces, page trees, and of both only pages with these labels."""
 
     spaces: tuple[Space, ...]
@@ -191,7 +191,7 @@ class Wiki(ABC):
     def __init__(self, api: ConfluenceApi):
         self.api = api
 
-    def scope(self, settings: ConfluenceSettings, cancelled: Cancel) -> Scope:
+    def scope(self, settings: ConfluenceSettings, cancelled: Cancel) -> SyncScope:
         """Find what is wanted; SourceError where it is not there, before its pages seem to be gone."""
         found = {space.key.lower(): space for space in self._spaces(settings.spaces, cancelled)}
         missing = [key for key in settings.spaces if key.lower() not in found]
@@ -201,10 +201,10 @@ class Wiki(ABC):
                 "or ask for access."
             )
         roots = tuple(self._found_root(page, cancelled) for page in settings.pages)
-        return Scope(tuple(found.values()), roots, frozenset(settings.labels))
+        return SyncScope(tuple(found.values()), roots, frozenset(settings.labels))
 
     @abstractmethod
-    def pages(self, scope: Scope, cancelled: Cancel) -> Iterator[Content]:
+    def pages(self, scope: SyncScope, cancelled: Cancel) -> Iterator[Content]:
         """Yield every page of a scope, as the wiki's database has it; some may come twice."""
 
     @abstractmethod
@@ -242,7 +242,7 @@ _SERVER_API = "/rest/api"
 class ServerWiki(Wiki):
     """Asked with a personal access token."""
 
-    def pages(self, scope: Scope, cancelled: Cancel) -> Iterator[Content]:
+    def pages(self, scope: SyncScope, cancelled: Cancel) -> Iterator[Content]:
         """Yield the wanted pages of each space; which tree a page is in is told by its ancestors."""
         whole = {space.key for space in scope.spaces}
         roots = {root.id for root in scope.roots}
@@ -318,7 +318,7 @@ class _Below(Reference):
 class CloudWiki(Wiki):
     """Asked with an e-mail address and an API token."""
 
-    def pages(self, scope: Scope, cancelled: Cancel) -> Iterator[Content]:
+    def pages(self, scope: SyncScope, cancelled: Cancel) -> Iterator[Content]:
         """Yield the pages of the spaces, then those of the trees."""
         for space in scope.spaces:
             yield from _current(self._of_space(space, scope.labels, cancelled))

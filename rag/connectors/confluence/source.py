@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pydantic import AwareDatetime
 
 from rag.connectors.base import Credentials, Item, Listed, Mark, Reached, Source, Unreadable, digest
-from rag.connectors.confluence.client import CloudWiki, ConfluenceApi, People, Scope, ServerWiki, Wiki
+from rag.connectors.confluence.client import CloudWiki, ConfluenceApi, ServerWiki, SyncScope, UserNames, Wiki
 from rag.connectors.confluence.models import ConfluenceSettings, Content, Results
 from rag.connectors.http import MAX_BYTES, Fetcher
 from rag.connectors.rest import FIRST_WAIT
@@ -22,13 +22,17 @@ _TOGETHER = 50  # pages in one query
 _SEARCH = "/rest/api/content/search"
 
 
-def changed_pages(api: ConfluenceApi, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Content]:
+def changed_pages(
+    api: ConfluenceApi, scope: SyncScope, since: datetime, cancelled: Cancel
+) -> Iterator[Content]:
     """Yield the pages of a scope that changed since a time, and some that did not."""
     query = f"type = page and {within(scope)} and {changed_since(since)}"
     yield from _found(api, query, "version", cancelled)
 
 
-def changed_files(api: ConfluenceApi, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Content]:
+def changed_files(
+    api: ConfluenceApi, scope: SyncScope, since: datetime, cancelled: Cancel
+) -> Iterator[Content]:
     """Yield the attached files that changed since a time and are attached to a page of the scope."""
     spaces = _listed([space.key for space in scope.around])
     query = f"type = attachment and space in ({spaces}) and {changed_since(since)}"
@@ -42,7 +46,7 @@ def changed_files(api: ConfluenceApi, scope: Scope, since: datetime, cancelled: 
     yield from (file for file in files if file.container is not None and file.container.id in wanted)
 
 
-def within(scope: Scope) -> str:
+def within(scope: SyncScope) -> str:
     """Return the part of a query that asks for the pages of a scope."""
     parts = []
     if scope.spaces:
@@ -63,7 +67,7 @@ def changed_since(since: datetime) -> str:
     return f'lastmodified >= "{(since.astimezone(UTC) - OVERLAP):%Y-%m-%d %H:%M}"'
 
 
-def _these(ids: Sequence[str], scope: Scope) -> str:
+def _these(ids: Sequence[str], scope: SyncScope) -> str:
     return f"type = page and id in ({', '.join(ids)}) and {within(scope)}"
 
 
@@ -114,7 +118,7 @@ class ConfluenceSource(Source):
         self._of = digest(settings, "email", "credential")
         self._api = ConfluenceApi(settings, credentials, fetcher, first_wait=first_wait)
         self._wiki: Wiki = CloudWiki(self._api) if settings.cloud else ServerWiki(self._api)
-        self._people = People(self._api)
+        self._people = UserNames(self._api)
 
     def test(self) -> str:
         """Sign in, find the spaces and pages that are wanted, and name them."""
@@ -148,7 +152,7 @@ class ConfluenceSource(Source):
         storage = page.body.storage.value
         yield packed(page.title, storage, self._people.mentioned(storage, cancelled))
 
-    def _all(self, scope: Scope, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
+    def _all(self, scope: SyncScope, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
         """Yield every page, then the files of each; the pages at once, while none can slip by."""
         before = self._api.asked
         pages = {page.id: page for page in self._wiki.pages(scope, cancelled)}
@@ -176,7 +180,7 @@ class ConfluenceSource(Source):
             lasting = isinstance(error, ItemRefused)
             yield Unreadable(page.id + _FILES, f"Files attached to {page.title}", str(error), lasting)
 
-    def _changed(self, scope: Scope, since: datetime, cancelled: Cancel) -> Iterator[Item | Unreadable]:
+    def _changed(self, scope: SyncScope, since: datetime, cancelled: Cancel) -> Iterator[Item | Unreadable]:
         for page in list(changed_pages(self._api, scope, since, cancelled)):
             yield page.page_item(self._api.web)
         if self._settings.attachments:

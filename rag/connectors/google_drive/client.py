@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, Valid
 from rag.connectors.base import Credentials
 from rag.connectors.google_drive.models import (
     About,
+    AccessToken,
     Changes,
     DriveFile,
     DriveRecord,
-    Files,
+    FilePage,
     Refused,
     Start,
-    Token,
 )
 from rag.connectors.http import Fetched, Fetcher
 from rag.connectors.rest import FIRST_WAIT, TRIES, Parameters, Rest, understood
@@ -192,12 +192,12 @@ class DriveApi(Rest):
         """Return what is known of a file or folder; ItemFailed where it is not ours to see."""
         return self._read(DriveFile, f"/files/{file_id}", {"supportsAllDrives": "true"}, cancelled)
 
-    def files(self, query: str, corpus: Parameters, cancelled: Cancel) -> Iterator[Files]:
+    def files(self, query: str, corpus: Parameters, cancelled: Cancel) -> Iterator[FilePage]:
         """Yield the pages of a search among the drives of `corpus`."""
         asked: Parameters = {"q": query, "pageSize": 1000, **_EVERYWHERE, **corpus}
         token = ""
         while True:
-            page = self._read(Files, "/files", {**asked, "pageToken": token}, cancelled)
+            page = self._read(FilePage, "/files", {**asked, "pageToken": token}, cancelled)
             yield page
             if not page.next:
                 return
@@ -257,7 +257,7 @@ class DriveApi(Rest):
             )
             if not 200 <= answer.status < 300:
                 raise refused()
-            life = timedelta(seconds=understood(Token, answer).expires_in)
+            life = timedelta(seconds=understood(AccessToken, answer).expires_in)
             return answer
 
         self._token = access_token(self._asker, self._tokens, post)

@@ -93,7 +93,7 @@ class DriveFile(DriveRecord):
     capabilities: Capabilities = Capabilities()
 
 
-class Files(DriveRecord):
+class FilePage(DriveRecord):
     """One page of a listing; not `complete` where some drives could not be searched."""
 
     fields = f"nextPageToken,incompleteSearch,files({DriveFile.fields})"
@@ -141,7 +141,7 @@ class About(DriveRecord):
     user: User = User()
 
 
-class Token(DriveRecord):
+class AccessToken(DriveRecord):
     """A token that lets one ask for a while, in seconds."""
 
     access_token: str

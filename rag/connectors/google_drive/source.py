@@ -33,7 +33,7 @@ from rag.jobs import Cancel, never
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFolders:
     """The folders that were looked into, where shortcuts in them lead, and the places that were named."""
 
     folders: frozenset[str]
@@ -54,7 +54,7 @@ class Known:
         return not file.trashed and (within or file.id in self.entries)
 
 
-def moves_folders(change: Change, known: Known) -> bool:
+def moves_folders(change: Change, known: KnownFolders) -> bool:
     """Whether after a change other files may be wanted that have not changed themselves.
 
     A folder that moves takes all below it along, and Drive does not tell of each; a shortcut likewise.
@@ -68,7 +68,7 @@ def moves_folders(change: Change, known: Known) -> bool:
     return file is not None and file.mime_type in (FOLDER, SHORTCUT) and known.holds(file)
 
 
-def files(changes: Iterable[Change], known: Known) -> dict[str, DriveFile | None]:
+def files(changes: Iterable[Change], known: KnownFolders) -> dict[str, DriveFile | None]:
     """Return what became of each file that changed: itself, or nothing where it is not wanted any more."""
     became: dict[str, DriveFile | None] = {}
     for change in changes:
@@ -187,9 +187,11 @@ class _Reached(Reached):
     folders: tuple[str, ...]
     shortcuts: tuple[tuple[str, str], ...]
 
-    def known(self, *, subfolders: bool) -> Known:
+    def known(self, *, subfolders: bool) -> KnownFolders:
         """Return what tells the meaning of a change."""
-        return Known(frozenset(self.folders), frozenset(self.shortcuts), frozenset(self.places), subfolders)
+        return KnownFolders(
+            frozenset(self.folders), frozenset(self.shortcuts), frozenset(self.places), subfolders
+        )
 
 
 class DriveSource(Source):

@@ -272,7 +272,7 @@ def _document(container: zipfile.ZipFile) -> bytes:
 
 def _strict(content: bytes) -> Any:
     """Parse what the text itself stands in: damaged, it is no document."""
-    from lxml import etree  # type: ignore[import-untyped]
+    from lxml import etree
 
     return etree.fromstring(content, etree.XMLParser(resolve_entities=False, huge_tree=True))
 

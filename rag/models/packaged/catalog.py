@@ -30,7 +30,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownModel:
     """A model that can be opened by its usual name."""
 
     name: str
@@ -45,7 +45,7 @@ class Known:
 class Model:
     """A model ready to be opened: its folder, and the sha256 of the weights it was made from."""
 
-    known: Known
+    known: KnownModel
     directory: Path
     fingerprint: str
 
@@ -55,7 +55,7 @@ class Model:
         return self.known.name
 
 
-E5_SMALL = Known(
+E5_SMALL = KnownModel(
     name="multilingual-e5-small",
     hub_id="intfloat/multilingual-e5-small",
     wheel=Wheel(
@@ -68,7 +68,7 @@ E5_SMALL = Known(
     query_prefix="query: ",
     passage_prefix="passage: ",
 )
-MINILM = Known(
+MINILM = KnownModel(
     name="all-MiniLM-L6-v2",
     hub_id="sentence-transformers/all-MiniLM-L6-v2",
     wheel=Wheel(
@@ -86,7 +86,7 @@ MINILM = Known(
     ),
     max_tokens=256,
 )
-USE = Known(
+USE = KnownModel(
     name="use-multilingual",
     hub_id=None,
     wheel=Wheel(
@@ -107,7 +107,7 @@ def silently(message: str) -> None:
     """Tell nobody."""
 
 
-def find(spec: str) -> Known | None:
+def find(spec: str) -> KnownModel | None:
     """Return the packaged model of this name or hub id."""
     return next((known for known in PACKAGED.values() if spec in (known.name, known.hub_id)), None)
 
@@ -133,7 +133,7 @@ def fetch(name: str, cache: Path, progress: Progress = silently) -> Model:
         ) from error
 
 
-def _kept(known: Known, directory: Path) -> Model | None:
+def _kept(known: KnownModel, directory: Path) -> Model | None:
     """Return what is in the folder when it is whole."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
@@ -145,7 +145,7 @@ def _kept(known: Known, directory: Path) -> Model | None:
         return None
 
 
-def _make(known: Known, directory: Path, progress: Progress) -> Model:
+def _make(known: KnownModel, directory: Path, progress: Progress) -> Model:
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{known.name}-") as folder:
         made = Path(folder) / known.name
         made.mkdir()
@@ -157,7 +157,7 @@ def _make(known: Known, directory: Path, progress: Progress) -> Model:
     return Model(known, directory, fingerprint)
 
 
-def _source(known: Known, cache: Path, progress: Progress) -> tuple[str, dict[str, bytes]]:
+def _source(known: KnownModel, cache: Path, progress: Progress) -> tuple[str, dict[str, bytes]]:
     """Return where the files come from, and the files by name; the weights come first."""
     names = (hf_bert.WEIGHTS, hf_bert.CONFIG, hf_bert.TOKENIZER)
     if known.hub_id:
