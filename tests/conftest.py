@@ -3,10 +3,13 @@
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from streamlit.components.v2 import manifest_scanner
+from streamlit.components.v2.manifest_scanner import scan_component_manifests
 
 from rag.ingest.parsers import sandbox
 from rag.models import embeddings as bert
@@ -68,6 +71,8 @@ def made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bert, "OnnxEmbedder", OpenedOnce())
         patch.setattr(migrations, "upgrade", MigratedOnce())
+        # Every AppTest looks through all installed packages, which takes longer than most pages.
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
         yield
 
 
