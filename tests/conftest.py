@@ -3,11 +3,15 @@
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from streamlit.components.v2 import manifest_scanner
+from streamlit.components.v2.manifest_scanner import scan_component_manifests
 
+from rag.ingest.parsers import sandbox
 from rag.models import embeddings as bert
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.local.catalog import QWEN_0_5B
@@ -16,7 +20,7 @@ from rag.models.local.server import OwnModel
 from rag.settings import default_model_cache
 from storage import migrations
 from storage.database import Database
-from tests.once import MigratedOnce, OpenedOnce
+from tests.once import MigratedOnce, OpenedOnce, read_here
 
 # The same examples every time: a red suite is the doing of what was changed. To look for examples that nobody
 # has tried: `pytest --hypothesis-profile=search`.
@@ -24,6 +28,7 @@ settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")
 
+TESTS = Path(__file__).parent
 INTEGRATION = ("e2e", "faults", "hostile", "ui")  # folders whose tests run the application
 REAL_MODELS = {"embedder", "own_model"}  # fixtures
 
@@ -31,7 +36,7 @@ REAL_MODELS = {"embedder", "own_model"}  # fixtures
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make check` leaves out, and ask each slow test for its reason."""
     for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        folder = item.path.relative_to(TESTS).parts[0]
         if folder in INTEGRATION or REAL_MODELS & set(getattr(item, "fixturenames", ())):
             item.add_marker("integration")
         for slow in item.iter_markers("slow"):
@@ -66,6 +71,17 @@ def made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bert, "OnnxEmbedder", OpenedOnce())
         patch.setattr(migrations, "upgrade", MigratedOnce())
+        # Every AppTest looks through all installed packages, which takes longer than most pages.
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plain_text_is_read_here(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Read plain text without a child process, but where tests are about parsers, attacks and crashes."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not {"parsers", "hostile", "faults"} & set(request.path.relative_to(TESTS).parts):
+            patch.setattr(sandbox, "run", read_here)
         yield
 
 
