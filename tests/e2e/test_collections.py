@@ -43,10 +43,10 @@ def searching(visitor: Visitor, what: str) -> Locator:
 
 def tick(visitor: Visitor, name: str) -> None:
     """Tick a document by the space bar."""
-    box = visitor.page.get_by_role("checkbox", name=f"Choose {name}")
+    box = visitor.page.get_by_role("checkbox", name=f"Select {name}")
     again(
         lambda patience: box.is_checked() or box.press("Space", timeout=patience),
-        visitor.page.get_by_text("1 chosen", exact=True),
+        visitor.page.get_by_text("1 selected", exact=True),
     )
 
 

@@ -59,7 +59,7 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
             click(chat, then=visitor.answers().nth(1))
             panel = page.get_by_role("dialog")
             click(page.get_by_role("link", name="Source 1").first, then=panel)
-            expect(panel).to_contain_text("This document has been removed")
+            expect(panel).to_contain_text("This document was deleted")
             expect(panel).to_contain_text("4.1 million containers")
             close(panel)
             click(

@@ -1,5 +1,6 @@
 """A reranker chosen on the settings page, and what a reader sees of it: meanwhile, after, where it fails."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,7 +44,7 @@ def test_a_reranker_is_chosen_used_and_told_of(patient: Server, visit: Visit, fa
     visitor.go("Chat")
     visitor.ask("Where were the cranes built?")
     # The first: as the page takes over from the turn that was drawn alone, both are there for a moment.
-    expect(page.get_by_text("in order…").first).to_be_visible()
+    expect(page.get_by_text(re.compile("Reranking .* passages…")).first).to_be_visible()
     seen.set()
     visitor.finished(1)
     panel = page.get_by_role("dialog")

@@ -18,7 +18,7 @@ TEXT = " ".join(f"word{number}" for number in range(40))
 LAST, STORED = "word39", "Written by"  # the second stands only under an answer as it was stored
 LONG = " ".join(f"word{number}" for number in range(400))
 QUESTION = "How many containers were handled?"
-WAITS = "still on its way"
+WAITS = "Still answering"
 NOTES = ("harbour.md", b"# Harbour\n\nThe harbour handled 4.1 million containers in 2024.\n")
 MOMENTS = [0, 1, 10, 39, 40]  # words that are written by then, of forty
 

@@ -145,8 +145,8 @@ def _show_tree(here: Workspace) -> None:
     st.caption(levels_of(here.library.forest.trees.levels(tree)))
     if found.answer is not None and found.conversation is not None:
         st.caption(
-            f":material/format_quote: Shows what the last answer cites, in the chat "
-            "“{label(found.conversation.title, 60)}”."
+            ":material/format_quote: Shows what the last answer cites, in the chat "
+            f"“{label(found.conversation.title, 60)}”."
         )
     chart, words = st.container(key="tree").columns([3, 2], gap="medium")
     with chart:

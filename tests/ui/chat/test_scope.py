@@ -21,7 +21,7 @@ def chat(here: Workspace) -> str:
 
 
 def control(at: AppTest) -> str:
-    return next(one.label for one in at.expander if one.label.startswith("Searches"))
+    return next(one.label for one in at.expander if one.label.startswith("Search in"))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_what_is_searched_is_said_in_few_words(chosen, said):
 
 
 def test_an_empty_library_has_nothing_to_choose(page: Page):
-    assert not any(one.label.startswith("Searches") for one in page("chat").expander)
+    assert not any(one.label.startswith("Search in") for one in page("chat").expander)
 
 
 def test_a_chat_says_what_it_searches_and_another_all_documents(page: Page, here: Workspace, chat: str):
