@@ -117,7 +117,7 @@ def _explain(error: Exception) -> bool:
     if isinstance(error, FootnoteError):
         st.error(verbatim(str(error)), icon=":material/error:")
         return True
-    st.error("This page could not be shown. Reload it; if that does not help, the server's log tells more.")
+    st.error("This page could not be shown. Reload it. If that does not help, see the server's log.")
     return True
 
 

@@ -104,9 +104,7 @@ def pending(session: Session, conversation_id: str) -> str | None:
 def refuse_pending(session: Session, conversation_id: str) -> None:
     """Raise AnswerPending while an answer of the conversation is on its way."""
     if pending(session, conversation_id) is not None:
-        raise AnswerPending(
-            "An answer in this conversation is still on its way. Wait for it, or stop it first."
-        )
+        raise AnswerPending("Still answering. Wait for the answer to end, or stop it first.")
 
 
 def new_id() -> str:

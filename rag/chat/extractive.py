@@ -19,14 +19,14 @@ NOT_FOUND = {
     "ja": "ドキュメントの中に、この質問への答えは見つかりませんでした。",
 }
 DOUBTFUL = {
-    "en": "Your documents may not answer this. The nearest they come:",
-    "ko": "문서에 이 질문에 대한 답이 없을 수 있습니다. 가장 가까운 내용은 다음과 같습니다:",
-    "ja": "ドキュメントには、この質問への答えがないかもしれません。最も近い記述は次のとおりです:",
+    "en": "I found no clear answer. Closest passages:",
+    "ko": "문서에서 분명한 답을 찾지 못했습니다. 가장 가까운 내용:",
+    "ja": "ドキュメントに明確な答えは見つかりませんでした。最も近い記述:",
 }
 FURTHER = {
-    "en": "Less close to the question, but near it:",
-    "ko": "질문과 덜 가깝지만 관련될 수 있는 내용:",
-    "ja": "質問からは少し離れますが、関連するかもしれない記述:",
+    "en": "Also related:",
+    "ko": "관련 내용:",
+    "ja": "関連する記述:",
 }
 APART = 2.0
 """How far behind the best a pick is said to be further away.

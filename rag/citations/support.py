@@ -66,12 +66,12 @@ class Backing:
         >>> Backing(7, 8).sentence, Backing(1, 1).sentence
         ('7 of 8 statements are backed by your documents.', 'This statement is backed by your documents.')
         >>> Backing(0, 2).sentence
-        'None of the 2 statements was found in your documents.'
+        '2 statements not confirmed.'
         """
         if self.total == 1:
-            return f"This statement {'is backed by' if self.backed else 'was not found in'} your documents."
+            return f"This statement is {'backed by your documents' if self.backed else 'not confirmed'}."
         if not self.backed:
-            return f"None of the {self.total} statements was found in your documents."
+            return f"{self.total} statements not confirmed."
         if self.backed == self.total:
             both = "Both" if self.total == 2 else f"All {self.total}"
             return f"{both} statements are backed by your documents."
@@ -132,9 +132,9 @@ def _best(cited: Sequence[CitationRecord]) -> CitationStatus:
 
 
 # What the markers in a stored answer mean, and what is said of statements that are not backed.
-RELATED = "related, but not said there"
-NOT_THERE = "not in the cited source"
-NOWHERE = "not found in your documents"
+RELATED = "Not confirmed"
+NOT_THERE = "Not in the cited source"
+NOWHERE = "No source"
 _MARKER = re.compile(r"\[(\d{1,3})\]")
 
 

@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def new_collection(visitor: Visitor, name: str) -> None:
     page = visitor.page
-    box = page.get_by_role("textbox", name="Name of the new collection")
+    box = page.get_by_role("textbox", name="New collection name")
     shown = page.get_by_role("combobox", name="Collection", exact=True)
 
     def write(patience: float) -> None:
@@ -38,22 +38,22 @@ def new_collection(visitor: Visitor, name: str) -> None:
 
 
 def searching(visitor: Visitor, what: str) -> Locator:
-    return visitor.page.get_by_text(f"Searches: {what}", exact=True)
+    return visitor.page.get_by_text(f"Search in: {what}", exact=True)
 
 
 def tick(visitor: Visitor, name: str) -> None:
     """Tick a document by the space bar."""
-    box = visitor.page.get_by_role("checkbox", name=f"Choose {name}")
+    box = visitor.page.get_by_role("checkbox", name=f"Select {name}")
     again(
         lambda patience: box.is_checked() or box.press("Space", timeout=patience),
-        visitor.page.get_by_text("1 chosen", exact=True),
+        visitor.page.get_by_text("1 selected", exact=True),
     )
 
 
 def move(visitor: Visitor, to: str) -> Step:
     """Move what is ticked into a collection, by keyboard."""
     dialog = visitor.page.get_by_role("dialog")
-    where = dialog.get_by_role("combobox", name="To the collection")
+    where = dialog.get_by_role("combobox", name="Collection")
     now = dialog.get_by_role("button", name="Move", exact=True)
 
     def act(patience: float) -> None:
@@ -94,7 +94,7 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     expect(visitor.row("harbour.md")).to_contain_text("Ready")
     expect(page.locator('[class*="st-key-document-"]').filter(has_text="castle.md")).to_have_count(0)
 
-    click(page.get_by_role("button", name="Chat with it"), then=searching(visitor, "Harbours"))
+    click(page.get_by_role("button", name="Chat with collection"), then=searching(visitor, "Harbours"))
     visitor.ask(QUESTION)
     visitor.finished(1)
     expect(visitor.answers().first).to_contain_text("Searched in: Harbours (collection)")
@@ -128,7 +128,7 @@ def test_it_works_from_the_keyboard_on_a_narrow_screen(
 
     page.goto(server.url)
     press(
-        page.locator("summary").filter(has_text="Searches: All documents"),
+        page.locator("summary").filter(has_text="Search in: All documents"),
         then=page.get_by_role("combobox", name="Collections"),
     )
     visitor.fits()
@@ -140,13 +140,13 @@ def test_it_works_from_the_keyboard_on_a_narrow_screen(
     page.goto(f"{server.url}/documents")
     visitor.choose("Collection", "Castles")
     delete, sure = (
-        page.get_by_role("button", name=name, exact=True) for name in ("Delete", "Delete for good")
+        page.get_by_role("button", name=name, exact=True) for name in ("Delete", "Delete permanently")
     )
     press(delete, sure, then=gone(delete))
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(visitor.row("castle.md")).to_be_visible()
     page.go_back()
-    expect(searching(visitor, "nothing, what was chosen is gone")).to_be_visible()
+    expect(searching(visitor, "nothing (the selection was deleted)")).to_be_visible()
     visitor.ask("And how deep is its moat?")
     expect(visitor.answers().last).to_contain_text("Nothing of what is chosen to be searched can be")
     assert visitor.errors == []

@@ -28,15 +28,15 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
         expect(visitor.answers().first).to_contain_text("4.1 million containers")
         visitor.ask("And what about the second crane?")
         visitor.finished(2)
-        expect(visitor.answers().last).to_contain_text("Understood as: And what about the second crane?")
+        expect(visitor.answers().last).to_contain_text("Searched for: And what about the second crane?")
         expect(visitor.answers().last).to_contain_text("Kobe")
 
         marker = page.get_by_role("link", name="Source 1: “The harbour handled 4.1 million").first
         panel = page.get_by_role("dialog")
         press(marker, then=panel)
         expect(panel).to_contain_text("harbour-report.pdf")
-        expect(panel).to_contain_text("The cited words")
-        expect(panel.get_by_role("img", name="Page 1, the cited words highlighted")).to_be_visible()
+        expect(panel).to_contain_text("Cited words")
+        expect(panel.get_by_role("img", name="Page 1, cited words highlighted")).to_be_visible()
         expect(page).to_have_url(re.compile(r"\?chat=\w+&cite="))
         deep_link = page.url
         close(panel)
@@ -59,12 +59,12 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
             click(chat, then=visitor.answers().nth(1))
             panel = page.get_by_role("dialog")
             click(page.get_by_role("link", name="Source 1").first, then=panel)
-            expect(panel).to_contain_text("This document has been removed")
+            expect(panel).to_contain_text("This document was deleted")
             expect(panel).to_contain_text("4.1 million containers")
             close(panel)
             click(
                 page.get_by_role("button", name="Delete", exact=True),
-                page.get_by_role("button", name="Delete for good"),
+                page.get_by_role("button", name="Delete permanently"),
                 then=page.get_by_role("heading", name="Ask your own documents"),
             )
             expect(chat).to_have_count(0)
@@ -77,8 +77,8 @@ def _delete_the_document(visitor: Visitor) -> None:
     click(
         page.get_by_role("button", name="More"),
         page.get_by_role("button", name="Delete", exact=True),
-        page.get_by_role("dialog").get_by_role("button", name="Delete for good"),
-        then=page.get_by_text("Nothing here yet.", exact=False),
+        page.get_by_role("dialog").get_by_role("button", name="Delete permanently"),
+        then=page.get_by_text("No documents yet.", exact=False),
     )
 
 
@@ -114,7 +114,7 @@ def test_each_file_has_its_own_result_and_its_original_back(server: Server, visi
     expect(visitor.row("受注.txt")).to_contain_text("Ready")
     visitor.fits()
     menu = visitor.row("受注.txt").get_by_role("button", name="More")
-    download = visitor.download(menu, "Download the original")
+    download = visitor.download(menu, "Download original")
     assert download.suggested_filename == "受注.txt"
     assert Path(download.path()).read_bytes() == good.read_bytes()
 

@@ -42,14 +42,14 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
     made = page.get_by_role("combobox", name="Question set")
 
     def make(patience: float) -> None:
-        page.get_by_role("spinbutton", name="How many").fill("2", timeout=patience)
-        page.get_by_role("button", name="Make questions").click(timeout=patience)
+        page.get_by_role("spinbutton", name="Number of questions").fill("2", timeout=patience)
+        page.get_by_role("button", name="Create questions").click(timeout=patience)
 
     again(make, made.or_(page.get_by_role("progressbar")))
     expect(made).to_be_visible()
     table = page.get_by_role("table").first
     press(page.get_by_role("button", name="Run", exact=True), then=table)
-    expect(table).to_contain_text("Meaning, varied")
+    expect(table).to_contain_text("Meaning, diverse")
     expect(table.get_by_role("row")).to_have_count(6)
 
     panel = page.get_by_role("dialog")
@@ -58,12 +58,12 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
     expect(panel.get_by_role("table")).to_contain_text("(right)")
     close(panel)
 
-    visitor.choose("Search by default with", "Words")
-    settled = page.get_by_role("button", name="It is the default")
-    click(page.get_by_role("button", name="Make this the default"), then=settled)
+    visitor.choose("Default search mode", "Words")
+    settled = page.get_by_role("button", name="Current default")
+    click(page.get_by_role("button", name="Make default"), then=settled)
     expect(settled).to_be_disabled()
     page.reload()
-    expect(page.get_by_role("table").first).to_contain_text("Meaning, varied")
+    expect(page.get_by_role("table").first).to_contain_text("Meaning, diverse")
     visitor.go("Settings")
-    expect(page.get_by_role("combobox", name="Search by")).to_have_value("Words")
+    expect(page.get_by_role("combobox", name="Search mode")).to_have_value("Words")
     assert visitor.strangers() == [] and visitor.errors == []

@@ -1,5 +1,6 @@
 """A reranker chosen on the settings page, and what a reader sees of it: meanwhile, after, where it fails."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ def test_a_reranker_is_chosen_used_and_told_of(patient: Server, visit: Visit, fa
     visitor = visit(patient.url)
     page = visitor.page
     visitor.go("Settings")
-    visitor.choose("Put in order by", "Language model, yes or no")
+    visitor.choose("Reranker", "Language model, yes or no")
     save = page.locator(".st-key-save-reranking").get_by_role("button")
     press(save, then=page.get_by_text("Saved."))
 
@@ -43,7 +44,7 @@ def test_a_reranker_is_chosen_used_and_told_of(patient: Server, visit: Visit, fa
     visitor.go("Chat")
     visitor.ask("Where were the cranes built?")
     # The first: as the page takes over from the turn that was drawn alone, both are there for a moment.
-    expect(page.get_by_text("in order…").first).to_be_visible()
+    expect(page.get_by_text(re.compile("Reranking .* passages…")).first).to_be_visible()
     seen.set()
     visitor.finished(1)
     panel = page.get_by_role("dialog")
@@ -51,7 +52,7 @@ def test_a_reranker_is_chosen_used_and_told_of(patient: Server, visit: Visit, fa
     expect(panel).to_contain_text("Reranker: pointwise-logprob")
     expect(panel.get_by_role("columnheader", name="Reranker")).to_be_visible()
     expect(panel).to_contain_text("rank 1, score 0.9")
-    expect(panel.get_by_text("A request to put passages in order").first).to_be_visible()
+    expect(panel.get_by_text("Request to rerank passages").first).to_be_visible()
     close(panel)
 
     fake.reply(Reply(status=401))

@@ -224,8 +224,8 @@ def test_who_is_removed_is_shut_out_of_open_pages_and_comes_back_to_nothing(
     card = ada.locator('[class*="st-key-person-"]').filter(has_text="hal@example.org").last
     click(
         card.get_by_role("button", name="Remove"),
-        ada.get_by_role("button", name="Delete for good"),
-        then=ada.get_by_text("The removal has begun.").or_(card.get_by_text("Being removed")),
+        ada.get_by_role("button", name="Delete permanently"),
+        then=ada.get_by_text("Removal started.").or_(card.get_by_text("Being removed")),
     )
     while rows(guarded, "SELECT 1 FROM users WHERE id LIKE '%#hal'"):
         ada.wait_for_timeout(200)

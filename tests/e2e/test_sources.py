@@ -26,11 +26,11 @@ def test_a_folder_is_added_read_asked_and_deleted(
     def look(patience: float, into: Path) -> None:
         dialog.get_by_label("Name").fill("Reports 보고서와 報告書", timeout=patience)
         dialog.get_by_label("Folder", exact=True).fill(str(into), timeout=patience)
-        dialog.get_by_role("button", name="Test the connection").click(timeout=patience)
+        dialog.get_by_role("button", name="Test connection").click(timeout=patience)
 
     again(partial(look, into=tmp_path / "nowhere"), dialog.get_by_role("alert").filter(has_text="nowhere"))
     again(partial(look, into=folder), dialog.get_by_text("has 2 files."))
-    click(dialog.get_by_role("button", name="Add and read"), then=gone(dialog))
+    click(dialog.get_by_role("button", name="Add and sync"), then=gone(dialog))
     expect(page.get_by_text("up to date")).to_be_visible()
     expect(page.get_by_text("Folder · 2 documents")).to_be_visible()
 
@@ -57,10 +57,10 @@ def test_a_folder_is_added_read_asked_and_deleted(
     click(
         page.get_by_role("button", name="More"),
         page.get_by_role("button", name="Delete", exact=True),
-        dialog.get_by_role("button", name="Delete them, too"),
-        then=page.get_by_text("There is none yet."),
+        dialog.get_by_role("button", name="Delete documents too"),
+        then=page.get_by_text("No sources yet."),
     )
     visitor.go("Documents")
-    expect(page.get_by_text("Nothing here yet.")).to_be_visible()
+    expect(page.get_by_text("No documents yet.")).to_be_visible()
     assert visitor.errors == []
     assert visitor.strangers() == []

@@ -26,7 +26,7 @@ def test_torch_is_not_loaded(server: Server, visit: Visit, tmp_path: Path):
 def test_settings_open_by_keyboard_and_save(server: Server, visit: Visit):
     visitor = visit(server.url + "/settings")
     page = visitor.page
-    box = page.get_by_label("Model (empty: none)")
+    box = page.get_by_label("Model (leave empty to turn off)")
 
     def name_it(patience: float) -> None:
         box.fill("some-model", timeout=patience)
@@ -34,5 +34,5 @@ def test_settings_open_by_keyboard_and_save(server: Server, visit: Visit):
 
     again(name_it, page.get_by_text("Answers are written by some-model."))
     page.reload()
-    expect(page.get_by_label("Model (empty: none)")).to_have_value("some-model")
+    expect(page.get_by_label("Model (leave empty to turn off)")).to_have_value("some-model")
     assert visitor.strangers() == []

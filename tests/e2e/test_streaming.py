@@ -36,7 +36,7 @@ def test_stop_ends_the_answer_and_keeps_what_is_there(visitor: Visitor, with_mod
     visitor.ask("How many containers were handled?")
     expect(visitor.answers().last).to_contain_text("word5 ")
     stop = visitor.page.get_by_role("button", name="Stop", exact=True)
-    click(stop, then=visitor.answer("Stopped. What was written until then is kept."))
+    click(stop, then=visitor.answer("Stopped."))
     assert fake.hung_up.wait(PATIENCE / 1000)
     expect(visitor.answers().last).to_contain_text("word5 ")
     state, text = stored(with_model)[-1]
@@ -129,7 +129,7 @@ def test_a_chat_deleted_while_it_is_answered_stays_deleted(
     expect(visitor.answers().last).to_contain_text("word5 ")
     click(
         visitor.page.get_by_role("button", name="Delete", exact=True),
-        visitor.page.get_by_role("button", name="Delete for good"),
+        visitor.page.get_by_role("button", name="Delete permanently"),
         then=visitor.page.get_by_role("heading", name="Ask your documents"),
     )
     assert fake.hung_up.wait(PATIENCE / 1000)

@@ -31,15 +31,15 @@ def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
     visitor.go("Settings")
 
     def build(patience: float) -> None:
-        page.get_by_text("Summaries out of the documents' own sentences").click(timeout=patience)
+        page.get_by_text("Quoted from the documents").click(timeout=patience)
         page.locator(".st-key-save-trees").get_by_role("button").press("Enter", timeout=patience)
 
     again(build, page.get_by_text("Saved."))
 
     visitor.go("Trees")
     expect(page.get_by_text("Summary on level").first).to_be_visible()
-    expect(page.get_by_role("img", name="The tree over")).to_be_visible()
-    opened = page.get_by_text("The way from the top")
+    expect(page.get_by_role("img", name="Summary tree of")).to_be_visible()
+    opened = page.get_by_text("Path from the top")
     press(page.locator(".st-key-tree-below button").first, then=opened)
     page.reload()
     expect(opened).to_be_visible()
@@ -49,8 +49,8 @@ def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
     visitor.finished()
     panel = page.get_by_role("dialog")
     press(page.locator('[class*="st-key-sources-"] button').first, then=panel)
-    way = panel.get_by_role("link", name="See it in the tree")
-    click(panel.get_by_text("The way through the tree"), then=way)
+    way = panel.get_by_role("link", name="Show in tree")
+    click(panel.get_by_text("Path through the summaries"), then=way)
     expect(panel).to_contain_text("Only the passage is cited")
     press(way, then=page.get_by_text(re.compile("Cited in the last answer")))
     assert visitor.strangers() == [] and visitor.errors == []

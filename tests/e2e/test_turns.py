@@ -29,30 +29,30 @@ def test_a_follow_up_is_corrected_and_every_version_stays(with_model: Server, vi
     visitor.ask("And the second one?")
     visitor.finished(2)
     last = visitor.answers().last
-    expect(last).to_contain_text("Understood as: And how many tonnes does the second crane lift?")
+    expect(last).to_contain_text("Searched for: And how many tonnes does the second crane lift?")
 
-    typed = last.get_by_role("button", name="Search as I typed it")
-    press(typed, then=last.get_by_text("Searched as you typed it."))
+    typed = last.get_by_role("button", name="Search as typed")
+    press(typed, then=last.get_by_text("Searched as typed."))
     expect(last).to_contain_text("You asked: And the second one?")
     expect(page.get_by_text("Version 2 of 2")).to_be_visible()
     visitor.finished(2)
 
     dialog = page.get_by_role("dialog")
     box = dialog.get_by_role("textbox", name="Search for")
-    click(last.get_by_role("button", name="Correct"), then=box)
+    click(last.get_by_role("button", name="Edit search"), then=box)
     expect(box).to_have_value("And the second one?")
 
     def correct(patience: float) -> None:
         box.fill("Where was the second crane built?", timeout=patience)
-        dialog.get_by_role("button", name="Search for this").click(timeout=patience)
+        dialog.get_by_role("button", name="Search").click(timeout=patience)
 
     again(correct, visitor.answer("Searched for: Where was the second crane built?"))
     expect(last).to_contain_text("You asked: Where was the second crane built?")
     visitor.finished(2)
 
     earlier = page.get_by_role("button", name="Earlier version")
-    click(earlier.last, then=visitor.answer("Searched as you typed it."))
-    click(earlier.last, then=visitor.answer("Understood as: And how many tonnes"))
+    click(earlier.last, then=visitor.answer("Searched as typed."))
+    click(earlier.last, then=visitor.answer("Searched for: And how many tonnes"))
     page.reload()
     expect(page.get_by_text("Version 1 of 3")).to_be_visible()
     expect(earlier).to_have_count(0)
@@ -61,7 +61,7 @@ def test_a_follow_up_is_corrected_and_every_version_stays(with_model: Server, vi
         if not dialog.is_visible():
             page.get_by_role("button", name="Edit", exact=True).first.click(timeout=patience)
         dialog.get_by_role("textbox", name="Your question").fill("Who sails the ferry?", timeout=patience)
-        dialog.get_by_role("button", name="Ask this").click(timeout=patience)
+        dialog.get_by_role("button", name="Ask").click(timeout=patience)
 
     again(edit, visitor.answer("You asked: Who sails the ferry?"))
     visitor.finished(1)
@@ -83,7 +83,7 @@ def test_a_stopped_answer_goes_on_and_an_answer_is_made_again(
     expect(visitor.answers().last).to_contain_text("It went on")
     expect(page.get_by_role("button", name="Edit", exact=True)).to_have_count(0)
     stop = page.get_by_role("button", name="Stop", exact=True)
-    click(stop, then=visitor.answer("Stopped. What was written until then is kept."))
+    click(stop, then=visitor.answer("Stopped."))
 
     fake.reply(Reply("The first crane was built in Busan [1]."))
     go_on = page.get_by_role("button", name="Continue")

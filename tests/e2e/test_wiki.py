@@ -35,12 +35,12 @@ def test_a_wiki_is_connected_asked_and_followed_to_its_own_page(
                 address.fill(wiki.home, timeout=patience)
                 dialog.get_by_label("Spaces", exact=True).fill("DOCS", timeout=patience)
                 dialog.get_by_label("Name of the secret", exact=True).fill(secret, timeout=patience)
-                dialog.get_by_role("button", name="Test the connection").click(timeout=patience)
+                dialog.get_by_role("button", name="Test connection").click(timeout=patience)
 
             refused = dialog.get_by_role("alert").filter(has_text="does not accept the token")
             again(partial(connect, secret="old"), refused)
             again(partial(connect, secret="wiki"), dialog.get_by_text("Can be read: All of DOCS."))
-            click(dialog.get_by_role("button", name="Add and read"), then=gone(dialog))
+            click(dialog.get_by_role("button", name="Add and sync"), then=gone(dialog))
             expect(page.get_by_text("Confluence · 2 documents")).to_be_visible()
 
             visitor.go("Chat")

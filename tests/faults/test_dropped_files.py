@@ -78,7 +78,7 @@ def test_the_same_file_at_once_from_two_tabs_is_there_once(open_tab: Open, serve
     for tab in (one, other):
         tab.drop((name, content), ("again.md", content))
     for tab in (one, other):
-        tab.until(lambda tab=tab: "**again.md**: here already, word for word" in tab.text)
+        tab.until(lambda tab=tab: "**again.md**: already in your library" in tab.text)
         tab.until(lambda tab=tab: "**twice.md**: " in tab.text)
     wait_for(lambda: states(server, "twice%") == ["ready"])
     assert states(server, "again%") == []
@@ -111,7 +111,7 @@ def interrupted(server: Server, tab: Tab, send: Callable[[], None], content: byt
         send()
         wait_for(lambda: any(server.data.glob(original)))
         tab.go("")
-        tab.until(lambda: "Your files are being added: 0 so far." in tab.text)
+        tab.until(lambda: "Adding files: 0 so far." in tab.text)
 
 
 def test_files_are_all_taken_and_told_of_where_something_else_is_done_meanwhile(

@@ -111,7 +111,7 @@ def test_who_is_being_removed_begins_no_more_turns(database, chats, chat):
 
 def test_one_answer_at_a_time(chats, chat):
     turn = chats.begin_turn(chat, "first?")
-    with pytest.raises(AnswerPending, match="still on its way"):
+    with pytest.raises(AnswerPending, match="Still answering"):
         chats.begin_turn(chat, "second?")
     with pytest.raises(AnswerPending):
         chats.begin_retry(turn.answer_id)

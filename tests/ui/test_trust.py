@@ -35,7 +35,7 @@ def test_an_answer_says_how_much_of_it_is_backed_and_marks_the_rest_in_words(pag
     at = page(chat=turn.conversation_id)
     assert any("1 of 2 statements is backed by your documents." in c.value for c in at.caption)
     shown = answer_text(at)
-    assert shown.endswith(":orange-badge[not found in your documents]") and shown.count("badge") == 1
+    assert shown.endswith(":orange-badge[No source]") and shown.count("badge") == 1
 
 
 def test_an_answer_that_states_nothing_is_not_counted(page: Page, here: Workspace):
@@ -80,7 +80,7 @@ def test_a_source_that_was_carried_over_says_so(page: Page, here: Workspace):
     at = page(chat=turn.conversation_id)
     assert words(at).count("from your previous question") == 1
     at = page(chat=turn.conversation_id, how=turn.answer_id)
-    assert "From your previous question" in at.table[0].value.columns
+    assert "Previous question" in at.table[0].value.columns
 
 
 def test_a_citation_is_marked_as_a_wrong_source_and_the_mark_taken_back(page: Page, here: Workspace):
@@ -89,7 +89,7 @@ def test_a_citation_is_marked_as_a_wrong_source_and_the_mark_taken_back(page: Pa
     def feedback() -> str | None:
         return here.conversations.message(turn.answer_id).citations[0].feedback
 
-    for label, kept in (("Wrong source", "wrong"), ("Marked as a wrong source", None)):
+    for label, kept in (("Wrong source", "wrong"), ("Marked as wrong source", None)):
         at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
         button = at.button(key=f"wrong-{turn.answer_id}-0")
         assert button.label == label
@@ -144,7 +144,7 @@ def test_a_page_opens_one_panel_at_a_time(page: Page, here: Workspace):
     turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE])
     at = page(chat=turn.conversation_id, how=turn.answer_id, cite=f"{turn.answer_id}-0")
     assert not at.exception and "how" not in at.query_params
-    assert "The cited words" in words(at)
+    assert "Cited words" in words(at)
 
 
 def test_where_nothing_was_found_the_nearest_passages_and_what_was_not_searched_are_listed(
@@ -161,7 +161,7 @@ def test_where_nothing_was_found_the_nearest_passages_and_what_was_not_searched_
     )
     at = page(chat=turn.conversation_id)
     shown = words(at)
-    assert at.expander[0].label == "Nearest to the question: 2 passages"
+    assert at.expander[0].label == "Closest to the question: 2 passages"
     assert "locked.pdf: it could not be read" in shown
     assert "new *one*.md: searched by words only" in shown and "and 38 more" in shown
     assert "backed" not in shown
@@ -169,14 +169,14 @@ def test_where_nothing_was_found_the_nearest_passages_and_what_was_not_searched_
 
 def test_times_of_an_answer_that_ended_early_are_those_that_are_known():
     assert times({"condense": 3.0}) == "3 ms to understand the question: 3 ms in all."
-    assert times({}) == "They were not kept."
+    assert times({}) == "Not recorded."
 
 
 def test_a_chat_can_be_downloaded_in_every_form(page: Page, here: Workspace):
     turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE, FALSE])
     at = page(chat=turn.conversation_id)
     names = [element.proto.label for element in at.get("download_button")]
-    assert names == ["Markdown", "Web page", "JSON, to be verified"]
+    assert names == ["Markdown", "Web page", "JSON (verifiable)"]
     for form in ("md", "html", "json"):
         assert QUOTE in here.exported(turn.conversation_id, form)
 
@@ -198,6 +198,6 @@ def test_words_that_run_over_a_pages_end_are_shown_on_both(page: Page, here: Wor
     captions = [caption.value for caption in at.caption]
     assert "Pages 1 and 2 · Figures" in captions
     assert [c for c in captions if c.startswith("Page ")] == [
-        "Page 1, the cited words highlighted.",
-        "Page 2, the cited words highlighted.",
+        "Page 1, cited words highlighted.",
+        "Page 2, cited words highlighted.",
     ]

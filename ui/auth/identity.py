@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from rag.errors import EntryRefused, SettingsError
 from rag.settings import LOCAL_OWNER, Settings
 
-HOW = "docs/operator/sign-in.md tells how."
+HOW = "See docs/operator/sign-in.md."
 SECRET_LENGTH = 32  # characters: what signs the sessions' cookies must not be guessed
 PROVIDER = ("client_id", "client_secret", "server_metadata_url")
 LONGEST = 255
@@ -86,8 +86,8 @@ def entrance_of(settings: Settings, auth: Mapping[str, Any] | None) -> Entrance:
     """Return how people come in, by settings and the `[auth]` table of the secrets; raises SettingsError."""
     if settings.trusted_header and auth:
         raise SettingsError(
-            "FOOTNOTE_TRUSTED_HEADER is set, and .streamlit/secrets.toml has an [auth] table: only one of "
-            "the two can say who someone is. Remove the other."
+            "FOOTNOTE_TRUSTED_HEADER is set, and .streamlit/secrets.toml has an [auth] table: use only one "
+            "of them."
         )
     if auth:
         return _openid(auth, settings.sign_in_hours)
@@ -111,10 +111,10 @@ def by_token(claims: Mapping[str, Any], settings: Settings, now: datetime) -> Vi
     """
     issuer, subject, issued = (claims.get(name) for name in ("iss", "sub", "iat"))
     if not (isinstance(issuer, str) and isinstance(subject, str) and isinstance(issued, int | float)):
-        raise EntryRefused("The sign-in service did not say who you are. Ask whoever runs this server.")
+        raise EntryRefused("The sign-in service did not identify you. Ask your administrator.")
     since = datetime.fromtimestamp(issued, UTC)
     if now - since > timedelta(hours=settings.sign_in_hours):
-        raise EntryRefused("You signed in a while ago. Sign in again to go on.")
+        raise EntryRefused("Your session has expired. Sign in again.")
     verified = claims.get("email_verified") in (True, "true")
     email = str(claims.get("email") or "") if verified else ""
     shown = str(claims.get("name") or claims.get("preferred_username") or email or subject)
@@ -131,7 +131,7 @@ def _admitted(visitor: Visitor, called: str, settings: Settings) -> Visitor:
     admin = _is_named(settings.admins, visitor, called)
     if settings.admitted and not admin and not _is_named(settings.admitted, visitor, called):
         raise EntryRefused(
-            f"{visitor.name} has no account here. Sign in as someone else, or ask whoever runs this server."
+            f"{visitor.name} has no account here. Sign in as someone else, or ask your administrator."
         )
     return Visitor(visitor.id, visitor.name, visitor.email, visitor.since, admin)
 
@@ -146,7 +146,7 @@ def _is_named(names: tuple[str, ...], visitor: Visitor, called: str) -> bool:
 def _openid(auth: Mapping[str, Any], hours: float) -> OpenID:
     where = "The [auth] table of .streamlit/secrets.toml"
     if importlib.util.find_spec("authlib") is None:
-        raise SettingsError(f"{where} asks for sign-in, which needs Authlib: pip install 'footnote[oidc]'.")
+        raise SettingsError(f"{where} turns on sign-in, which needs Authlib: pip install 'footnote[oidc]'.")
     if not auth.get("redirect_uri"):
         raise SettingsError(f"{where} has no redirect_uri, such as https://docs.example.org/oauth2callback.")
     if len(str(auth.get("cookie_secret", ""))) < SECRET_LENGTH:

@@ -31,12 +31,10 @@ FOR_ALL = ("/healthz", "/readyz", "/metrics", "/_stcore/health")  # which ask by
 SAFE = ("GET", "HEAD", "OPTIONS")
 UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+/?")
 FORWARDED = b"x-forwarded-for"
-NOT_HERE = "Footnote has no sign-in here, so it answers this computer only."
-FROM_ELSEWHERE = "This came from a page of another site, and was refused."
-UNKNOWN = (
-    "Footnote is reached through a proxy that says who you are, and it did not. Open it where you sign in."
-)
-NO_SESSION = "Sign in first: nothing was kept."
+NOT_HERE = "Sign-in is not set up, so Footnote answers this computer only."
+FROM_ELSEWHERE = "This request came from another site and was refused."
+UNKNOWN = "The proxy in front of Footnote did not identify you. Open Footnote where you sign in."
+NO_SESSION = "Sign in first. Nothing was saved."
 
 
 class Door:
@@ -210,8 +208,8 @@ def _confirm_door(entrance: Entrance) -> None:
     headers = st.context.headers
     if list(headers) and headers.get_all(ENTRANCE) != [entrance.name]:
         raise EntryRefused(
-            "How people sign in was changed since this server was started, or it was not started with "
-            "app.py. Start it again: streamlit run app.py"
+            "The sign-in method has changed since this server started, or the server was not started with "
+            "app.py. Restart it: streamlit run app.py"
         )
 
 

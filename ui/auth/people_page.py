@@ -15,8 +15,8 @@ SHOWN = 50
 TITLES = {
     "documents": "Documents",
     "megabytes": "Megabytes of documents",
-    "answers_at_once": "Answers at once",
-    "tokens_a_day": "Tokens a day",
+    "answers_at_once": "Simultaneous answers",
+    "tokens_a_day": "Tokens per day",
 }
 
 
@@ -26,11 +26,11 @@ def show() -> None:
     st.title("People")
     there = held.visitor()
     if there is None or not held.knows_people():
-        st.info("Only administrators see who has an account here.", icon=":material/lock:")
+        st.info("Only administrators can see this page.", icon=":material/lock:")
         return
     st.markdown(
-        "Everyone who signed in here, last seen first: how much each holds and used, and never what it says. "
-        "Whom the sign-in still knows can come back, to an empty account."
+        "Everyone who has signed in, most recent first, with storage and usage. Contents are never shown. "
+        "People you remove can sign in again, to an empty account, unless your sign-in service stops them."
     )
     found = _found(held.people.list(), st.text_input("Search people", icon=":material/search:"))
     for record in found[:SHOWN]:
@@ -71,8 +71,8 @@ def _show_person(record: PersonRecord, held: PageServices, *, is_me: bool) -> No
     st.caption(facts(record))
     if record.removing is not None:
         job = held.removals.running(record.id)
-        done = "is finished at the next start" if job is None else "goes on in the server"
-        st.warning(f"Being removed with all they own; it {done}.", icon=":material/person_remove:")
+        done = "Finishes at the next start." if job is None else "Continues in the background."
+        st.warning(f"Being removed with all their data. {done}", icon=":material/person_remove:")
         return
     with st.container(horizontal=True):
         with st.popover("Limits", icon=":material/speed:", key=f"limits-{_number(record)}"):
@@ -83,7 +83,7 @@ def _show_person(record: PersonRecord, held: PageServices, *, is_me: bool) -> No
     if remove:
         ask_first(
             "Remove this person?",
-            f"**{name}** and all they own go for good: documents, chats, sources and what was made of them.",
+            f"**{name}** and all their documents, chats and sources will be deleted.",
             key=f"really-remove-{_number(record)}",
             act=lambda: _remove(record, held),
         )
@@ -99,7 +99,7 @@ def _show_limits(record: PersonRecord, held: PageServices) -> None:
                 min_value=0,
                 value=record.limits.get(name),
                 step=1,
-                placeholder="No limit" if everyones[name] is None else f"{everyones[name]:,}, as everyone",
+                placeholder="No limit" if everyones[name] is None else f"{everyones[name]:,} (default)",
                 key=f"limit-{name}-{_number(record)}",
             )
             for name in NAMES
@@ -113,4 +113,4 @@ def _show_limits(record: PersonRecord, held: PageServices) -> None:
 
 def _remove(record: PersonRecord, held: PageServices) -> None:
     held.remove(record.id)
-    notices.leave("The removal has begun.", ":material/person_remove:")
+    notices.leave("Removal started.", ":material/person_remove:")

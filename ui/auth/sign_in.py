@@ -34,7 +34,7 @@ def show_visitor(there: Visitor, held: PageServices) -> None:
                 key="sign-out",
                 on_click=_sign_out,
                 args=(there, held),
-                help="In every browser.",
+                help="Signs you out in every browser.",
                 width="stretch",
             )
 
@@ -72,7 +72,7 @@ def _show_sign_in(held: PageServices, refused: str) -> None:
         st.markdown("Chat with your own documents. Sign in to see yours.")
         _show_providers(held.entrance)
     elif not refused:
-        st.warning("The proxy in front of Footnote did not say who you are.", icon=":material/lock:")
+        st.warning("The proxy in front of Footnote did not identify you.", icon=":material/lock:")
 
 
 def _show_providers(entrance: OpenID) -> None:

@@ -10,8 +10,8 @@ from storage.records import CitationRecord, Message, PassageRecord
 from ui.components.markdown import Link
 
 STATUSES = {
-    "related": "On this subject, but not these words: ",
-    "unsupported": "The statement was not found in this source: ",
+    "related": "Not confirmed: ",
+    "unsupported": "Not in the cited source: ",
 }
 HINT = 180  # characters of a quote that a pointer resting on a marker shows
 
@@ -130,7 +130,7 @@ function name() {
   for (const link of document.querySelectorAll(`${LINK}[title], ${LINK}:not([aria-haspopup])`)) {
     const number = link.textContent.replace(/[^0-9]/g, '');
     link.setAttribute('aria-haspopup', 'dialog');
-    link.setAttribute('aria-label', `Source ${number}: ${link.title || 'open the cited words'}`);
+    link.setAttribute('aria-label', `Source ${number}: ${link.title || 'open the source'}`);
     link.dataset.hint = link.title;
     link.removeAttribute('title');  // the browser would show it a second time, and never on focus
   }

@@ -42,22 +42,22 @@ def show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> N
     library, passage = workspace.library, evidence.passage
     words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)
     try:
-        with st.spinner("Drawing the page…"):
+        with st.spinner("Loading page…"):
             path = str(library.files.path(passage.sha256))
             text = library.documents.text(passage.document_id)[span.start : span.end]
             drawn = _draw(path, span.number, text, words)
     except FootnoteError as error:
-        st.info(f"The page cannot be drawn. {verbatim(str(error))}", icon=":material/image_not_supported:")
+        st.info(f"Cannot show this page. {verbatim(str(error))}", icon=":material/image_not_supported:")
         return
     st.image(
         drawn.png,
         width="stretch",
-        alt=f"Page {span.number}" + (", the cited words highlighted" if drawn.certain else ""),
+        alt=f"Page {span.number}" + (", cited words highlighted" if drawn.certain else ""),
     )
     if drawn.certain:
-        st.caption(f"Page {span.number}, the cited words highlighted.")
+        st.caption(f"Page {span.number}, cited words highlighted.")
     else:
-        st.caption("Where exactly these words stand on the page is not certain, so nothing is highlighted.")
+        st.caption("The exact place on the page is uncertain, so nothing is highlighted.")
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -72,22 +72,22 @@ def show_tree_path(passage: PassageRecord, here: Workspace) -> None:
     """Show, closed at first, the summaries above a passage that was found in a tree, the topmost first."""
     if not is_leaf_id(passage.chunk_id):
         return
-    with st.expander("The way through the tree", type="compact", icon=":material/account_tree:"):
-        st.caption("Only the passage is cited. The summaries above it are the way there, and no source.")
+    with st.expander("Path through the summaries", type="compact", icon=":material/account_tree:"):
+        st.caption("Only the passage is cited. The summaries above it led to it.")
         above = here.library.forest.path(passage.chunk_id)
         if not above:
             st.markdown(
-                "The tree has been changed since this answer was written: the way is not there any more."
+                "The summaries have changed since this answer was written. This path no longer exists."
             )
             return
         for node in reversed(above):
             st.markdown(f"**{kind_of(node)}**")
             with st.container(border=True):
                 st.markdown(verbatim(node.text))
-        st.markdown(f"**The passage**, number {passage.number}: the words above.")
+        st.markdown(f"**Passage {passage.number}**, shown above.")
         st.page_link(
             pages.TREES,
-            label="See it in the tree",
+            label="Show in tree",
             icon=":material/account_tree:",
             query_params={TREE: passage.document_id, WAY: way_in_document(above, passage.chunk_id)},
         )
@@ -97,14 +97,14 @@ AROUND = 600  # characters of the document shown on either side of the cited wor
 MOST_PAGES = 2  # of a PDF that are drawn for one quote
 PARAMETER = "cite"
 _BADGES = {
-    "changed": "This document has been changed since this answer was written. The quote is as it was then.",
-    "removed": "This document has been removed since this answer was written. The quote is as it was then.",
+    "changed": "This document has changed since this answer was written. The quote shows the earlier text.",
+    "removed": "This document was deleted after this answer was written. The quote is kept.",
 }
 _HEADINGS = {
-    "verified": "The cited words",
-    "related": "The nearest words: on this subject, but they do not say quite that",
-    "unsupported": "This source was read for the answer, but the statement was not found in it",
-    "passage": "The passage that was read for the answer, marked",
+    "verified": "Cited words",
+    "related": "Closest match, not an exact one",
+    "unsupported": "The statement was not found in this source",
+    "passage": "Passage used for the answer",
 }
 
 
@@ -120,7 +120,7 @@ def show_chosen(workspace: Workspace) -> None:
         return
     evidence = _find(target, workspace)
     if evidence is None:
-        st.toast("That source is not here. The answer it belonged to may have been deleted.")
+        st.toast("Source not found. Its answer may have been deleted.")
         _dismiss()
         return
     title = label(evidence.passage.document, 80)
@@ -199,7 +199,7 @@ def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages:
     status = evidence.citation.status if evidence.citation else "passage"
     if evidence.citation is not None:
         statement = statement_text(evidence.message, evidence.citation)
-        st.caption(f"For the statement: {label(statement, 400)}")
+        st.caption(f"Statement: {label(statement, 400)}")
     before, after = _neighbours(evidence, workspace, found, pages)
     quote = evidence.quote
     if evidence.passage.page is not None:
@@ -208,7 +208,7 @@ def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages:
     if evidence.exact:
         with st.container(border=True):
             st.markdown(verbatim(quote))
-        st.markdown("**In their place**, marked:")
+        st.markdown("**In context**")
     st.markdown(marked(before, quote, after), anchors=False)
 
 
@@ -219,11 +219,11 @@ def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
     answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)
     marked = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"
     st.button(
-        "Marked as a wrong source" if marked else "Wrong source",
+        "Marked as wrong source" if marked else "Wrong source",
         key=f"wrong-{answer_id}-{position}",
         icon=":material/flag:",
         type="secondary" if marked else "tertiary",
-        help="Takes the mark back" if marked else "Keeps your word on this citation, for evaluation",
+        help="Remove the mark" if marked else "Saves your feedback on this citation, for evaluation",
         on_click=_mark,
         args=(workspace, answer_id, position, None if marked else "wrong"),
     )

@@ -45,7 +45,7 @@ def show_ways_forward(conversation_id: str) -> None:
     with st.container(horizontal=True, gap="small"):
         st.button("Later messages", icon=":material/expand_more:", on_click=_turn_forward)
         if len(starts) > 1:
-            st.button("The newest", icon=":material/keyboard_double_arrow_down:", on_click=show_newest)
+            st.button("Newest messages", icon=":material/keyboard_double_arrow_down:", on_click=show_newest)
 
 
 def show_newest() -> None:
@@ -122,18 +122,17 @@ def show_understood(answer: Message, question: Message | None, workspace: Worksp
 
 def understood_as(standalone: str | None, question: Message) -> str:
     """Return in Markdown what was searched for a question; nothing where that is what was typed."""
-    corrected = question.standalone_question is not None
     if differs(standalone, question.content):
-        return f"{'Searched for' if corrected else 'Understood as'}: **{label(standalone or '', 400)}**"
-    return "Searched as you typed it." if corrected else ""
+        return f"Searched for: **{label(standalone or '', 400)}**"
+    return "Searched as typed." if question.standalone_question is not None else ""
 
 
 def _show_corrections(answer: Message, question: Message, workspace: Workspace) -> None:
-    if st.button("Correct", key=f"correct-{answer.id}", icon=":material/edit:", type="tertiary"):
+    if st.button("Edit search", key=f"correct-{answer.id}", icon=":material/edit:", type="tertiary"):
         _correct(answer, question, workspace)
     if differs(answer.standalone_question, question.content):
         st.button(
-            "Search as I typed it",
+            "Search as typed",
             key=f"as-typed-{answer.id}",
             icon=":material/undo:",
             type="tertiary",
@@ -174,27 +173,27 @@ def show_ways_on(answer: Message, workspace: Workspace, *, model: bool) -> None:
         )
 
 
-@st.dialog("Ask it otherwise", icon=":material/edit:")
+@st.dialog("Edit question", icon=":material/edit:")
 def _edit(question: Message, workspace: Workspace) -> None:
     def ask(text: str) -> None:
         workspace.otherwise(question.id, text)
 
-    _form("Your question", question.content, "Ask this", f"edited-{question.id}", ask)
+    _form("Your question", question.content, "Ask", f"edited-{question.id}", ask)
 
 
-@st.dialog("What shall be searched?", icon=":material/search:")
+@st.dialog("Edit search", icon=":material/search:")
 def _correct(answer: Message, question: Message, workspace: Workspace) -> None:
     def search(text: str) -> None:
         workspace.otherwise(question.id, question.content, searched=text)
 
-    _form("Search for", answer.standalone_question or "", "Search for this", f"searched-{answer.id}", search)
+    _form("Search for", answer.standalone_question or "", "Search", f"searched-{answer.id}", search)
 
 
 def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], object]) -> None:
     """Show a text to change; when it is submitted, `act` is called with it and the page run again."""
     with st.form(f"form-{key}", border=False):
         changed = st.text_area(name, text, key=key, max_chars=MAX_QUESTION)
-        st.caption("What stands here now, and all that follows it, is kept as the earlier version.")
+        st.caption("Starts a new branch. Earlier messages stay available.")
         if st.form_submit_button(submit, type="primary") and changed.strip():
             _act(lambda: act(changed))
             st.rerun()
@@ -209,15 +208,15 @@ def _act(action: Callable[[], object]) -> None:
 
 QUESTION_AVATAR, ANSWER_AVATAR = ":material/person:", ":material/format_quote:"
 _NOTES = {
-    "stopped": "Stopped. What was written until then is kept.",
-    "interrupted": "Interrupted: Footnote was shut down while it wrote this answer.",
+    "stopped": "Stopped.",
+    "interrupted": "Interrupted: Footnote was shut down while writing this answer.",
     "failed": "This answer could not be finished.",
 }
 _UNSEARCHED = {
-    "queued": "it was still waiting to be read",
-    "reading": "it was still being read",
-    "searchable_by_words": "searched by words only, its meaning was not learned yet",
-    "refused": "it could not be read",
+    "queued": "waiting to be read",
+    "reading": "still being read",
+    "searchable_by_words": "still indexing, searched by words only",
+    "refused": "could not be read",
 }
 _RATINGS: dict[Rating, tuple[str, str, str]] = {
     "up": (":material/thumb_up:", "Helpful", "Marked helpful"),
@@ -282,9 +281,7 @@ def _show_backing(counted: Backing | None, *, own_words: bool) -> None:
         return
     whole, none = counted.backed == counted.total, counted.backed == 0
     icon = "verified" if whole else "error" if none else "rule"
-    sentence = (
-        f"{counted.sentence.removesuffix('.')}, word for word." if own_words and whole else counted.sentence
-    )
+    sentence = "Quoted from your documents" if own_words and whole else counted.sentence
     st.caption(f":material/{icon}: {sentence}")
 
 
@@ -296,7 +293,7 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
     more = trace.unsearched_count - len(trace.unsearched)
     lines = [f"- {label(one.name, 90)}: {_UNSEARCHED.get(one.state, one.state)}" for one in trace.unsearched]
     rest = [f"- and {more:,} more"] if more > 0 else []
-    st.caption("\n".join(["Not searched, or not wholly, for this answer:\n", *lines, *rest]))
+    st.caption("\n".join(["Skipped files:\n", *lines, *rest]))
 
 
 def _show_way_to_add(message: Message, workspace: Workspace) -> None:
@@ -336,7 +333,7 @@ def _show_others(
         f"{len(others)} {'more ' * (len(others) < len(message.passages))}passage{'s' * (len(others) > 1)}"
     )
     nothing = found_nothing(message)
-    title = f"Nearest to the question: {passages}" if nothing else f"Also read: {passages}"
+    title = f"Closest to the question: {passages}" if nothing else f"Also read: {passages}"
     key = f"others-{message.id}"
     opened = st.expander(title, type="compact", expanded=nothing, on_change="rerun", key=key)
     if opened.open:

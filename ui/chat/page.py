@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from rag.workspace import Workspace
+from storage.documents import SEARCHABLE
 from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
 from ui import pages
@@ -94,7 +95,7 @@ def _opened(here: Workspace) -> ConversationRecord | None:
     conversation = conversations.find(chat, here)
     if chat and conversation is None:
         conversations.go_to(None)
-        st.toast("That chat is not here. It may have been deleted.")
+        st.toast("Chat not found. It may have been deleted.")
     return conversation
 
 
@@ -102,16 +103,15 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     documents = here.library.documents.list()
     if documents:
         st.title("Ask your documents")
-        st.markdown(
-            f"{len(documents)} document{'s are' if len(documents) != 1 else ' is'} here. Ask anything below: "
-            "each statement of the answer has a number that opens the exact words it rests on."
-        )
+        ready = sum(record.state in SEARCHABLE for record in documents)
+        count = f"{ready:,} document{'' if ready == 1 else 's'} ready. " if ready else ""
+        st.markdown(f"{count}Ask anything. Click a number in the answer to see its source.")
     else:
         st.title("Ask your own documents")
         st.markdown(
-            "1. **Add** a PDF, a Word file, a table, a web page or plain text.\n"
-            "2. **Ask** a question below, in any language.\n"
-            "3. **Check**: each number in the answer opens the exact words it rests on."
+            "1. **Add** PDFs, Word files, tables, web pages or text.\n"
+            "2. **Ask** a question in any language.\n"
+            "3. **Check**: click a number in the answer to see its source."
         )
     uploader(here, limit_mb)
     _note_no_model()
@@ -122,8 +122,7 @@ def _note_no_model() -> None:
         return
     with st.container(border=True):
         st.markdown(
-            "**No language model is connected.** Answers are the best sentences of your documents, word for "
-            "word. A model of your own, installed by one click, or any OpenAI-compatible server can write."
+            "**Search only.** Footnote shows matching passages. Connect a model to get written answers."
         )
         st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
 
@@ -163,9 +162,7 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
 
 def _note_own_sentences() -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption(
-            "No language model is connected: answers are your documents' own sentences.", width="content"
-        )
+        st.caption("Search only. No language model is connected.", width="content")
         st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
 
 

@@ -26,7 +26,7 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
         return
     # No popover: it would open below, where there is no room.
     control = st.expander(
-        f"Searches: {label(in_short(chosen), 60)}",
+        f"Search in: {label(in_short(chosen), 60)}",
         icon=_icon(chosen),
         type="compact",
         key="scope-expander",
@@ -57,11 +57,11 @@ def in_short(chosen: Sequence[Chosen]) -> str:
     """Say what is searched: "All documents", a single one's name, or "2 collections, 1 document"."""
     there = [one for one in chosen if one.there]
     if chosen and not there:
-        return "nothing, what was chosen is gone"
+        return "nothing (the selection was deleted)"
     if len(chosen) == 1:
         return plain(chosen[0].name, 40)
     gone = len(chosen) - len(there)
-    return f"{counted(chosen)}{f' ({gone} more gone)' if gone else ''}" if chosen else ALL
+    return f"{counted(chosen)}{f' ({gone} deleted)' if gone else ''}" if chosen else ALL
 
 
 def of_answer(message: Message, *, narrowed: bool) -> str:
@@ -92,10 +92,10 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     names = distinct({record.id: plain(record.name, 80) for record in documents})
     collections = {one.id: plain(one.name, LONGEST_NAME) for one in here.library.collections.list()}
     with st.form("scope-form", border=False):
-        st.caption(f"Nothing chosen stands for all {len(names):,} documents. It can be changed at any time.")
+        st.caption(f"Leave empty to search all {len(names):,} documents.")
         _note_gone(chosen)
         wanted = _pick("Collections", collections, "collection", chosen)
-        single = _pick("Single documents", names, "document", chosen)
+        single = _pick("Documents", names, "document", chosen)
         with st.container(horizontal=True, gap="small"):
             search = st.form_submit_button("Search these", type="primary")
             search_all = st.form_submit_button("Search all documents", disabled=not chosen)
@@ -107,7 +107,7 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
 def _note_gone(chosen: Sequence[Chosen]) -> None:
     gone = ", ".join(label(one.name, 60) for one in chosen if not one.there)
     if gone:
-        st.caption(f":material/warning: Deleted since it was chosen: {gone}.")
+        st.caption(f":material/warning: Deleted: {gone}.")
 
 
 def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:
@@ -120,7 +120,7 @@ def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Cho
         list(names),
         default=ids,
         format_func=lambda id_: names.get(id_, id_),
-        placeholder="None chosen",
+        placeholder="None selected",
         key=f"scope-{kind}-{'-'.join(ids)[:200]}",
     )
 

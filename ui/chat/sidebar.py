@@ -17,7 +17,7 @@ PARAMETER = "chat"
 SEARCH = "search-chats"
 SHOWN = 40
 UNTITLED = "New chat"
-_FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON, to be verified"}
+_FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON (verifiable)"}
 
 
 def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
@@ -34,7 +34,7 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
         )
         found = workspace.conversations.list(search)
         if search and not found:
-            st.caption("No chat has these words.")
+            st.caption("No matching chats.")
         with st.container(key="chats", gap=None):
             for conversation in found[:SHOWN]:
                 _row(conversation, current)
@@ -65,9 +65,9 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
                 _show_download(workspace, conversation, form, name)
         # No dialog: what is pressed in one waits until an answer that is being written has ended.
         with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
-            st.markdown("Delete this chat with all its answers? Your documents stay.")
+            st.markdown("Delete this chat? Your documents stay.")
             st.button(
-                "Delete for good",
+                "Delete permanently",
                 type="primary",
                 key=f"delete-{conversation.id}",
                 on_click=_delete,
@@ -109,7 +109,7 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None) -
         label(conversation.title or UNTITLED, 44),
         key=f"open-{conversation.id}",
         type="secondary" if is_open else "tertiary",
-        help="The open chat" if is_open else None,
+        help="Current chat" if is_open else None,
         width="stretch",
         on_click=_clear_search,
         wrap=False,

@@ -70,7 +70,7 @@ class _Growing:
                 with self.missing:
                     show_left_out((event,))
             case Reranking(count):
-                self.text.caption(f"Putting {count} passages in order…")
+                self.text.caption(f"Reranking {count} passages…")
             case Sources(passages):
                 self.found = True
                 self.text.caption(_reading(len(passages), starting=services().model_starts))
@@ -95,7 +95,7 @@ def _reading(count: int, *, starting: bool) -> str:
 
 def _write(job: Job[Any], growing: _Growing, chat: str, deadline: float | None) -> None:
     seen, first_words = 0, services().first_words
-    growing.text.caption("Looking through your documents…")
+    growing.text.caption("Searching your documents…")
     while not _passed(deadline, chat):
         fresh = job.since(seen, wait=WAIT)
         seen += len(fresh)

@@ -20,47 +20,45 @@ NONE = "–"
 _STEPS = {
     "condense": "to understand the question",
     "retrieve": "to search",
-    "rerank": "to put passages in order",
+    "rerank": "to rerank",
     "first_token": "to the first word",
     "total": "to the end",
 }
 _PURPOSES = {
-    "answer": "The request for the answer",
-    "rephrase": "The request to rephrase the follow-up",
-    "check": "A request to check a statement",
-    "rerank": "A request to put passages in order",
+    "answer": "Request for the answer",
+    "rephrase": "Request to rephrase the follow-up",
+    "check": "Request to check a statement",
+    "rerank": "Request to rerank passages",
 }
 _SETTINGS = {
     "searched_in": "Searched in",
     "retriever": "Search",
-    "k": "Passages searched for",
-    "mixture": "Words against meaning",
+    "k": "Passages retrieved",
+    "mixture": "Weights of words and meaning",
     "embedding_model": "Embedding model",
-    "checker": "Check of each statement",
-    "judge": "Judge beside the check",
+    "checker": "Citation checker",
+    "judge": "Citation judge",
     "history": "Conversation",
-    "rephrasing": "Rephrasing of the follow-up",
-    "understood": "The question as understood",
+    "rephrasing": "Follow-up rephrasing",
+    "understood": "Query",
     "continued": "The answer",
     "unread": "Passages",
     "reranker": "Reranker",
-    "fetch_k": "Passages given to it",
+    "fetch_k": "Passages given to the reranker",
     "reranking": "Reranking",
-    "order": "Passages as the model was shown them",
+    "order": "Order in the prompt",
     "model": "Language model",
-    "server": "Its server",
-    "context_tokens": "Tokens it can read at once",
+    "server": "Model server",
+    "context_tokens": "Context window, tokens",
 }
 _NOT_RETRIEVERS = {
-    "name": "Name of the file",
+    "name": "File name",
     "conversation": "With the conversation",
-    "as typed": "As you typed it",
+    "as typed": "As typed",
     "reranker": "Reranker",
-    "previous question": "From your previous question",
+    "previous question": "Previous question",
 }
-_NOT_KEPT = (
-    "This answer is from an earlier version of Footnote, which did not keep what was sent, nor the settings."
-)
+_NOT_KEPT = "This answer is from an earlier version of Footnote, which did not store requests or settings."
 
 
 def button(message: Message) -> None:
@@ -88,7 +86,7 @@ def show_chosen(workspace: Workspace) -> None:
     try:
         message, trace = workspace.conversations.message(answer_id), workspace.traces.get(answer_id)
     except NotFound:
-        st.toast("That answer is not here. It may have been deleted.")
+        st.toast("Answer not found. It may have been deleted.")
         _dismiss()
         return
     show = st.dialog(TITLE, width="large", icon=":material/account_tree:", on_dismiss=_dismiss)
@@ -101,14 +99,14 @@ def _dismiss() -> None:
 
 def _panel(message: Message, trace: Trace | None) -> None:
     if message.standalone_question:
-        _heading("The question that was searched")
+        _heading("Search query")
         st.markdown(verbatim(message.standalone_question))
-    _heading("The passages, and who found them")
+    _heading("Passages and the searches that found them")
     _passages(message.passages)
-    _heading("What was sent to the language model")
+    _heading("Sent to the language model")
     _sent(message, trace)
     if message.timings_ms:
-        _heading("Times")
+        _heading("Timing")
         st.markdown(times(message.timings_ms))
     if trace is not None and trace.settings:
         _heading("Settings")
@@ -121,10 +119,10 @@ def _heading(text: str) -> None:
 
 def _passages(passages: Sequence[PassageRecord]) -> None:
     if not passages:
-        st.markdown("None was found.")
+        st.markdown("None found.")
         return
     st.table(found_by(passages), hide_index=True, alt="Passages, the searches that found them, and scores")
-    with st.expander("Their text, as it was given", type="compact"):
+    with st.expander("Passage text", type="compact"):
         for passage in passages:
             st.markdown(f"**{passage.number} · {label(place_name(passage), 90)}**")
             st.markdown(verbatim(passage.text))
@@ -156,16 +154,12 @@ def _sent(message: Message, trace: Trace | None) -> None:
     if trace is None:
         st.markdown(_NOT_KEPT)
     elif not trace.sent:
-        st.markdown(
-            "Nothing: the answer is made of the documents' own sentences."
-            if _by_itself(message)
-            else "Nothing."
-        )
+        st.markdown("Nothing. The answer quotes your documents." if _by_itself(message) else "Nothing.")
     else:
         for number, request in enumerate(trace.sent, start=1):
             _request(number, request)
         if trace.cut:
-            st.caption(f"{trace.cut:,} more characters were sent. They are not kept.")
+            st.caption(f"{trace.cut:,} more characters were sent and are not stored.")
 
 
 def _by_itself(message: Message) -> bool:
@@ -191,7 +185,7 @@ def times(laps: Mapping[str, float]) -> str:
     steps = [step for step in _STEPS if step in laps]
     spans = zip(steps, [0.0, *ended], ended, strict=False)
     said = ", ".join(f"{_duration(end - start)} {_STEPS[step]}" for step, start, end in spans)
-    return f"{said}: {_duration(ended[-1])} in all." if ended else "They were not kept."
+    return f"{said}: {_duration(ended[-1])} in all." if ended else "Not recorded."
 
 
 def _duration(ms: float) -> str:

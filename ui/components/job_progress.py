@@ -31,20 +31,20 @@ def _strip(job: Job[Any], said: Callable[[Any], tuple[float, str]], key: str) ->
     share, text = said(job.latest)
     st.progress(min(1.0, share), text=text)
     st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=key)
-    st.caption("It goes on when you leave this page.")
+    st.caption("Continues if you leave this page.")
 
 
 # How far the documents are that are being read, in words and as a share.
 INGEST_TICK = 1.0
 STATES = {
-    "queued": "Waiting to be read",
+    "queued": "Waiting",
     "reading": "Reading",
     "searchable_by_words": "Searchable by words",
     "searchable_by_meaning": "Searchable by meaning",
     "ready": "Ready",
     "refused": "Could not be read",
 }
-_STAGES = {"reading": "reading", "words": "indexing words", "meaning": "learning its meaning"}
+_STAGES = {"reading": "reading", "words": "indexing words", "meaning": "indexing meaning"}
 
 
 def state_name(record: DocumentRecord) -> str:
@@ -58,7 +58,7 @@ def share(progress: IngestProgress | None) -> float:
 
 
 def step_name(progress: IngestProgress) -> str:
-    """Return what is being done to a document: "learning its meaning, 40 of 128".
+    """Return what is being done to a document: "indexing meaning, 40 of 128".
 
     Reading is counted where the pages are pictures whose text has to be recognised.
     """
@@ -86,10 +86,10 @@ def show_ingest(workspace: Workspace) -> None:
 def _ingest_strip(workspace: Workspace) -> None:
     running = unfinished(workspace)
     if not running:
-        st.caption("All documents are read.")
+        st.caption("All documents are ready.")
         return
     first = running[0]
-    progress = workspace.ingest.progress(first.id)
-    more = f" and {len(running) - 1} more" if len(running) > 1 else ""
+    name, progress = label(first.name, 40), workspace.ingest.progress(first.id)
     step = step_name(progress) if progress else "waiting"
-    st.progress(share(progress), text=f"{label(first.name, 40)}: {step}{more}")
+    text = f"{name}: {step}" if len(running) == 1 else f"Reading {len(running):,} files: {name}"
+    st.progress(share(progress), text=text)

@@ -1,22 +1,23 @@
 """The ways of searching in words: what each is called, and what it is good for."""
 
+RECOMMENDED = "ensemble-cc"
 NAMES: dict[str, str] = {
-    "ensemble-cc": "Both, by scores",
-    "ensemble-rrf": "Both, by ranks",
+    "ensemble-cc": "Hybrid",
+    "ensemble-rrf": "Hybrid, by rank",
     "similarity": "Meaning",
-    "mmr": "Meaning, varied",
+    "mmr": "Meaning, diverse",
     "bm25": "Words",
 }
 OVER_TREES: dict[str, str] = {  # searched where trees are built, and not compared in the lab
-    "raptor-collapsed": "Tree of summaries, for whole documents",
-    "raptor-traversal": "Tree of summaries, from the top down",
+    "raptor-collapsed": "Summary tree, for whole documents",
+    "raptor-traversal": "Summary tree, top down",
 }
 GOOD_FOR: dict[str, str] = {
-    "ensemble-cc": "Words and meaning together, each weighed as far as it proves useful for your documents.",
-    "ensemble-rrf": "Words and meaning together, by their places alone: steady where scores do not compare.",
-    "similarity": "Questions in other words than the documents', or in another language.",
-    "mmr": "Broad questions: passages that say the same again are passed over.",
-    "bm25": "Names, numbers, codes and exact terms. The quickest.",
+    "ensemble-cc": "Combines words and meaning, weighted to suit your documents.",
+    "ensemble-rrf": "Combines words and meaning by rank only. Robust when scores are not comparable.",
+    "similarity": "Questions worded differently from the documents, or in another language.",
+    "mmr": "Broad questions. Skips passages that repeat each other.",
+    "bm25": "Names, numbers, codes and exact terms. The fastest.",
 }
 
 

@@ -84,8 +84,8 @@ def _answer(consequence: str, key: str, act: Callable[[], None]) -> None:
     st.markdown(consequence)
     with st.container(horizontal=True):
         if st.button(
-            "Delete for good", type="primary", icon=":material/delete:", key=key, on_click=tried(act)
+            "Delete permanently", type="primary", icon=":material/delete:", key=key, on_click=tried(act)
         ):
             st.rerun()
-        if st.button("Keep", key=f"keep-{key}"):
+        if st.button("Cancel", key=f"keep-{key}"):
             st.rerun()

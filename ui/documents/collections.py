@@ -20,7 +20,7 @@ from ui.components.messages import ask_first, tried
 
 # How the documents of a collection are split into passages: its sizes, and how far a change of them is.
 SMALLEST, LARGEST = 100, 8000  # letters of a passage
-_LETTERS = "In letters of Latin script; one of Hangul, Kana or Han counts 2.7."
+_LETTERS = "In Latin letters. A Hangul, Kana or Han character counts as 2.7."
 
 
 def show(here: Workspace, chosen: CollectionRecord) -> None:
@@ -39,7 +39,7 @@ def show(here: Workspace, chosen: CollectionRecord) -> None:
             LARGEST,
             now.overlap,
             10,
-            help="What a passage repeats of the one before it, at most.",
+            help="The most text that a passage repeats from the one before it.",
         )
         minimum = st.number_input(
             "Shortest section",
@@ -47,12 +47,12 @@ def show(here: Workspace, chosen: CollectionRecord) -> None:
             LARGEST,
             now.minimum,
             50,
-            help="Shorter ones are joined with their neighbours.",
+            help="Shorter sections are joined with their neighbours.",
         )
         st.caption(_consequence(chosen.documents))
         with st.container(horizontal=True, gap="small"):
             change = st.form_submit_button("Change", type="primary")
-            usual = st.form_submit_button("As usual", disabled=chosen.splitting is None)
+            usual = st.form_submit_button("Reset to default", disabled=chosen.splitting is None)
     if change or usual:
         _change(
             here, chosen, Splitting if usual else lambda: Splitting(int(size), int(overlap), int(minimum))
@@ -70,31 +70,26 @@ def show_progress(here: Workspace) -> None:
     if due:
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key="splitting-due"):
             st.caption(
-                f"{due:,} document{'s are' if due != 1 else ' is'} still split in the earlier way.",
+                f"{due:,} document{'s are' if due != 1 else ' is'} still indexed with the old sizes.",
                 width="content",
             )
-            st.button(
-                "Split anew", key="split-anew", type="tertiary", on_click=tried(here.ingest.split_if_due)
-            )
+            st.button("Re-index", key="split-anew", type="tertiary", on_click=tried(here.ingest.split_if_due))
 
 
 def said(step: Resplit | None) -> tuple[float, str]:
     """Return how far a splitting is, as a share and in words."""
     if step is None:
-        return 0.0, "Splitting documents anew"
+        return 0.0, "Re-indexing documents"
     where = f"{step.done + 1:,} of {step.total:,}"
     part = (step.done + share(step.step)) / max(1, step.total)
-    return part, f"Splitting anew, {where}: {label(step.document, 60)}, {step_name(step.step)}"
+    return part, f"Re-indexing, {where}: {label(step.document, 60)}, {step_name(step.step)}"
 
 
 def _consequence(documents: int) -> str:
     if not documents:
-        return "It holds for what is added from now on."
-    what = "Its document is" if documents == 1 else f"Its {documents:,} documents are"
-    return (
-        f"{what} then read and embedded anew, one after another. Each is searched as it was until its new "
-        "passages are ready, and answers keep their quotes."
-    )
+        return "Applies to documents you add from now on."
+    what = "1 document" if documents == 1 else f"{documents:,} documents"
+    return f"{what} will be re-indexed. Search keeps working meanwhile, and answers keep their quotes."
 
 
 @tried
@@ -128,7 +123,7 @@ def choose_shown(here: Workspace) -> None:
                 persist_state="session",  # a run that ends when a file was taken does not come to it
             )
         st.text_input(
-            "Find by name",
+            "Filter by name",
             key=SEARCH,
             icon=":material/search:",
             placeholder="Part of a name",
@@ -161,11 +156,11 @@ def choose_target(here: Workspace) -> str | None:
     if st.session_state.get(ADD_TO) not in names:
         st.session_state[ADD_TO] = None
     return st.selectbox(
-        "Add to the collection",
+        "Add to collection",
         list(names),
         index=None,
         format_func=lambda id_: names.get(id_, id_),
-        placeholder=f"{names[looked_at]}, the one shown below" if looked_at in names else UNSORTED,
+        placeholder=f"{names[looked_at]} (shown below)" if looked_at in names else UNSORTED,
         key=ADD_TO,
     ) or (looked_at if looked_at in names else None)
 
@@ -177,23 +172,26 @@ def _names(collections: Iterable[CollectionRecord]) -> dict[str, str]:
 def _show_new(here: Workspace) -> None:
     with st.popover("New collection", icon=":material/create_new_folder:", key="collection-new"):
         st.text_input(
-            "Name of the new collection",
+            "New collection name",
             max_chars=LONGEST_NAME,
             key=NEW,
             on_change=_create,
             args=(here,),
-            help="A project, a kind, a year: a document is in one collection, a chat may search several.",
+            help=(
+                "Group documents by project, type or year. A document is in one collection; a chat can "
+                "search several."
+            ),
         )
 
 
 def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
     with st.container(key="collection-actions", horizontal=True, gap="small"):
-        if st.button("Chat with it", icon=":material/forum:", type="tertiary", key="collection-chat"):
+        if st.button("Chat with collection", icon=":material/forum:", type="tertiary", key="collection-chat"):
             scope.choose_next([chosen.id])
             st.switch_page(pages.CHAT)
         with st.popover("Rename", icon=":material/edit:", type="tertiary", key="collection-rename"):
             st.text_input(
-                "Name of the collection",
+                "Collection name",
                 value=chosen.name,
                 max_chars=LONGEST_NAME,
                 key=f"collection-name-{chosen.id}",
@@ -204,15 +202,15 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
         if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
             ask_first(
                 "Delete this collection?",
-                f"**{label(chosen.name)}** goes, and {_stay(chosen.documents)} A chat that searches nothing "
-                "else finds nothing any more, until something is chosen for it.",
+                f"**{label(chosen.name)}** will be deleted{_stay(chosen.documents)}. Chats that search "
+                "only this collection will find nothing until you change what they search.",
                 key=f"collection-remove-{chosen.id}",
                 act=lambda: _delete(here, chosen),
             )
 
 
 def _stay(documents: int) -> str:
-    return "it is empty." if not documents else f"its {documents_in_words(documents)}, unsorted."
+    return f". Its {documents_in_words(documents)}, unsorted" if documents else ""
 
 
 def documents_in_words(number: int) -> str:
@@ -225,9 +223,7 @@ def _create(here: Workspace) -> None:
     created = here.library.collections.create(str(st.session_state[NEW]))
     st.session_state[NEW] = ""
     st.session_state[SHOWN] = created.id
-    notices.leave(
-        f"{label(created.name, 60)} is there. Add documents to it, or move some.", ":material/folder:"
-    )
+    notices.leave(f"Collection “{label(created.name, 60)}” created.", ":material/folder:")
 
 
 @tried

@@ -37,7 +37,7 @@ def show_tick(record: DocumentRecord) -> None:
     key = f"tick-{record.id}"
     st.session_state[key] = record.id in st.session_state.setdefault(TICKED, set())
     st.checkbox(
-        f"Choose {plain(record.name, 60)}",
+        f"Select {plain(record.name, 60)}",
         key=key,
         label_visibility="collapsed",
         on_change=_tick,
@@ -51,7 +51,7 @@ def show_bar(records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord],
     with st.container(key="documents-ticked-bar", horizontal=True, gap="small", vertical_alignment="center"):
         if not chosen:
             st.button(
-                f"Choose all {len(shown):,} shown",
+                f"Select all {len(shown):,}",
                 key="tick-all",
                 icon=":material/select_all:",
                 type="tertiary",
@@ -59,15 +59,19 @@ def show_bar(records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord],
                 args=([record.id for record in shown],),
             )
             return
-        st.caption(f"{len(chosen):,} chosen", width="content")
+        st.caption(f"{len(chosen):,} selected", width="content")
         if st.button("Move", key="move-ticked", icon=":material/drive_file_move:", type="tertiary"):
             ask_where(chosen, here)
         st.button(
-            "Choose none", key="tick-none", icon=":material/deselect:", type="tertiary", on_click=_tick_none
+            "Clear selection",
+            key="tick-none",
+            icon=":material/deselect:",
+            type="tertiary",
+            on_click=_tick_none,
         )
 
 
-@st.dialog("Move to a collection", icon=":material/drive_file_move:")
+@st.dialog("Move to collection", icon=":material/drive_file_move:")
 def ask_where(records: Sequence[DocumentRecord], here: Workspace) -> None:
     """Ask in a dialog where documents shall go, and move them."""
     key = records[0].id
@@ -78,18 +82,15 @@ def ask_where(records: Sequence[DocumentRecord], here: Workspace) -> None:
         **{one.id: plain(one.name, LONGEST_NAME) for one in here.library.collections.list()},
     }
     where = st.selectbox(
-        "To the collection",
+        "Collection",
         list(names),
         index=None,
         format_func=lambda id_: names.get(id_, id_),
-        placeholder="Choose one, or type the name of a new one",
+        placeholder="Select one, or type a new name",
         accept_new_options=True,
         key=f"move-to-{key}",
     )
-    st.caption(
-        "Where that collection's passages have other sizes, documents are read anew. Until then they are "
-        "searched as they were."
-    )
+    st.caption("If the collection has other passage sizes, these documents will be re-indexed.")
     if st.button(
         "Move",
         type="primary",
@@ -156,9 +157,7 @@ def show() -> None:
     show_report("documents")
     records = here.library.documents.list()
     if not records:
-        st.markdown(
-            "Nothing here yet. Add files above; you can ask about each as soon as its words are read."
-        )
+        st.markdown("No documents yet. Drop files above; you can ask within seconds.")
         return
     collections.choose_shown(here)
     splitting.show_progress(here)
@@ -182,7 +181,7 @@ def _rows(here: Workspace, busy: bool) -> None:
         _totals(listed)
         show_bar(records, listed, here)
     else:
-        st.caption("No document is in this collection, or has such a name.")
+        st.caption("No matching documents.")
     names = {one.id: one.name for one in here.library.collections.list()}
     last = max(1, -(-len(listed) // PAGE))
     number = min(st.session_state.get("documents-page", 1), last)
@@ -239,7 +238,7 @@ def _offer_to_try_again(record: DocumentRecord, here: Workspace) -> None:
 def _actions(record: DocumentRecord, here: Workspace) -> None:
     with st.popover("More", type="tertiary", key=f"actions-{record.id}"):
         st.download_button(
-            "Download the original",
+            "Download original",
             data=lambda: here.library.files.path(record.sha256).read_bytes(),
             file_name=record.name,
             icon=":material/download:",
@@ -252,7 +251,7 @@ def _actions(record: DocumentRecord, here: Workspace) -> None:
         if st.button("Delete", icon=":material/delete:", key=f"ask-{record.id}", width="stretch"):
             ask_first(
                 "Delete this document?",
-                f"**{label(record.name)}** is no longer searched. Answers that quote it keep their quotes.",
+                f"**{label(record.name)}** will be deleted. Existing answers keep their quotes.",
                 key=f"remove-{record.id}",
                 act=lambda: _remove(record, here),
             )
@@ -269,7 +268,7 @@ def _facts(record: DocumentRecord) -> str:
         _count(record.chunks, "passage") if record.chunks else "",
         _size(record.size),
         f"added {_day(record.created)}",
-        "a new version, being read" if record.replaces and record.state != "refused" else "",
+        "reading new version" if record.replaces and record.state != "refused" else "",
     ]
     return " · ".join(fact for fact in facts if fact)
 

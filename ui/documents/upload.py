@@ -102,8 +102,8 @@ LOOK = 0.5  # seconds between looks for files that are being taken
 _PIECE = 1 << 20
 _SAID = {
     "new": "added",
-    "unchanged": "here already, word for word",
-    "replaces": "takes the place of its older version as soon as it has been read",
+    "unchanged": "already in your library",
+    "replaces": "replaces its older version once it has been read",
 }
 
 
@@ -163,7 +163,7 @@ def _follow(told: UploadReport) -> None:
     """Say how many files have been taken: a run of the page that the visitor has ended is still at it."""
     if not told.growing:
         st.rerun()
-    st.caption(f"Your files are being added: {len(told.lines)} so far.")
+    st.caption(f"Adding files: {len(told.lines)} so far.")
 
 
 def _show_lines(lines: Sequence[UploadLine], told: UploadReport) -> None:
@@ -179,12 +179,11 @@ def counted(added: int, number: int) -> str:
     """Return how many of the dropped files are there now.
 
     >>> counted(3, 3), counted(1, 3), counted(0, 1)
-    ('3 files are in your library now', '1 of 3 files is in your library now', 'The file could not be added')
+    ('3 files added', '1 of 3 files added', 'File not added')
     """
     if number == 1 and not added:
-        return "The file could not be added"
-    many = f"{added} files" if added == number else f"{added} of {number} files"
-    return f"{many} {'is' if added == 1 else 'are'} in your library now"
+        return "File not added"
+    return f"{added} files added" if added == number else f"{added} of {number} files added"
 
 
 def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = None) -> None:

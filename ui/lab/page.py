@@ -25,24 +25,21 @@ def show() -> None:
     """Show the lab page."""
     here = workspace()
     st.title("Lab")
-    st.markdown(
-        "When to search by words, when by meaning, when by both? Ask every search the same questions about "
-        "your own documents, and see which one finds the answers."
-    )
+    st.markdown("Compare search modes on your own questions.")
     searchable = _searchable(here)
     if not searchable:
-        st.markdown("There is nothing to search yet. Add documents first, then come back.")
+        st.markdown("No documents to search yet. Add documents first.")
         st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
         return
     st.header("Questions")
     lab_ways.show_making(here)
     chosen = lab_sets.choose(here)
     if chosen is None:
-        st.markdown("There are no questions yet. There are three ways to get some:")
+        st.markdown("No questions yet. Add some:")
         lab_ways.lab_ways_show(here, searchable, None)
         return
     lab_sets.show(here, chosen)
-    with st.expander("Add questions, or begin another set", icon=":material/add:", key="lab-more"):
+    with st.expander("Add questions, or start another set", icon=":material/add:", key="lab-more"):
         lab_ways.lab_ways_show(here, searchable, chosen)
     _show_comparison(here.lab, chosen, searchable)
     lab_results.show(here, chosen)
@@ -57,7 +54,7 @@ def _searchable(here: Workspace) -> list[DocumentRecord]:
 
 
 def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[DocumentRecord]) -> None:
-    st.header("Searches to compare")
+    st.header("Search modes to compare")
     job = lab.running(chosen.id)
     if job is not None:
         _show_running(job)
@@ -70,7 +67,7 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
         ]
     documents = lab_sets.choose_documents(searchable, "lab-documents")
     if not wanted:
-        st.caption("Choose at least one search.")
+        st.caption("Select at least one search mode.")
     ready = bool(wanted) and chosen.questions > 0
     if not st.button("Run", type="primary", icon=":material/play_arrow:", key="lab-run", disabled=not ready):
         return
@@ -86,9 +83,9 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
 def _show_running(job: Job[RunProgress]) -> None:
     def said(progress: RunProgress | None) -> tuple[float, str]:
         if progress is None:
-            return 0.0, "Waiting for another task of the lab to end"
+            return 0.0, "Waiting for another task of the Lab to finish"
         if not progress.rows:
-            return 0.0, "Opening the searches"
-        return progress.done / progress.total, f"Asked {progress.done:,} of {progress.total:,} times"
+            return 0.0, "Opening the indexes"
+        return progress.done / progress.total, f"Asked {progress.done:,} of {progress.total:,}"
 
     follow_job(job, said, key="lab-stop-run")

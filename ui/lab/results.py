@@ -29,13 +29,16 @@ PAGE = 10  # questions shown at once
 SHOWN = 12  # passages of a question shown, the best first
 NONE = "–"
 MISSED = 1_000_000  # stands for no rank, after all others
-_STATUSES = {"gone": "not asked: in no document any more", "outside": "not asked: in no chosen document"}
+_STATUSES = {
+    "gone": "not asked: its document was deleted",
+    "outside": "not asked: not in the selected documents",
+}
 
 
 def show_questions(here: Workspace, run: RunRecord) -> None:
     """Show the questions of a run a page at a time, each with the rank at which every search was right."""
-    st.subheader("Question by question")
-    missed_only = st.toggle("Only those that a search missed", key=f"lab-missed-{run.id}")
+    st.subheader("Results by question")
+    missed_only = st.toggle("Only questions that a search missed", key=f"lab-missed-{run.id}")
     findings = _by_position(here.lab.runs.findings(run.id))
     asked = [
         one
@@ -43,9 +46,9 @@ def show_questions(here: Workspace, run: RunRecord) -> None:
         if not missed_only or any(f.first_right is None for f in findings.get(one.position, ()))
     ]
     if not asked:
-        st.markdown("Every search found what answers each question.")
+        st.markdown("Every search found every answer.")
         return
-    st.caption("Where the first right passage stood. Open a question to see who found what.")
+    st.caption("Rank of the first right passage. Open a question for details.")
     last = max(1, -(-len(asked) // PAGE))
     page = min(st.session_state.get(f"lab-page-{run.id}-{missed_only}", 1), last)
     with st.container(key="lab-asked", gap="small"):
@@ -62,7 +65,7 @@ def ranks(findings: Sequence[FindingRecord]) -> str:
     for one in findings:
         by_rank.setdefault(one.first_right or MISSED, []).append(name_of(one.retriever))
     if list(by_rank) == [1]:
-        return "Every search had it first." if len(findings) > 1 else "It came first."
+        return "First in every search." if len(findings) > 1 else "First."
     return " ".join(f"{_rank_name(rank)}: {'; '.join(by_rank[rank])}." for rank in sorted(by_rank))
 
 
@@ -96,18 +99,18 @@ def _panel(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace,
     question = _question(one, here, run)
     for passage in question.passages if question else ():
         right_place(passage)
-    st.markdown("**Who found what**, and at which rank:")
+    st.markdown("**Rank in each search**")
     rows = merged(findings)
     st.table(_matrix(rows[:SHOWN], findings), hide_index=True, alt="Passages and their ranks")
     for finding in findings:
         if finding.error:
             st.warning(f"{name_of(finding.retriever)}: {label(finding.error, 500)}", icon=":material/info:")
-    st.markdown("**The passages**")
+    st.markdown("**Passages**")
     texts = here.library.documents.chunks_by_id(found.chunk_id for found, _ in rows[:SHOWN])
     for number, (found, _) in enumerate(rows[:SHOWN], start=1):
         with st.expander(_passage_name(number, found), type="compact", key=f"lab-text-{found.chunk_id}"):
             chunk = texts.get(found.chunk_id)
-            st.markdown(verbatim(chunk.text) if chunk else "This passage is no longer there.")
+            st.markdown(verbatim(chunk.text) if chunk else "This passage no longer exists.")
     st.caption("Times: " + ", ".join(f"{name_of(f.retriever)} {f.ms:.1f} ms" for f in findings))
 
 
@@ -139,7 +142,7 @@ def _matrix(
 
 
 def _passage_name(number: int, found: FoundRecord) -> str:
-    place = label(found.place or "a passage that is gone", 90)
+    place = label(found.place or "deleted passage", 90)
     return f"{number}\\. {place}" + (" **(right)**" if found.right else "")
 
 
@@ -160,9 +163,9 @@ METRICS = {
 }
 CHARTED = {**METRICS, "p50_ms": "Median time, ms"}
 STATES = {
-    "running": "It is still running; these are its numbers so far.",
-    "stopped": "It was stopped: every search was asked the same questions until then.",
-    "failed": "It could not be finished.",
+    "running": "Still running. Results so far:",
+    "stopped": "Stopped. Every search was asked the same questions.",
+    "failed": "The run failed.",
 }
 _MEANING = """
 Each question has one or more passages that answer it. A search returns a list of passages; the numbers say
@@ -181,7 +184,7 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
     runs = here.lab.compare(chosen.id)
     st.header("Results")
     if not runs:
-        st.markdown("No run yet. Choose the searches above, and press **Run**.")
+        st.markdown("No results yet. Select search modes above, then press **Run**.")
         return
     run = _choose_run(chosen.id, runs)
     _show_state(run)
@@ -189,7 +192,7 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
         return
     st.markdown(verdict(run.results))
     st.table(_table(run.results), hide_index=True, alt="How well each search did")
-    st.caption(f"One question more or less moves recall by {1 / run.asked:.2f}: choose by no less than that.")
+    st.caption(f"With {count(run.asked)}, differences below {1 / run.asked:.2f} mean nothing.")
     with st.expander("What the numbers mean", icon=":material/help:", key="lab-meaning"):
         st.markdown(_MEANING)
     _chart(run.results)
@@ -215,12 +218,12 @@ def verdict(results: Sequence[ResultRecord]) -> str:
     """Say in a sentence which search found most among the first five, and where by."""
     leaders = [name for name in ranked(results) if name in best(results, "ndcg@10")]
     if not leaders:
-        return "All of them did equally well."
+        return "All search modes did equally well."
     first = next(result for result in results if result.retriever == leaders[0])
     names = " and ".join(f"**{name_of(name)}**" for name in leaders)
     return (
-        f"{names} put the right passages furthest up: {first.metrics['recall@5']:.0%} of them are among the "
-        f"first five, {first.metrics['recall@1']:.0%} stand first."
+        f"{names} ranked the right passages highest: {first.metrics['recall@5']:.0%} are among the first "
+        f"five, {first.metrics['recall@1']:.0%} stand first."
     )
 
 
@@ -260,11 +263,11 @@ def _show_state(run: RunRecord) -> None:
         reason = f" {label(run.error, 500)}" if run.error else ""
         st.warning(STATES[run.state] + reason, icon=":material/info:")
     for number, why in (
-        (run.gone, "is in no document any more"),
-        (run.outside, "is in none that was chosen"),
+        (run.gone, "was in a deleted document"),
+        (run.outside, "is not in the selected documents"),
     ):
         if number:
-            st.caption(f"{count(number)} not asked: what answers it {why}.")
+            st.caption(f"{count(number)} not asked: the answer {why}.")
 
 
 def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
@@ -320,19 +323,19 @@ def _make_default(run: RunRecord) -> None:
     fixed = "retriever" in fixed_fields()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="lab-default-row"):
         wanted = st.selectbox(
-            "Search by default with", order, format_func=name_of, key=f"lab-default-{run.id}", disabled=fixed
+            "Default search mode", order, format_func=name_of, key=f"lab-default-{run.id}", disabled=fixed
         )
         is_default = wanted == held.settings.retriever
         pressed = st.button(
-            "It is the default" if is_default else "Make this the default",
+            "Current default" if is_default else "Make default",
             icon=":material/check:" if is_default else ":material/star:",
             disabled=fixed or is_default,
             key="lab-make-default",
         )
     if fixed:
         st.caption(
-            f"The search is set where the server was started, to “{name_of(held.settings.retriever)}”; "
-            "it cannot be changed here."
+            f"Set by the server's configuration to “{name_of(held.settings.retriever)}”. It cannot be "
+            "changed here."
         )
     if pressed:
         try:
@@ -340,7 +343,7 @@ def _make_default(run: RunRecord) -> None:
         except FootnoteError as error:
             st.error(label(str(error), 500), icon=":material/error:")
             return
-        notices.leave(f"Answers are now searched for by: {name_of(wanted)}.", ":material/check:")
+        notices.leave(f"Default search mode: {name_of(wanted)}.", ":material/check:")
         st.rerun()
 
 
@@ -351,7 +354,7 @@ def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
     with st.expander("Compare with another run", icon=":material/compare_arrows:", key="lab-compare-runs"):
         by_id = {other.id: other for other in others}
         id_ = st.selectbox(
-            "The other run",
+            "Other run",
             list(by_id),
             format_func=lambda id_: _run_name(by_id[id_]),
             key=f"lab-other-{run.id}",
@@ -360,10 +363,10 @@ def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
         newer, older = (run, other) if run.created >= other.created else (other, run)
         told = differences(newer, older)
         if told:
-            st.warning(f"Not the same conditions: {label('; '.join(told), 600)}.", icon=":material/balance:")
+            st.warning(f"Different conditions: {label('; '.join(told), 600)}.", icon=":material/balance:")
         else:
-            st.caption("The same questions, documents and models.")
-        st.table(_beside(run, other), hide_index=True, alt="This run and the other")
+            st.caption("Same questions, documents and models.")
+        st.table(_beside(run, other), hide_index=True, alt="This run and the other run")
 
 
 def _beside(run: RunRecord, other: RunRecord) -> list[dict[str, str]]:
@@ -384,4 +387,4 @@ def _pair(
 ) -> dict[str, str]:
     here = f"{mine[name].metrics.get(metric, 0.0):.2f}" if name in mine else "not run"
     there = f"{theirs[name].metrics.get(metric, 0.0):.2f}" if name in theirs else "not run"
-    return {f"{title}, this run": here, f"{title}, the other": there}
+    return {f"{title}, this run": here, f"{title}, other run": there}

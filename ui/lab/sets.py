@@ -53,7 +53,7 @@ def choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str
     """Show a choice among documents; none chosen stands for all of them."""
     names = {record.id: record.name for record in searchable}
     return st.multiselect(
-        "In these documents",
+        "Documents",
         list(names),
         format_func=lambda id_: plain(names[id_], 60),
         placeholder=f"All {len(names)} documents" if len(names) > 1 else "Your document",
@@ -65,11 +65,11 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
     """Show a set's questions with their right passages, a page at a time, and rename and delete."""
     if chosen.origin == "sentences":
         st.info(
-            "These questions repeat words of the sentences that answer them, so search by words looks better "
-            "here than it is. Questions that people typed, or that a model wrote, tell more.",
+            "These questions repeat words of their answers, which favours search by words. Useful as a "
+            "sanity check, not for choosing a mode.",
             icon=":material/balance:",
         )
-    with st.expander(f"Its {count(chosen.questions)}", icon=":material/list:", key="lab-questions"):
+    with st.expander(f"Questions ({chosen.questions})", icon=":material/list:", key="lab-questions"):
         questions = here.lab.sets.questions(chosen.id)
         last = max(1, -(-len(questions) // PAGE))
         page = min(st.session_state.get(f"lab-questions-page-{chosen.id}", 1), last)
@@ -100,7 +100,7 @@ def _question(number: int, question: QuestionRecord, here: Workspace) -> None:
     with st.expander(f"{number}\\. {label(question.text, 200)}", type="compact", key=f"lab-q-{question.id}"):
         for passage in question.passages:
             right_place(passage)
-        if st.button("Take it out", icon=":material/remove:", key=f"lab-remove-{question.id}"):
+        if st.button("Remove", icon=":material/remove:", key=f"lab-remove-{question.id}"):
             here.lab.sets.remove_question(question.id)
             st.rerun()
 
@@ -109,17 +109,17 @@ def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
     with st.container(horizontal=True, gap="small"):
         with st.popover("Rename", icon=":material/edit:", type="tertiary", key="lab-rename"):
             st.text_input(
-                "Name of the set",
+                "Set name",
                 value=chosen.name,
                 max_chars=120,
                 key=f"lab-name-{chosen.id}",
                 on_change=_rename,
                 args=(here, chosen.id),
             )
-        if st.button("Delete the set", icon=":material/delete:", type="tertiary", key="lab-delete"):
+        if st.button("Delete set", icon=":material/delete:", type="tertiary", key="lab-delete"):
             ask_first(
                 "Delete this question set?",
-                f"**{label(chosen.name)}** goes, with its questions and all its runs.",
+                f"**{label(chosen.name)}** will be deleted with its questions and runs.",
                 key=f"lab-delete-{chosen.id}",
                 act=lambda: here.lab.delete_set(chosen.id),
             )
@@ -134,11 +134,11 @@ def _rename(here: Workspace, set_id: str) -> None:
 
 # Three ways to questions with known answers: made from the documents, typed, collected from the chats.
 WAYS = {
-    "made": "Make from the documents",
-    "typed": "Type one",
+    "made": "Generate from documents",
+    "typed": "Type a question",
     "feedback": "Collect helpful answers",
 }
-SENTENCES, MODEL = "From the documents' own sentences", "Written by the connected model"
+SENTENCES, MODEL = "Made from the documents' sentences", "Written by the connected model"
 TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
 
 
@@ -171,23 +171,23 @@ def show_making(here: Workspace) -> None:
     if job.error is not None:
         st.warning(label(str(job.error), 500), icon=":material/info:")
     if made is not None and made.set_id is not None:
-        choose_next(made.set_id, f"{count(made.done)} made.")
+        choose_next(made.set_id, f"{count(made.done)} created.")
         notices.show()
 
 
 def _how_far(progress: MakingProgress | None) -> tuple[float, str]:
     if progress is None:
-        return 0.0, "Waiting for another task of the lab to end"
+        return 0.0, "Waiting for another task of the Lab to finish"
     latest = f": {label(progress.latest, 80)}" if progress.latest else ""
-    return progress.done / progress.total, f"Made {progress.done} of {count(progress.total)}{latest}"
+    return progress.done / progress.total, f"Created {progress.done} of {count(progress.total)}{latest}"
 
 
 def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
     by = _choose_author()
     documents = choose_documents(searchable, "lab-made-of")
-    number = st.number_input("How many", 1, MOST_MADE, 20, key="lab-made-count")
-    name = st.text_input("Name of the set", "Questions from my documents", max_chars=120, key="lab-made-name")
-    if not st.button("Make questions", type="primary", icon=":material/science:", key="lab-make"):
+    number = st.number_input("Number of questions", 1, MOST_MADE, 20, key="lab-made-count")
+    name = st.text_input("Set name", "Questions from my documents", max_chars=120, key="lab-made-name")
+    if not st.button("Create questions", type="primary", icon=":material/science:", key="lab-make"):
         return
     try:
         st.session_state[JOB] = here.lab.start_making(
@@ -202,18 +202,18 @@ def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
 def _choose_author() -> str:
     """Show who can write the questions; without a connected model there is no choice."""
     if services().llm is not None:
-        captions = ["It reads a passage, and asks what that answers.", _FAVOURS_WORDS]
-        return str(st.radio("The questions are", [MODEL, SENTENCES], captions=captions, key="lab-made-by"))
-    st.markdown(f"The questions are made from the documents' own sentences. {_FAVOURS_WORDS}")
+        captions = ["Writes a question for each passage.", _FAVOURS_WORDS]
+        return str(st.radio("Questions are", [MODEL, SENTENCES], captions=captions, key="lab-made-by"))
+    st.markdown(f"Questions are made from the documents' sentences. {_FAVOURS_WORDS}")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption("A connected model writes better ones.", width="content")
+        st.caption("A connected model writes better questions.", width="content")
         st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
     return SENTENCES
 
 
 _FAVOURS_WORDS = (
-    "Such a question repeats words of the sentence that answers it, so it favours search by words: good to "
-    "see that everything is found, poor for choosing."
+    "They repeat words of their answers, which favours search by words. Useful as a sanity check, not for "
+    "choosing a mode."
 )
 
 
@@ -229,9 +229,9 @@ def _type(here: Workspace, chosen: QuestionSetRecord | None) -> None:
         st.error(label(str(error), 500), icon=":material/error:")
         return
     if not passages:
-        st.markdown("No passage was found for it. Ask in other words.")
+        st.markdown("No passage found. Try other words.")
         return
-    st.markdown("**Which of these answer it?** Mark each one that does.")
+    st.markdown("**Select every passage that answers the question.**")
     marked = [passage.id for passage in passages if _mark(passage)]
     into = f"to “{label(chosen.name, 40)}”" if chosen else "to a new set"
     if st.button(f"Add {into}", type="primary", key="lab-add-typed", disabled=not marked):
@@ -256,16 +256,16 @@ def _keep(here: Workspace, chosen: QuestionSetRecord | None, question: str, mark
         return
     for key in [TYPED, *(f"{MARKED}-{id_}" for id_ in marked)]:
         st.session_state.pop(key, None)
-    choose_next(into.id, "The question is added.")
+    choose_next(into.id, "Question added.")
     st.rerun()
 
 
 def _collect(here: Workspace) -> None:
     st.markdown(
-        "Takes every answer that you marked as helpful in the chat: its question, and the passages whose "
-        "words it cites, as the right ones."
+        "Collects every answer you marked as helpful: its question, with the passages it cites as the right "
+        "ones."
     )
-    name = st.text_input("Name of the set", "Helpful answers", max_chars=120, key="lab-collect-name")
+    name = st.text_input("Set name", "Helpful answers", max_chars=120, key="lab-collect-name")
     collecting = st.button("Collect", icon=":material/thumb_up:", key="lab-collect")
     _offer_cases(here)
     if not collecting:
@@ -275,7 +275,7 @@ def _collect(here: Workspace) -> None:
     except FootnoteError as error:
         st.info(label(str(error), 500), icon=":material/info:")
         return
-    left = f" {collected.skipped} cite nothing word for word, and are left out." if collected.skipped else ""
+    left = f" {collected.skipped} without exact citations skipped." if collected.skipped else ""
     choose_next(collected.record.id, f"{count(collected.record.questions)} collected.{left}")
     st.rerun()
 
@@ -283,11 +283,11 @@ def _collect(here: Workspace) -> None:
 def _offer_cases(here: Workspace) -> None:
     """Let what was said of single citations be downloaded, made only when it is asked for."""
     st.markdown(
-        "To measure how well citations are checked: the verified ones of helpful answers, and those that you "
-        "marked as a wrong source, a claim with its passage in each line."
+        "Test cases for the citation checker: verified citations of helpful answers, and citations you "
+        "marked as wrong. One claim with its passage per line."
     )
     st.download_button(
-        "Download as cases",
+        "Download test cases",
         data=lambda: to_jsonl(list(cases(here.feedback.answers()))).encode(),
         file_name="feedback.jsonl",
         mime="application/jsonl",

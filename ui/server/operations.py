@@ -98,7 +98,7 @@ def counted(request: Request) -> Response:
     token = here.settings.metrics_token.get_secret_value()
     client = request.client.host if request.client else ""
     if not may_see(request.headers, client, token, alone=isinstance(here.entrance, Alone)):
-        return PlainTextResponse("These numbers are for whoever runs the server.\n", 403)
+        return PlainTextResponse("Only the server's administrator can see these metrics.\n", 403)
     text = here.metrics.text(
         queue=here.jobs.standing(),
         documents=_documents(here),

@@ -46,7 +46,7 @@ class FirstWords:
             return any(other != chat and now - since < LONGEST for other, since in self._since.items())
 
 
-FOR_ADMINISTRATORS = "The settings are everyone's: only administrators change them."
+FOR_ADMINISTRATORS = "Only administrators can change settings."
 
 
 class PageServices(Services):
@@ -74,7 +74,7 @@ class PageServices(Services):
     def remove(self, owner: str) -> None:
         """Remove a person with all they own; raises EntryRefused where no administrator asks for it."""
         if not self.knows_people():
-            raise EntryRefused("Only administrators remove people.")
+            raise EntryRefused("Only administrators can remove people.")
         self.sessions.end(owner)
         self.removals.start(owner)
 

@@ -18,15 +18,15 @@ from ui.components.markdown import label, verbatim
 from ui.components.messages import ask_first, tried
 from ui.server.services import PageServices
 
-FIXED = "Set where the server was started; it cannot be changed here."
+FIXED = "Set by the server's configuration. It cannot be changed here."
 
 
 def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
     """Show the models that can run here: what each costs, how far it is, and which one is used."""
-    st.subheader("A model of your own")
+    st.subheader("Local model")
     st.markdown(
-        "It runs on this computer: no server, no key, and nothing leaves it. Small models write plain, short "
-        "answers from four passages; each statement is checked as with any other."
+        "Runs on this computer: no server, no key, and nothing leaves it. Small models write short, plain "
+        "answers from four passages. Every statement is checked."
     )
     for offer in OFFERS:
         with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
@@ -39,7 +39,7 @@ def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
             on_click=tried(_use),
             args=(held, {"own_model": ""}),
             disabled="own_model" in fixed,
-            help=FIXED if "own_model" in fixed else "Answers are then your documents' own sentences.",
+            help=FIXED if "own_model" in fixed else "Footnote then only shows matching passages.",
         )
 
 
@@ -51,8 +51,8 @@ def used(settings: Settings) -> str:
         name = Choice.of(settings.own_model, settings.model_cache).name
         return f"Answers are written by **{label(name)}**, on this computer."
     return (
-        "None is connected: answers are your documents' own sentences. Install a model of your own below, or "
-        "connect any server that speaks the OpenAI protocol, such as OpenAI, Ollama, LM Studio or vLLM."
+        "No model is connected: Footnote shows matching passages. Install a local model below, or connect "
+        "any OpenAI-compatible server, such as OpenAI, Ollama, LM Studio or vLLM."
     )
 
 
@@ -77,27 +77,27 @@ def _show_offer(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None
 
 def state(offer: Offer, settings: Settings) -> str:
     """Return whether a model is here, and what it takes of the disk and of the memory."""
-    memory = f"about {size(offer.memory)} of memory while it is used"
+    memory = f"about {size(offer.memory)} of memory in use"
     if shelf.here(offer, settings.model_cache):
-        using = " It writes the answers." if _is_used(offer.name, settings) else ""
-        return f"Installed: {offer.size} on the disk, {memory}.{using}"
+        using = " It writes your answers." if _is_used(offer.name, settings) else ""
+        return f"Installed: {offer.size} on disk, {memory}.{using}"
     free = size(_free(settings.model_cache))
-    return f"Not installed: {offer.size} to download and keep, of {free} free; {memory}."
+    return f"Not installed: {offer.size} to download ({free} free), {memory}."
 
 
 def _install_label(offer: Offer, cache: Path) -> str:
     """Return what the button says: how much is to come is said before it comes."""
     if begun := shelf.begun(offer, cache):
-        return f"Go on installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
+        return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
     return f"Install {offer.name} ({offer.size} to download)"
 
 
 def _said(step: Installing | None) -> tuple[float, str]:
     if step is None:
-        return 0.0, "Looking at what is here already"
+        return 0.0, "Checking existing files"
     if not step.total:
-        return 1.0, "Trying it"
-    return step.done / step.total, f"Fetching {step.what}: {size(step.done)} of {size(step.total)}"
+        return 1.0, "Testing the model"
+    return step.done / step.total, f"Downloading {step.what}: {size(step.done)} of {size(step.total)}"
 
 
 def _use_button(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
@@ -130,7 +130,7 @@ def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
     bound = _bound(settings, fixed)
     with st.form("own-file", border=True):
         path = st.text_input(
-            "Another model: the path of a GGUF file on this computer",
+            "Other model: path of a GGUF file on this computer",
             key="own-file-path",
             value="" if named(settings.own_model) else settings.own_model,
             disabled=bound,
@@ -157,7 +157,7 @@ def _use(held: PageServices, changes: Mapping[str, Any]) -> None:
 def _ask_to_remove(held: PageServices, offer: Offer) -> None:
     ask_first(
         f"Remove {offer.title}?",
-        f"Its {offer.size} are freed. Installing it again downloads them again.",
+        f"This frees {offer.size}. To use the model again, you download it again.",
         key=f"really-remove-{offer.name}",
         act=lambda: _remove(held, offer),
     )

@@ -17,7 +17,7 @@ from storage.errors import FootnoteError
 from ui import pages
 from ui.components import messages as notices
 from ui.components.job_progress import follow_job
-from ui.components.labels import OVER_TREES, good_for_all, name_of
+from ui.components.labels import OVER_TREES, RECOMMENDED, good_for_all, name_of
 from ui.components.markdown import label, verbatim
 from ui.components.messages import tried
 from ui.server.services import FOR_ADMINISTRATORS, PageServices, services, workspace
@@ -27,8 +27,8 @@ from ui.trees.labels import MODES, cost_of
 # Documents being embedded by another model: how far that is, which one answers meanwhile, how to stop it.
 _STEPS = {
     "embedding": "Embedding your documents: {done:,} of {total:,} passages",
-    "trees": "Embedding the trees over them: {done:,} of {total:,} summaries and passages",
-    "verifying": "Looking for passages by their own words: {done:,} of {total:,}",
+    "trees": "Embedding the summary trees: {done:,} of {total:,} summaries and passages",
+    "verifying": "Verifying the index: {done:,} of {total:,}",
 }
 
 
@@ -37,22 +37,22 @@ def show_reindexing(workspace: Workspace, chosen: str) -> None:
     reindex, job = workspace.library.reindexer, workspace.reindexing.job
     answering = label(reindex.answering or "")
     if job is not None:
-        st.markdown(f"Until this is done, questions are answered by **{answering}**.")
+        st.markdown(f"Until this is done, search uses **{answering}**.")
         follow_job(job, said, key="stop-reindexing")
     elif workspace.reindexing.failed:
         st.error(verbatim(workspace.reindexing.failed), icon=":material/error:")
-        st.markdown(f"Questions are answered by **{answering}**.")
+        st.markdown(f"Search uses **{answering}**.")
         _button(workspace, "Try again")
     elif reindex.begun:
         st.info(
-            f"Embedding with {label(chosen)} was stopped. Questions are answered by {answering}.",
+            f"Re-indexing with {label(chosen)} was stopped. Search uses {answering}.",
             icon=":material/info:",
         )
-        _button(workspace, "Go on")
+        _button(workspace, "Continue")
     elif reindex.answering:
         st.caption(
-            f"Another embedding model takes about {reindex.needs() / 1e6:,.0f} MB more on the disk until all "
-            f"documents are embedded by it. Until then {answering} answers."
+            f"Changing the model re-indexes everything (about {reindex.needs() / 1e6:,.0f} MB). Search keeps "
+            "working meanwhile."
         )
 
 
@@ -75,30 +75,29 @@ def _button(workspace: Workspace, name: str) -> None:
 TICK = 1.0
 _WRITINGS = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese", "alphabet": "English and other alphabets"}
 _COMPARED = {  # how scores were made comparable, by normaliser
-    "min-max": "each search's scores measured by their range (min-max)",
-    "z-score": "each search's scores measured by their spread (z-score)",
-    "theoretical": "each search's scores measured by its best one (theoretical min-max)",
+    "min-max": "scores normalised by their range (min-max)",
+    "z-score": "scores normalised by their spread (z-score)",
+    "theoretical": "scores normalised by the best one (theoretical min-max)",
 }
 _HOW = (
-    "Words and meaning both search, each rates what only the other found, and their scores are added up by "
-    "weight. Which weight is right depends on your documents and on how well the embedding model knows their "
-    "language. So it is tried out: "
-    "passages are looked for by questions made from themselves, by half of the words of a sentence or by a "
-    "sentence that was taken out. The usual weight is kept unless both surely speak against it; each "
-    "language has its own. The weight is found again when your documents have changed by half, with another "
-    "embedding model, or after an update that finds it differently."
+    "Hybrid search adds the scores of word search and meaning search by weight. The best weight depends on "
+    "your documents and on how well the embedding model knows their language, so Footnote measures it: it "
+    "searches for your passages with questions made from their sentences, by two methods. The default weight "
+    "stays unless both clearly favour another. Each language has its own weight. Weights are recalculated "
+    "when half of your documents have changed, with another embedding model, or after an update that changes "
+    "the method."
 )
 
 
 def show_weighing(workspace: Workspace) -> None:
     """Show how words and meaning are weighed; while it is being found, how far that is."""
     with st.container(border=True):
-        st.markdown("**How words and meaning are weighed**")
+        st.markdown("**Weights of words and meaning**")
         if workspace.ingest.weighing() is not None:
             _progress(workspace)
         else:
             _found(workspace)
-        with st.expander("Why, and how it is found"):
+        with st.expander("How the weights are found"):
             st.markdown(_HOW)
 
 
@@ -107,27 +106,25 @@ def _progress(workspace: Workspace) -> None:
     tuned = workspace.ingest.weighing()
     if tuned is None:
         st.rerun()
-    st.progress(
-        tuned.done / max(1, tuned.total), text=f"Trying it out: {tuned.done} of {tuned.total} passages"
-    )
+    st.progress(tuned.done / max(1, tuned.total), text=f"Measuring: {tuned.done} of {tuned.total} passages")
 
 
 def _found(workspace: Workspace) -> None:
     st.markdown("\n".join(f"- {line}" for line in lines(workspace.library.weighing.latest)))
     if workspace.library.weighing.latest is not None:
-        st.button("Find it anew", icon=":material/refresh:", on_click=tried(workspace.ingest.weigh))
+        st.button("Recalculate", icon=":material/refresh:", on_click=tried(workspace.ingest.weigh))
 
 
 def lines(weighed: Weighed | None) -> list[str]:
     """Return what to say of a mixture, a line for each language.
 
     >>> lines(None)[0]
-    'English and other alphabets: meaning counts 55 %, words 45 %.'
+    'English and other alphabets: meaning 55 %, words 45 %.'
     >>> lines(None)[-1]
-    'These are the usual weights, until there are 30 passages to try them on.'
+    'Default weights, until there are 30 passages to measure with.'
     """
     if weighed is None or not weighed.mixture.weights:
-        usual = f"These are the usual weights, until there are {FEWEST} passages to try them on."
+        usual = f"Default weights, until there are {FEWEST} passages to measure with."
         return [*_by_writing(USUAL), usual]
     return [*_by_writing(weighed.mixture.weights), _origin(weighed)]
 
@@ -144,7 +141,7 @@ def _origin(weighed: Weighed) -> str:
 
 
 def _share(meaning: float) -> str:
-    return f"Meaning counts {meaning:.0%}, words {1 - meaning:.0%}".replace("%", " %")
+    return f"Meaning {meaning:.0%}, words {1 - meaning:.0%}".replace("%", " %")
 
 
 # How passages are put in order on the settings page: which reranker, and what each one costs, in words.
@@ -166,16 +163,15 @@ def costs(settings: Settings) -> dict[str, str]:
     requests = len(
         windows(found, *(ListwiseReranker.model_fields[part].default for part in ("size", "step")))
     )
-    each = f"{found} short requests to the language model for each question"
+    each = f"{found} short requests to the language model per question"
     return {
-        "none": "Passages are used in the order of the search. Nothing is waited for.",
-        "cross-encoder": "A model of its own reads question and passage together, on this computer. "
-        f"{USUAL_CROSS_ENCODER} is 2.3 GB, fetched when it is first used, "
-        "and takes seconds for each question.",
-        "pointwise-logprob": f"How likely it finds Yes. {each}.",
-        "pointwise-score": f"For servers that do not tell how likely words are. {each}.",
-        "listwise": f"{requests} long requests to the language model for each question.",
-        "remote": "Question and passages go to the address below: Cohere, Jina, TEI, vLLM or llama.cpp.",
+        "none": "Keeps the order of the search. No extra time.",
+        "cross-encoder": "A separate model on this computer reads question and passage together. "
+        f"{USUAL_CROSS_ENCODER} is 2.3 GB, downloaded on first use, and takes seconds per question.",
+        "pointwise-logprob": f"Uses the probability of “yes”. {each}.",
+        "pointwise-score": f"For servers without token probabilities. {each}.",
+        "listwise": f"{requests} long requests to the language model per question.",
+        "remote": "Sends question and passages to the address below: Cohere, Jina, TEI, vLLM or llama.cpp.",
     }
 
 
@@ -185,19 +181,21 @@ def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -
     def options(field: str, text: str) -> dict[str, Any]:
         return {"key": field, "disabled": field in fixed, "help": fixed_help if field in fixed else text}
 
-    st.subheader("Order of the passages")
+    st.subheader("Reranking")
     st.markdown(
-        f"The search's {settings.fetch_k} best passages can be put in a better order before {settings.k} of "
-        f"them are used. A question waits {settings.rerank_seconds:g} seconds for it at most; where it fails "
-        "or takes longer, the search's order stays, and the answer says so. The smallest models make the "
-        "order worse, and on two cores even they take longer."
+        f"A reranker can reorder the {settings.fetch_k} best passages before {settings.k} of them are used. "
+        f"It gets {settings.rerank_seconds:g} seconds per question at most. If it fails or takes longer, the "
+        "order of the search stays, and the answer says so. The smallest models make the order worse."
     )
     with st.form("reranking", border=True):
         changes = {**_reranker(settings, options), **_server(settings, options)}
         changes["best_outside"] = st.checkbox(
-            "Show a language model the best passages first and last",
+            "Put the best passages first and last in the prompt",
             settings.best_outside,
-            **options("best_outside", "Models read the middle of a long prompt worst. No number changes."),
+            **options(
+                "best_outside",
+                "Models read the middle of a long prompt worst. Citation numbers do not change.",
+            ),
         )
         saved = st.form_submit_button("Save", type="primary", key="save-reranking")
     return changes if saved else None
@@ -206,18 +204,19 @@ def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -
 def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
     names = get_args(RerankerName)
     chosen = st.selectbox(
-        "Put in order by",
+        "Reranker",
         names,
         index=names.index(settings.reranker),
         format_func=lambda name: NAMES[name],
         **options("reranker", _list_of(costs(settings))),
     )
     model = st.text_input(
-        "Its model, for a cross-encoder or a server",
+        "Reranker model, for a cross-encoder or a server",
         settings.rerank_model,
         **options(
             "rerank_model",
-            f"A folder or hub id, usually `{USUAL_CROSS_ENCODER}`; or the server's name for it.",
+            f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the "
+            "server.",
         ),
     )
     return {"reranker": chosen, "rerank_model": model.strip()}
@@ -226,17 +225,17 @@ def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
 def _server(settings: Settings, options: Options) -> dict[str, Any]:
     """Return the address, and the key if one was typed: else the old one stays."""
     address = st.text_input(
-        "Its address, for a server",
+        "Reranker address, for a server",
         settings.rerank_base_url or "",
-        **options("rerank_base_url", "With or without `/rerank` at its end."),
+        **options("rerank_base_url", "With or without `/rerank` at the end."),
     )
     kept = bool(settings.rerank_api_key.get_secret_value())
     typed = st.text_input(
-        "Its API key, for a server",
+        "Reranker API key, for a server",
         type="password",
-        placeholder="Kept; type to change it" if kept else "None, as for local servers",
+        placeholder="Saved. Type to change it" if kept else "None (local servers need none)",
         autocomplete="off",
-        **options("rerank_api_key", "Stored on this computer, and never shown again."),
+        **options("rerank_api_key", "Stored on this computer and not shown again."),
     )
     return {"rerank_base_url": address.strip() or None, **({"rerank_api_key": typed} if typed else {})}
 
@@ -248,10 +247,9 @@ def _list_of(said: dict[str, str]) -> str:
 
 # Whether trees are built, on the settings page: who writes their summaries, and what that takes.
 _ABOUT = (
-    "“What is the plot?” is near to every passage of a story, and to none. A tree of summaries answers such "
-    "questions: passages are clustered and summarised, the summaries again, up to one. Only passages are "
-    "cited. Trees are built in the background once documents are read; then two more ways of searching can "
-    "be chosen above."
+    "Document summaries help with broad questions such as “What is this about?” Footnote builds them in the "
+    "background once documents are read, and then offers two more search modes above. Answers still cite the "
+    "original passages."
 )
 
 
@@ -260,11 +258,11 @@ def show_tree_setting(
 ) -> dict[str, Any] | None:
     """Show the form; return what was set in it when it is saved, else None."""
     modes = get_args(Settings.model_fields["raptor"].annotation)
-    st.subheader("Trees of summaries", anchor="trees-of-summaries")
+    st.subheader("Document summaries", anchor="document-summaries")
     st.markdown(_ABOUT)
     with st.form("trees", border=True):
         chosen = st.radio(
-            "Build trees",
+            "Summaries",
             modes,
             index=modes.index(settings.raptor),
             format_func=MODES.__getitem__,
@@ -275,18 +273,18 @@ def show_tree_setting(
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             saved = st.form_submit_button("Save", type="primary", key="save-trees")
-            st.page_link(pages.TREES, label="See the trees", icon=":material/account_tree:")
+            st.page_link(pages.TREES, label="Show the trees", icon=":material/account_tree:")
     return {"raptor": chosen} if saved else None
 
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
     """Return what each choice means and takes, before it is made."""
     model = f"{label(settings.llm_model or settings.own_model, 60)} reads every document once. "
-    unconnected = "None is connected: until then they are made of the documents' own sentences. "
+    unconnected = "No model is connected. Until then, summaries quote the documents. "
     connected = settings.connected or bool(settings.own_model)
     return [
-        "Trees that stand are kept as they are.",
-        f"No model is asked. {_takes(here, by_model=False)}",
+        "Existing summaries are kept.",
+        f"Uses no model. {_takes(here, by_model=False)}",
         f"{model if connected else unconnected}{_takes(here, by_model=connected)}",
     ]
 
@@ -295,16 +293,16 @@ def _takes(here: Workspace, *, by_model: bool) -> str:
     try:
         cost = here.library.forest.cost(by_model=by_model)
     except FootnoteError as error:
-        return f"What it takes cannot be said: {label(str(error), 300)}"
-    return f"For your documents: {cost_of(cost)}." if cost.leaves else "No tree of yours is to be built now."
+        return f"The cost cannot be estimated: {label(str(error), 300)}"
+    return f"For your documents: {cost_of(cost)}." if cost.leaves else "Nothing to build now."
 
 
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
 _ANY_EMBEDDING = (
-    "Also `openai:<model>`, or any sentence-transformers model. A change has every document embedded anew."
+    "Also `openai:<model>`, or any sentence-transformers model. Changing the model re-indexes every document."
 )
 TEST_SECONDS = 10.0
-_FIXED = "Set where the server was started; it cannot be changed here."
+_FIXED = "Set by the server's configuration. It cannot be changed here."
 
 
 def show() -> None:
@@ -324,28 +322,28 @@ def _model(held: PageServices, fixed: frozenset[str]) -> None:
     st.header("Language model")
     st.markdown(used(settings))
     show_own_model(held, fixed)
-    st.subheader("A model on a server")
+    st.subheader("Model server")
     with st.form("model", border=True):
         changes = {
             "llm_base_url": _text("Base URL", "llm_base_url", settings.llm_base_url, fixed),
-            "llm_model": _text("Model (empty: none)", "llm_model", settings.llm_model, fixed),
+            "llm_model": _text("Model (leave empty to turn off)", "llm_model", settings.llm_model, fixed),
         }
         key = st.text_input(
             "API key",
             type="password",
             key="llm_api_key",
-            placeholder="Kept; type to change it"
+            placeholder="Saved. Type to change it"
             if settings.llm_api_key.get_secret_value()
-            else "None, as for local servers",
+            else "None (local servers need none)",
             disabled="llm_api_key" in fixed,
-            help=_FIXED if "llm_api_key" in fixed else "Stored on this computer, and never shown again.",
+            help=_FIXED if "llm_api_key" in fixed else "Stored on this computer and not shown again.",
             autocomplete="off",
         )
         if key:
             changes["llm_api_key"] = key
         with st.container(horizontal=True):
             save = st.form_submit_button("Save", type="primary")
-            test = st.form_submit_button("Test the connection", icon=":material/cable:")
+            test = st.form_submit_button("Test connection", icon=":material/cable:")
     if save and _change(held, changes, fixed):
         st.rerun()
     if test:
@@ -364,7 +362,7 @@ def _ways(settings: Settings) -> list[str]:
 
 def _finding(held: PageServices, fixed: frozenset[str]) -> None:
     settings = held.settings
-    st.header("Finding passages")
+    st.header("Search")
     with st.form("finding", border=True):
         changes = {
             "retriever": _search(settings, fixed),
@@ -386,10 +384,10 @@ def _finding(held: PageServices, fixed: frozenset[str]) -> None:
 def _search(settings: Settings, fixed: frozenset[str]) -> str:
     ways = _ways(settings)
     return st.selectbox(
-        "Search by",
+        "Search mode",
         ways,
         index=ways.index(settings.retriever),
-        format_func=name_of,
+        format_func=lambda name: name_of(name) + (" (recommended)" if name == RECOMMENDED else ""),
         disabled="retriever" in fixed,
         help=_FIXED if "retriever" in fixed else good_for_all(),
     )
@@ -397,12 +395,12 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
 
 def _passages(settings: Settings, fixed: frozenset[str]) -> int:
     return st.slider(
-        "Passages for each answer",
+        "Passages per answer",
         1,
         20,
         min(settings.k, 20),
         disabled="k" in fixed,
-        help=_FIXED if "k" in fixed else "More passages find more, and take longer to read.",
+        help=_FIXED if "k" in fixed else "More passages find more, and take longer.",
     )
 
 
@@ -438,16 +436,16 @@ def _change(held: PageServices, changes: Mapping[str, Any], fixed: frozenset[str
 def _test(settings: Settings, changes: Mapping[str, str]) -> None:
     """Ask the server what models it has, with what is typed in the form but not saved yet."""
     try:
-        with LLM(_tried(settings, changes)) as llm, st.spinner("Asking the server…"):
+        with LLM(_tried(settings, changes)) as llm, st.spinner("Connecting…"):
             models = llm.models()
     except FootnoteError as error:
         st.error(verbatim(str(error)), icon=":material/error:")
         return
-    st.success("The server answers.", icon=":material/check_circle:")
+    st.success("Connected.", icon=":material/check_circle:")
     wanted = changes["llm_model"]
     if wanted and wanted not in models:
-        st.warning(f"It has no model called {label(wanted)}.", icon=":material/info:")
-    st.markdown("Its models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
+        st.warning(f"The server has no model named {label(wanted)}.", icon=":material/info:")
+    st.markdown("Available models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
 
 
 def _tried(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:

@@ -58,7 +58,7 @@ def _plain(annotation: Any) -> Any:
 
 
 EVERY: Mapping[int, str] = {
-    0: "Only when asked",
+    0: "Manually",
     5: "Every 5 minutes",
     60: "Every hour",
     1440: "Every day",
@@ -73,7 +73,7 @@ def add(here: Workspace) -> None:
 
 def change(here: Workspace, record: SourceRecord) -> None:
     """Ask for other settings of a source."""
-    st.dialog("Change this source", width="medium", icon=":material/edit:")(_change)(here, record)
+    st.dialog("Edit source", width="medium", icon=":material/edit:")(_change)(here, record)
 
 
 def delete(here: Workspace, record: SourceRecord) -> None:
@@ -97,7 +97,7 @@ def _add(here: Workspace) -> None:
         record = here.syncing.sources.create(kind, given.name or KINDS[kind].title, settings, given.every)
         here.syncing.start(record.id)
 
-    _finish(here, given, "Add and read", keep)
+    _finish(here, given, "Add and sync", keep)
 
 
 def _change(here: Workspace, record: SourceRecord) -> None:
@@ -127,7 +127,7 @@ class _Given:
         minutes = every or 0
         options = [*EVERY, *([] if minutes in EVERY else [minutes])]
         often = st.selectbox(
-            "Read it",
+            "Sync",
             options,
             index=options.index(minutes),
             format_func=lambda minutes: EVERY.get(minutes, f"Every {minutes} minutes"),
@@ -140,13 +140,13 @@ def _finish(here: Workspace, given: _Given, verb: str, keep: Callable[[dict[str,
     """Show what can be done with what was given: keep it, or see first whether it can be reached."""
     with st.container(horizontal=True):
         kept = st.button(verb, type="primary", key=f"{given.key}-keep")
-        tested = st.button("Test the connection", icon=":material/cable:", key=f"{given.key}-test")
+        tested = st.button("Test connection", icon=":material/cable:", key=f"{given.key}-test")
     if not (kept or tested):
         return
     try:
         settings = checked(given.kind, given.settings)
         if tested:
-            with st.spinner("Reaching it"):
+            with st.spinner("Connecting…"):
                 st.success(verbatim(_reached(here, given.kind, settings)), icon=":material/check_circle:")
             return
         keep(settings)
@@ -163,14 +163,14 @@ def _reached(here: Workspace, kind: str, settings: Mapping[str, Any]) -> str:
 
 def _delete(here: Workspace, record: SourceRecord) -> None:
     st.markdown(
-        f"**{label(record.name)}** is not read any more. Its documents can stay, as if you had added them by "
-        "hand, or be deleted with it. Answers that quote them keep their quotes."
+        f"**{label(record.name)}** will no longer be synced. Keep documents, or delete them too. Existing "
+        "answers keep their quotes."
     )
     with st.container(horizontal=True):
-        if st.button("Keep its documents", type="primary", key=f"source-leave-{record.id}"):
+        if st.button("Keep documents", type="primary", key=f"source-leave-{record.id}"):
             _remove(here, record, keep_documents=True)
             st.rerun()
-        if st.button("Delete them, too", icon=":material/delete:", key=f"source-delete-{record.id}"):
+        if st.button("Delete documents too", icon=":material/delete:", key=f"source-delete-{record.id}"):
             _remove(here, record, keep_documents=False)
             st.rerun()
 

@@ -18,14 +18,14 @@ from ui.components.messages import ask_first, told, tried
 from ui.server.services import services, workspace
 from ui.sources import editor as source_editing
 
-# What is at a source, item by item: what became of each, and why some could not be had.
+# What is at a source, item by item: what became of each, and why some failed.
 PAGE = 25
-ALL, FAILED = "All", "Could not be had"
+ALL, FAILED = "All", "Failed"
 
 
 def show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
-    """Show the items of a source a page at a time, those that could not be had first."""
-    with st.expander(f"What is there ({tally.items:,})", key=f"source-items-{record.id}"):
+    """Show the items of a source a page at a time, those that failed first."""
+    with st.expander(f"Items ({tally.items:,})", key=f"source-items-{record.id}"):
         failed_only = False
         if 0 < tally.failed < tally.items:
             chosen = st.segmented_control(
@@ -55,19 +55,19 @@ def state(item: ItemRecord) -> str:
     if item.state is not None and item.state != "refused":
         return STATES[item.state] + (", an older version" if item.reason else "")
     if item.reason is not None:
-        return "could not be had"
-    return "deleted here; it comes back when it changes there"
+        return "failed"
+    return "deleted here; returns when it changes at the source"
 
 
 def next_try(item: ItemRecord, now: datetime) -> str:
-    """Return when an item is tried again that could not be had."""
+    """Return when an item is tried again that failed."""
     if item.due is None:
-        return "Not tried again until it changes, or you press Sync now."
+        return "Retried when it changes, or with Sync now."
     if item.due <= now:
-        return "Tried again at the next sync."
+        return "Retried at the next sync."
     hours = -(-(item.due - now) // timedelta(hours=1))
     wait = f"{hours} hour{'' if hours == 1 else 's'}" if hours <= 24 else f"{-(-hours // 24)} days"
-    return f"Tried again at the first sync in {wait} or later, or when you press Sync now."
+    return f"Retried in {wait} at the earliest, or with Sync now."
 
 
 def icon(item: ItemRecord) -> str:
@@ -91,17 +91,16 @@ def show() -> None:
     here = workspace()
     st.title("Sources")
     if not services().administers():  # they are read with the server's own folders and secrets
-        st.info("Sources are read with what the server may read: only administrators add them.")
+        st.info("Only administrators can add sources.")
         return
     st.markdown(
-        "Documents that come by themselves: from a folder, a wiki, a drive or the web. What is new there is "
-        "added, what changed is read again, what is gone goes here, too."
+        "Connect a folder, wiki, drive or site. Footnote keeps it in sync: new, changed and deleted files."
     )
     if st.button("Add a source", type="primary", icon=":material/add:", key="source-add"):
         source_editing.add(here)
     records = here.syncing.sources.list()
     if not records:
-        st.markdown("There is none yet. Files can be added one by one, too, on the Documents page.")
+        st.markdown("No sources yet. To add single files, go to Documents.")
         return
     busy = _is_busy(here, records)
     st.fragment(_show_sources, run_every=TICK if busy else None)(here, busy)
@@ -167,13 +166,13 @@ def _show_ways_on(look: Look, here: Workspace) -> None:
             _sync(record, here)
             st.rerun()
         if record.state == "emptied" and st.button(
-            "It is meant to be empty", icon=":material/delete_sweep:", key=f"source-emptied-{record.id}"
+            "Confirm that it is empty", icon=":material/delete_sweep:", key=f"source-emptied-{record.id}"
         ):
             ask_first(
-                "Is this source meant to be empty?",
-                f"**{label(record.name)}** is looked at once more. If it is empty still, "
-                f"{'the document' if held == 1 else f'all {held:,} documents'} that came from it alone "
-                f"{'is' if held == 1 else 'are'} deleted. Answers that quote them keep their quotes.",
+                "This source is empty now. Delete its documents?",
+                f"**{label(record.name)}** will be checked once more. If it is still empty, "
+                f"{'the document' if held == 1 else f'all {held:,} documents'} that came only from it "
+                f"{'is' if held == 1 else 'are'} deleted. Existing answers keep their quotes.",
                 key=f"source-emptied-yes-{record.id}",
                 act=lambda: _sync(record, here, may_be_empty=True),
             )
@@ -198,11 +197,11 @@ def badge(look: Look) -> tuple[str, str, Color]:
     if look.record.state in _ENDS:
         return _ENDS[look.record.state]
     if look.record.ended is None:
-        return "not read yet", ":material/schedule:", "gray"
+        return "not synced yet", ":material/schedule:", "gray"
     if not look.tally.items:
-        return "nothing there yet", ":material/inbox:", "gray"
+        return "empty", ":material/inbox:", "gray"
     if look.tally.failed:
-        return "read, but for some", ":material/warning:", "orange"
+        return "synced with errors", ":material/warning:", "orange"
     return "up to date", ":material/check_circle:", "green"
 
 
@@ -214,8 +213,8 @@ def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
         for fact in (
             kind,
             f"{tally.documents:,} document{'' if tally.documents == 1 else 's'}",
-            f"{tally.failed:,} could not be had" if tally.failed else "",
-            f"read {ago(now - record.ended)}" if record.ended else "",
+            f"{tally.failed:,} failed" if tally.failed else "",
+            f"synced {ago(now - record.ended)}" if record.ended else "",
             source_editing.EVERY.get(record.every or 0, f"every {record.every} minutes").lower(),
         )
         if fact
@@ -235,13 +234,13 @@ def ago(past: timedelta) -> str:
 def said(known: int, synced: Synced | None) -> tuple[float, str]:
     """Return how far a sync is, beside the `known` items of the time before: only its end tells the sum."""
     if synced is None:
-        return 0.0, "Reaching the source"
+        return 0.0, "Connecting"
     counts = [
         (synced.new, "new"),
         (synced.changed, "changed"),
-        (synced.unchanged, "as before"),
-        (synced.removed, "gone"),
-        (synced.failed, "could not be had"),
+        (synced.unchanged, "unchanged"),
+        (synced.removed, "deleted"),
+        (synced.failed, "failed"),
     ]
     told = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     return synced.items / max(known, synced.items + 1), " · ".join(

@@ -136,7 +136,7 @@ def show_list(opened: Opened, tree: str | None, name: str, marks: Marks) -> None
         _show_node(opened.node, opened, marks)
     below = opened.below or (() if opened.node is not None else opened.layers[0])
     if below:
-        st.markdown(f"**Below it: {below_of(below)}**" if opened.node else f"**{below_of(below)}**")
+        st.markdown(f"**Below: {below_of(below)}**" if opened.node else f"**{below_of(below)}**")
         _show_below(below, tuple(node.id for node in opened.way), tree, marks)
 
 
@@ -144,7 +144,7 @@ def _show_way(opened: Opened, tree: str | None, name: str) -> None:
     steps = _steps(opened, name)
     if len(steps) < 2:
         return
-    st.caption("The way from the top")
+    st.caption("Path from the top")
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="tree-way"):
         for at, (said, way) in enumerate(steps):
             st.button(
@@ -178,7 +178,7 @@ def _show_node(node: NodeRecord, opened: Opened, marks: Marks) -> None:
     with st.container(border=True, key="tree-open"):
         st.markdown(verbatim(node.text))
     if node.level:
-        st.caption("A summary only shows the way. Answers cite the passages below it, never the summary.")
+        st.caption("Answers cite the passages below, never the summary.")
     _show_cited(node, marks)
 
 
@@ -187,12 +187,12 @@ def _show_cited(node: NodeRecord, marks: Marks) -> None:
     numbers = marks.of(node.id)
     if not numbers or marks.answer is None or marks.conversation is None:
         return
-    where = "Cited in the last answer" if node.level == 0 else "Below it stands what the last answer cites"
+    where = "Cited in the last answer" if node.level == 0 else "Leads to what the last answer cites"
     st.markdown(f":material/format_quote: {where}: {label(cited_as(numbers))}")
     if node.level == 0:
         st.page_link(
             pages.CHAT,
-            label="Open the cited words",
+            label="Open the citation",
             icon=":material/forum:",
             query_params={"chat": marks.conversation.id, CITE: f"{marks.answer.id}-p{numbers[0]}"},
         )

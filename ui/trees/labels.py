@@ -15,8 +15,8 @@ from ui.components.markdown import label
 
 MODES: dict[str, str] = {
     "off": "Off",
-    "extractive": "Summaries out of the documents' own sentences",
-    "model": "Summaries by the connected language model",
+    "extractive": "Quoted from the documents",
+    "model": "Written by the language model",
 }
 
 
@@ -29,25 +29,25 @@ def cost_of(cost: Cost) -> str:
     """Say what a build takes.
 
     >>> cost_of(Cost(leaves=1000, summaries=200, tokens=184000, seconds=72.0))
-    '1,000 passages, about 200 summaries, about 1 minute of this computer, about 184,000 tokens of the model'
+    '1,000 passages, about 200 summaries, about 1 minute of computing, about 184,000 tokens'
     """
     minutes = max(1, round(cost.seconds / 60))
     said = [
         count(cost.leaves, "passage"),
         f"about {count(cost.summaries, 'summary', 'summaries')}",
-        f"about {count(minutes, 'minute')} of this computer",
+        f"about {count(minutes, 'minute')} of computing",
     ]
-    return ", ".join([*said, *([f"about {cost.tokens:,} tokens of the model"] if cost.tokens else [])])
+    return ", ".join([*said, *([f"about {cost.tokens:,} tokens"] if cost.tokens else [])])
 
 
 def step_of(tended: Tended | None) -> str:
     """Say how far a build is, in Markdown."""
     if tended is None:
-        return "Waiting to begin"
+        return "Waiting to start"
     step = tended.step
     over = f"{label(tended.document, 60)}, {tended.done + 1:,} of {tended.total:,} documents"
     if not tended.document:
-        over = "Above all documents"
+        over = "All documents"
     if step.level == 0:
         return f"{over}: passages, {step.done:,} of {step.total:,}"
     return f"{over}: level {step.level}, {step.done:,} of {step.total:,}"

@@ -25,11 +25,7 @@ def show_building(here: Workspace) -> None:
         return
     failed = here.ingest.growing_failed()
     if failed is not None:
-        said = (
-            str(failed)
-            if isinstance(failed, FootnoteError)
-            else "Something in Footnote went wrong; its log has it."
-        )
+        said = str(failed) if isinstance(failed, FootnoteError) else "Internal error. See the server's log."
         st.error(f"The trees could not be built. {verbatim(said)}", icon=":material/error:")
     _show_left_out(here)
     with told():
@@ -43,7 +39,7 @@ def _follow(here: Workspace) -> None:
     tended = here.ingest.growing()
     st.progress(share_of(tended), text=f"Building trees. {step_of(tended)}")
     st.button("Stop", icon=":material/stop_circle:", key="tree-stop", on_click=here.ingest.stop_growing)
-    st.caption("It goes on when you leave this page. What is made stays when it is stopped.")
+    st.caption("Continues if you leave this page. Finished summaries are kept if you stop.")
 
 
 def _show_due(here: Workspace) -> None:
@@ -54,27 +50,27 @@ def _show_due(here: Workspace) -> None:
         _show_off(begun=begun)
     if due and (on or begun):
         st.markdown(
-            f"{count(len(due), 'document has', 'documents have')} no tree yet, or one that is not finished. "
-            f"To build: {cost_of(forest.cost())}."
+            f"{count(len(due), 'document has', 'documents have')} no tree yet or an unfinished one. Cost: "
+            f"{cost_of(forest.cost())}."
         )
         st.button(
-            "Go on building" if begun else "Build",
+            "Continue building" if begun else "Build",
             type="primary",
             icon=":material/play_arrow:",
             key="tree-build",
             on_click=tried(here.ingest.grow),
         )
         if on:
-            st.caption("It begins by itself, too, with the next document, or when Footnote is started again.")
+            st.caption("Also starts with the next document, or when Footnote restarts.")
     elif on and not due:
         _show_anew(here)
 
 
 def _show_off(*, begun: bool) -> None:
-    kept = " Those that stand are kept as they are; new documents get none." if begun else ""
-    st.info(f"No trees are built now: that is a choice on the Settings page.{kept}", icon=":material/info:")
+    kept = " Existing summaries are kept; new documents get none." if begun else ""
+    st.info(f"Summaries are off.{kept}", icon=":material/info:")
     if services().administers():
-        st.page_link(pages.SETTINGS, label="Choose whether trees are built", icon=":material/tune:")
+        st.page_link(pages.SETTINGS, label="Turn on", icon=":material/tune:")
 
 
 def _show_anew(here: Workspace) -> None:
@@ -83,12 +79,10 @@ def _show_anew(here: Workspace) -> None:
     others = forest.due(anew=True)
     if not others:
         return
-    with st.expander(
-        f"Summaries of {count(len(others), 'document')} were written in another way", type="compact"
-    ):
-        st.markdown(f"They stay until you ask for them anew. That takes {cost_of(forest.cost(anew=True))}.")
+    with st.expander(f"Summaries of {count(len(others), 'document')} use another method", type="compact"):
+        st.markdown(f"They are kept until you rewrite them. Cost: {cost_of(forest.cost(anew=True))}.")
         st.button(
-            "Write them anew",
+            "Rewrite summaries",
             icon=":material/refresh:",
             key="tree-anew",
             on_click=tried(here.ingest.grow),
@@ -102,9 +96,9 @@ def _show_left_out(here: Workspace) -> None:
     if not left_out:
         return
     st.warning(
-        f"{count(left_out, 'summary', 'summaries')} could not be made: the model failed three times, or "
-        "wrote nothing that could be used. What it "
-        "would have stood above is still searched, but does not hang in the tree.",
+        f"{count(left_out, 'summary', 'summaries')} could not be written: the model failed three times, or "
+        "returned nothing usable. The passages below them are still searched, but are missing from the "
+        "tree.",
         icon=":material/warning:",
     )
     st.button("Try again", icon=":material/refresh:", key="tree-retry", on_click=_try_again, args=(here,))
@@ -119,13 +113,10 @@ def _try_again(here: Workspace) -> None:
 ALL = "All documents"
 INK = {"light": ("#23282d", "#fcfbf8"), "dark": ("#e8e5de", "#14181b")}  # the theme's text, and its page
 _ABOUT = (
-    "Passages that belong together are summarised, and so are the summaries, up to one: so a question about "
-    "a whole document finds its way down to the passages that answer it. Only passages are cited."
+    "Footnote groups related passages and summarises them level by level. Answers still cite the original "
+    "passages."
 )
-_LEGEND = (
-    "Circle: a summary. Square: a passage. Large: opened. Diamond: cited in the last answer, by its number "
-    "in brackets, or above what is. A click opens a node; the list says the same in words."
-)
+_LEGEND = "● summary ■ passage ◆ leads to a cited passage. Click one to open it."
 
 
 def show() -> None:
@@ -134,7 +125,7 @@ def show() -> None:
     st.title("Trees")
     st.markdown(_ABOUT)
     if not here.library.documents.list():
-        st.markdown("There is nothing to build a tree over yet. Add documents first.")
+        st.markdown("No documents yet. Add documents first.")
         return
     show_building(here)
     standing = [branch for branch in here.library.forest.trees.list() if branch.state == "ready"]
@@ -154,7 +145,7 @@ def _show_tree(here: Workspace) -> None:
     st.caption(levels_of(here.library.forest.trees.levels(tree)))
     if found.answer is not None and found.conversation is not None:
         st.caption(
-            ":material/format_quote: Marked: what the last answer cites, in the chat "
+            ":material/format_quote: Shows what the last answer cites, in the chat "
             f"“{label(found.conversation.title, 60)}”."
         )
     chart, words = st.container(key="tree").columns([3, 2], gap="medium")
@@ -171,7 +162,7 @@ def _choose(here: Workspace, tree: str | None) -> str:
     options = [*([""] if None in standing or tree is None else []), *names]
     key = f"tree-of-{tree or 'all'}"
     st.selectbox(
-        "Tree over",
+        "Summary tree of",
         options,
         index=options.index(tree or ""),
         format_func=lambda id_: plain(names.get(id_, ALL), 90),
@@ -195,7 +186,7 @@ def _show_chart(opened: Opened, tree: str | None, name: str, found: Marks) -> No
         height=drawn.height,
         key=key,
         on_select=open_clicked,
-        alt=f"The tree over {plain(name, 60)}, as far as it is opened. The list beside it says the same.",
+        alt=f"Summary tree of {plain(name, 60)}. The list beside it shows the same.",
     )
     st.caption(_LEGEND)
 

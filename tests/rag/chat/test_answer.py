@@ -253,6 +253,6 @@ def test_without_a_model_doubt_is_said_before_the_nearest_words():
     *_, done = answer("Which knight of Brunn stormed the castle of Aldenburg at night?", [found], llm=None)
     assert isinstance(done, Done)
     lead, quote = done.text.split("\n\n")
-    assert lead == "Your documents may not answer this. The nearest they come:"
+    assert lead == "I found no clear answer. Closest passages:"
     assert quote.startswith("The castle of Aldenburg was built in 1432.")
     assert [done.text[c.answer_start : c.answer_end] for c in done.citations] == [quote]

@@ -97,7 +97,7 @@ def test_an_answers_pieces_are_its_text_with_numbers_and_remarks_between():
     (turn,) = chat().turns
     assert "".join(piece.text or f"<{piece.quote or piece.remark}>" for piece in turn.pieces) == (
         "It was built in 1432 <1>. The moat is nine metres deep <2>. It was sold in 1999."
-        "<not found in your documents> Later too <3>.<not in the cited source>"
+        "<No source> Later too <3>.<Not in the cited source>"
     )
     assert "".join(piece.text for piece in pieces(answer(citations=()), {})) == ANSWER
 
@@ -146,7 +146,7 @@ def test_every_form_has_the_question_the_answer_and_each_quotes_origin(form):
     ):
         assert words in text
     if form != "json":
-        assert "not found in your documents" in text and "page 3" in text
+        assert "No source" in text and "page 3" in text
 
 
 def test_what_an_answer_was_searched_in_is_told_in_every_form():

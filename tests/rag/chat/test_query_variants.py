@@ -69,7 +69,7 @@ def test_where_no_terms_are_carried_over_they_are_searched_all_the_same():
     [
         ("Hadrian did [1]. In the year 120 [2].", "Hadrian did. Why?"),
         (
-            "Your documents may not answer this. The nearest they come:\n\nA mill grinds. [1]",
+            "I found no clear answer. Closest passages:\n\nA mill grinds. [1]",
             "A mill grinds. Why?",
         ),
         ("문서에는 그 내용이 없습니다. 항구는 42년에 지어졌다 [1].", "항구는 42년에 지어졌다. Why?"),

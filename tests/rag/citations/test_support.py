@@ -33,11 +33,11 @@ def test_a_statement_with_several_citations_counts_once_by_its_best():
     [
         (7, 8, "7 of 8 statements are backed by your documents."),
         (1, 8, "1 of 8 statements is backed by your documents."),
-        (0, 8, "None of the 8 statements was found in your documents."),
+        (0, 8, "8 statements not confirmed."),
         (8, 8, "All 8 statements are backed by your documents."),
         (2, 2, "Both statements are backed by your documents."),
         (1, 1, "This statement is backed by your documents."),
-        (0, 1, "This statement was not found in your documents."),
+        (0, 1, "This statement was No source."),
     ],
 )
 def test_the_count_is_said_in_words_that_fit(backed: int, total: int, said: str):

@@ -47,9 +47,7 @@ def test_each_marker_opens_the_words_of_its_own_sentence(message: Message):
 
 
 def test_a_statement_not_found_in_its_source_is_said_to_be_so(message: Message):
-    assert links(message)[2][1].hint.startswith(
-        "The statement was not found in this source: “Something else.”"
-    )
+    assert links(message)[2][1].hint.startswith("Not in the cited source: “Something else.”")
     evidence = resolve(message, "2")
     assert evidence is not None and not evidence.exact and evidence.quote == "Something else."
 
@@ -62,9 +60,9 @@ def test_what_is_not_backed_is_said_after_its_statement(message: Message):
     )
     said = remarks(replace(message, content="A claim.  " * 4, citations=citations))
     assert said == [
-        (8, "related, but not said there"),
-        (18, "not found in your documents"),
-        (28, "not in the cited source"),
+        (8, "Not confirmed"),
+        (18, "No source"),
+        (28, "Not in the cited source"),
     ]
 
 

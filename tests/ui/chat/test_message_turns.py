@@ -42,7 +42,7 @@ def test_a_question_is_searched_as_it_was_typed(page: Page, here: Workspace, fol
     assert (asked, again.standalone_question) == ("And the moat?", "And the moat?")
     at = page(chat=chat)
     shown = words(at)
-    assert "Searched as you typed it." in shown and "Version 2 of 2" in shown and "Bob did." not in shown
+    assert "Searched as typed." in shown and "Version 2 of 2" in shown and "Bob did." not in shown
     newest = here.conversations.messages(chat)[2]
     press(at, f"chevron_left-{newest.id}")
     assert here.conversations.messages(chat)[-1].id == answer

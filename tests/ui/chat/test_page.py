@@ -34,8 +34,8 @@ def test_the_question_as_it_was_understood_is_shown_when_it_differs(page: Page, 
     turn = tell(here, "And  there?", "Yes.", standalone="And there?")
     tell(here, "And people?", "Yes.", standalone="How many people were there?", chat=turn.conversation_id)
     shown = words(page(chat=turn.conversation_id))
-    assert "Understood as: **How many people were there?**" in shown
-    assert shown.count("Understood as") == 1
+    assert "Searched for: **How many people were there?**" in shown
+    assert shown.count("Searched for") == 1
 
 
 def test_an_answer_says_what_it_was_made_without(page: Page, here: Workspace):
@@ -112,7 +112,7 @@ def test_a_long_chat_is_paged_back_and_forth(page: Page, here: Workspace):
     press(at, "Later messages")
     assert "Question 24" in words(at)
     press(at, "Earlier messages")
-    press(at, "The newest")
+    press(at, "Newest messages")
     assert "Question 39" in words(at) and not any(b.label == "Later messages" for b in at.button)
 
 
@@ -120,8 +120,8 @@ def test_a_deep_link_opens_the_evidence_of_a_document_that_is_gone(page: Page, h
     turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
     at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
     shown = words(at)
-    assert "This document has been removed since this answer was written" in shown
-    assert "The cited words" in shown
+    assert "This document was deleted after this answer was written" in shown
+    assert "Cited words" in shown
     assert ":yellow-background[It employed 1,204 people.]" in shown and TEXT.split(".")[0] in shown
 
 
@@ -150,7 +150,7 @@ def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
     at.text_input(key=f"title-{turn.conversation_id}").set_value(" 항구\n보고서 ").run()
     assert here.conversations.open(turn.conversation_id).title == "항구 보고서"
     at.text_input(key="search-chats").set_value("없는 말").run()
-    assert "No chat has these words." in words(at)
+    assert "No matching chats." in words(at)
     at.text_input(key="search-chats").set_value("보고서").run()
     assert any(b.label == "항구 보고서" for b in at.sidebar.button)
     at.button(key=f"delete-{turn.conversation_id}").click().run()

@@ -21,7 +21,7 @@ def chat(here: Workspace) -> str:
 
 
 def control(at: AppTest) -> str:
-    return next(one.label for one in at.expander if one.label.startswith("Searches"))
+    return next(one.label for one in at.expander if one.label.startswith("Search in"))
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,10 @@ def control(at: AppTest) -> str:
         ([], "All documents"),
         ([Chosen("collection", "1", "HR")], "HR"),
         ([Chosen("collection", "1", "HR"), Chosen("document", "2", "a.md")], "1 collection, 1 document"),
-        ([Chosen("collection", "1", "HR", there=False)], "nothing, what was chosen is gone"),
+        ([Chosen("collection", "1", "HR", there=False)], "nothing (the selection was deleted)"),
         (
             [Chosen("collection", "1", "HR"), Chosen("document", "2", "a.md", there=False)],
-            "1 collection (1 more gone)",
+            "1 collection (1 deleted)",
         ),
     ],
 )
@@ -42,25 +42,25 @@ def test_what_is_searched_is_said_in_few_words(chosen, said):
 
 
 def test_an_empty_library_has_nothing_to_choose(page: Page):
-    assert not any(one.label.startswith("Searches") for one in page("chat").expander)
+    assert not any(one.label.startswith("Search in") for one in page("chat").expander)
 
 
 def test_a_chat_says_what_it_searches_and_another_all_documents(page: Page, here: Workspace, chat: str):
-    assert control(page("chat", chat=chat)) == "Searches: 1 collection, 1 document"
-    assert control(page("chat")) == "Searches: All documents"
+    assert control(page("chat", chat=chat)) == "Search in: 1 collection, 1 document"
+    assert control(page("chat")) == "Search in: All documents"
     here.library.collections.delete(here.library.collections.list()[0].id)
-    assert control(page("chat", chat=chat)) == "Searches: 1 document (1 more gone)"
+    assert control(page("chat", chat=chat)) == "Search in: 1 document (1 deleted)"
 
 
 def test_the_choice_is_shown_and_all_documents_are_one_press_away(page: Page, here: Workspace, chat: str):
     at = page("chat", chat=chat)
     at.session_state["scope-expander"] = True
     at.run()
-    assert [box.label for box in at.multiselect] == ["Collections", "Single documents"]
+    assert [box.label for box in at.multiselect] == ["Collections", "Documents"]
     assert at.multiselect[1].options == ["b.txt", "a.txt"]
     at.multiselect[1].set_value(at.multiselect[1].options and here.choices.documents(chat))
     at.button(key="FormSubmitter:scope-form-Search all documents").click().run()
-    assert here.choices.of(chat) == () and control(at) == "Searches: All documents"
+    assert here.choices.of(chat) == () and control(at) == "Search in: All documents"
 
 
 def test_what_is_chosen_before_the_first_question_is_kept_with_the_chat(
@@ -69,7 +69,7 @@ def test_what_is_chosen_before_the_first_question_is_kept_with_the_chat(
     (hr,) = here.library.collections.list()
     at = page("chat")
     at.session_state[NEXT] = ((hr.id,), ())
-    assert control(at.run()) == "Searches: HR"
+    assert control(at.run()) == "Search in: HR"
     at.chat_input[0].set_value("What is there?").run()
     (made,) = [one for one in here.conversations.list() if one.id != chat]
     assert [one.id for one in here.choices.of(made.id)] == [hr.id]

@@ -63,14 +63,14 @@ def test_a_file_that_could_not_be_added_is_named_until_that_is_put_away(page: Pa
     for _ in range(2):
         shown = words(at.run())
         assert "notes.md" in shown and "may have 0" in shown
-        assert at.expander[0].label == "The file could not be added"
+        assert at.expander[0].label == "File not added"
     at.button(key="close-report").click().run()
     assert "notes.md" not in words(at)
 
 
 def test_an_empty_library_says_what_to_do(page: Page):
     at = page("documents")
-    assert at.title[0].value == "Documents" and "Nothing here yet" in words(at)
+    assert at.title[0].value == "Documents" and "No documents yet" in words(at)
 
 
 def test_each_of_many_files_gets_a_row_with_its_own_result(page: Page, here: Workspace):
@@ -120,7 +120,7 @@ def test_a_document_is_deleted_with_its_original(page: Page, here: Workspace):
     assert path.exists()
     at.button(key=f"remove-{record.id}").click().run()
     assert here.library.documents.list() == [] and not path.exists()
-    assert "Nothing here yet" in words(at)
+    assert "No documents yet" in words(at)
 
 
 def test_a_long_list_comes_in_pages(page: Page, here: Workspace):

@@ -125,7 +125,7 @@ def test_helpful_answers_are_collected(page: Page, here: Workspace):
     here.conversations.rate(turn.answer_id, "up")
     at.button(key="lab-collect").click().run()
     assert [one.text for one in here.lab.sets.questions(here.lab.sets.list()[0].id)] == ["How many?"]
-    assert [button.proto.label for button in at.get("download_button")] == ["Download as cases"]
+    assert [button.proto.label for button in at.get("download_button")] == ["Download test cases"]
 
 
 def test_a_source_that_was_marked_as_wrong_is_not_collected_as_the_right_one(page: Page, here: Workspace):
@@ -170,7 +170,7 @@ def test_a_search_is_made_the_default(page: Page, here: Workspace):
     at.button(key="lab-make-default").click().run()
     assert services.services().settings.retriever == "bm25"
     button = at.button(key="lab-make-default")
-    assert button.disabled and button.label == "It is the default"
+    assert button.disabled and button.label == "Current default"
 
 
 def test_a_search_set_by_the_server_cannot_be_changed(
@@ -222,7 +222,7 @@ def test_a_set_is_renamed_emptied_and_deleted(page: Page, here: Workspace):
 def test_of_equal_values_none_is_best():
     assert best([result("bm25", 0.5), result("mmr", 0.5)], "ndcg@10") == frozenset()
     assert best([result("bm25", 0.5), result("mmr", 0.7)], "ndcg@10") == {"mmr"}
-    assert verdict([result("bm25", 0.5)]) == "All of them did equally well."
+    assert verdict([result("bm25", 0.5)]) == "All search modes did equally well."
     assert "**Words**" in verdict([result("bm25", 0.9), result("mmr", 0.7)])
 
 
@@ -241,4 +241,4 @@ def test_who_found_what_is_merged_with_the_right_passages_first():
         ("c", {"similarity": 1}),
     ]
     assert ranks(findings) == "Rank 2: Words. Not found: Meaning."
-    assert ranks([finding("bm25", ("a", True)), finding("mmr", ("a", True))]) == "Every search had it first."
+    assert ranks([finding("bm25", ("a", True)), finding("mmr", ("a", True))]) == "First in every search."

@@ -61,7 +61,9 @@ def test_what_is_left_of_a_download_is_said(empty: Path, page: Page):
     with coming.open("r+b") as file:
         file.truncate(524_288_000)
     at = page("settings")
-    assert f"Go on installing {QWEN_1_5B.name} (593 MB to download)" in [button.label for button in at.button]
+    assert f"Continue installing {QWEN_1_5B.name} (593 MB to download)" in [
+        button.label for button in at.button
+    ]
 
 
 def test_a_model_that_is_here_is_used_and_put_aside(stocked: None, page: Page):
@@ -120,7 +122,7 @@ def test_an_installation_is_followed_and_can_be_stopped(empty: Path, page: Page)
         fcntl.flock(another, fcntl.LOCK_EX)
         at = press(page("settings"), f"install-{QWEN_1_5B.name}")
         job = services.services().installs.running(QWEN_1_5B)
-        assert job is not None and "It goes on when you leave this page." in words(at)
+        assert job is not None and "Continues if you leave this page." in words(at)
         press(at, f"stop-{QWEN_1_5B.name}")
         assert job.wait(100)
     assert services.services().installs.running(QWEN_1_5B) is None

@@ -13,7 +13,7 @@ def test_the_settings_page_says_how_words_and_meaning_are_weighed(
     page: Callable[..., AppTest], here: Workspace
 ):
     at = page("settings")
-    assert "English and other alphabets: meaning counts 55 %, words 45 %." in words(at)
+    assert "English and other alphabets: meaning 55 %, words 45 %." in words(at)
     assert "half of the words of a sentence" in words(at)
 
 
@@ -21,8 +21,7 @@ def test_what_was_found_is_said_language_by_language():
     mixture = Mixture("z-score", {"ko": 0.2, "alphabet": 0.55}, passages=2000)
     said = lines(Weighed(mixture, datetime(2026, 11, 21, tzinfo=UTC), 5712, "f", 1))
     assert said == [
-        "English and other alphabets: meaning counts 55 %, words 45 %.",
+        "English and other alphabets: meaning 55 %, words 45 %.",
         "Korean: meaning counts 20 %, words 80 %.",
-        "Found on 2026-11-21 from 2,000 of 5,712 passages; "
-        "each search's scores measured by their spread (z-score).",
+        "Found on 2026-11-21 from 2,000 of 5,712 passages; scores normalised by their spread (z-score).",
     ]

@@ -51,9 +51,9 @@ def test_a_source_tells_what_came_of_it_and_what_did_not(page, here, source):
     at = page("sources")
     text = words(at)
     assert "Reports" in text
-    assert "Folder · 2 documents · 1 could not be had · read just now · only when asked" in text
+    assert "Folder · 2 documents · 1 failed · read just now · manually" in text
     assert "castle.md · Ready" in text
-    assert "empty.md · could not be had" in text
+    assert "empty.md · failed" in text
 
 
 def test_sync_now_takes_what_is_new(page, here, source, reports):
@@ -68,9 +68,9 @@ def test_sync_now_takes_what_is_new(page, here, source, reports):
 def test_a_source_without_anything_says_that_there_is_nothing_yet(page, here, tmp_path):
     (tmp_path / "bare").mkdir()
     bare = here.syncing.sources.create("folder", "Bare", {"path": str(tmp_path / "bare")})
-    assert "not read yet" in words(page("sources"))
+    assert "not synced yet" in words(page("sources"))
     synced(here, bare.id)
-    assert "nothing there yet" in words(page("sources"))
+    assert "empty" in words(page("sources"))
 
 
 def test_a_source_that_was_emptied_keeps_its_documents_until_that_is_confirmed(page, here, source, reports):
@@ -111,8 +111,8 @@ def test_a_document_tells_the_sources_it_came_from(page, here, source, reports):
 @pytest.mark.parametrize(
     ("tries", "due", "told"),
     [
-        (6, None, "Not tried again until it changes, or you press Sync now."),
-        (1, NOW, "Tried again at the next sync."),
+        (6, None, "Retried when it changes, or with Sync now."),
+        (1, NOW, "Retried at the next sync."),
         (2, NOW + timedelta(minutes=15), "at the first sync in 1 hour or later"),
         (3, NOW + timedelta(days=4), "at the first sync in 4 days or later"),
     ],
@@ -176,9 +176,9 @@ def test_a_source_in_a_line():
     [
         (item(), "Ready"),
         (item(reason="The server said 500."), "Ready, an older version"),
-        (item(state="refused", reason="It is encrypted."), "could not be had"),
-        (item(document_id=None, state=None, reason="No right."), "could not be had"),
-        (item(document_id=None, state=None), "deleted here; it comes back when it changes there"),
+        (item(state="refused", reason="It is encrypted."), "failed"),
+        (item(document_id=None, state=None, reason="No right."), "failed"),
+        (item(document_id=None, state=None), "deleted here; returns when it changes at the source"),
     ],
 )
 def test_what_became_of_an_item_is_said(item_, words_):
@@ -186,9 +186,9 @@ def test_what_became_of_an_item_is_said(item_, words_):
 
 
 def test_how_far_a_sync_is_never_says_that_it_has_ended():
-    assert said(0, None) == (0.0, "Reaching the source")
+    assert said(0, None) == (0.0, "Connecting")
     share, text = said(10, Synced("a.md", new=2, unchanged=3, failed=1))
-    assert (share, text) == (0.6, "a.md · 2 new, 3 as before, 1 could not be had")
+    assert (share, text) == (0.6, "a.md · 2 new, 3 as before, 1 failed")
     assert said(2, Synced("a.md", new=7))[0] < 1
 
 

@@ -57,7 +57,7 @@ def test_what_a_build_takes_is_said_before_it_begins(
     here.library.forest.trees.reopen()
     at = page("trees")
     assert "1 document has no tree yet" in words(at) and "about 1 minute of this computer" in words(at)
-    assert button(at, "Go on building")
+    assert button(at, "Continue building")
 
 
 def test_a_choice_on_the_settings_page_has_trees_built_at_once(
@@ -124,7 +124,7 @@ def test_the_way_through_the_tree_is_shown_for_what_was_found_there(
     at = page("chat", chat=here.conversations.list()[0].id, cite=f"{turn.answer_id}-p1")
     assert not at.exception
     assert ("Only the passage is cited" in words(at)) == in_tree
-    assert any("The way through the tree" in one.label for one in at.expander) == in_tree
+    assert any("Path through the summaries" in one.label for one in at.expander) == in_tree
 
 
 def test_a_chart_draws_a_level_s_neighbours_of_the_open_node_and_tells_of_the_rest():
@@ -176,7 +176,7 @@ def test_how_far_a_build_is_never_goes_back():
     shares = [share_of(step) for step in [None, *steps]]
     assert shares == sorted(shares) and shares[-1] == 1.0
     assert step_of(steps[3]) == "b.md, 2 of 2 documents: passages, 1 of 4"
-    assert step_of(None) == "Waiting to begin"
+    assert step_of(None) == "Waiting to start"
 
 
 def test_what_is_said_of_one_is_said_of_one():
