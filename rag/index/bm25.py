@@ -31,17 +31,17 @@ def schema() -> Any:
     return builder.build()
 
 
-def sharing(terms: Collection[str]) -> Any:
+def any_term_query(terms: Collection[str]) -> Any:
     """Return a query for entries that share any of the terms, scored by BM25."""
     return _any_of("text", terms, "freq")
 
 
-def of_documents(query: Any, document_ids: Collection[str]) -> Any:
+def limit_to_documents(query: Any, document_ids: Collection[str]) -> Any:
     """Return the query over the entries of some documents alone; scores stay the same."""
     return _within(query, tantivy.Query.term_set_query(schema(), "document_id", list(document_ids)))
 
 
-def of_ids(query: Any, ids: Collection[str]) -> Any:
+def limit_to_ids(query: Any, ids: Collection[str]) -> Any:
     """Return the query over some entries alone; for fifty a term each takes a third of what a set does."""
     return _within(query, _any_of("id", ids, "basic"))
 
@@ -160,14 +160,14 @@ class TantivyIndex:
         terms = self._terms(query)
         if k < 1 or not terms or (document_ids is not None and not document_ids):
             return []
-        words = sharing(terms)
-        asked = words if document_ids is None else of_documents(words, document_ids)
+        words = any_term_query(terms)
+        asked = words if document_ids is None else limit_to_documents(words, document_ids)
         return sorted(self._hits(asked, k), key=lambda hit: (-hit[1], hit[0]))
 
     def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
         """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
         terms = self._terms(query)
-        found = self._hits(of_ids(sharing(terms), ids), len(ids)) if terms and ids else []
+        found = self._hits(limit_to_ids(any_term_query(terms), ids), len(ids)) if terms and ids else []
         return dict.fromkeys(ids, 0.0) | dict(found)
 
     def ids(self) -> set[str]:

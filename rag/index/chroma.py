@@ -16,8 +16,8 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import ArrayLike
 
 from rag.errors import EmbeddingError, IndexUnusable
-from rag.index.chroma_probe import Guard
-from rag.index.exact import RELEVANCE, Entries, ExactCopy, Floats, Space, VectorRows, batches, check_lengths
+from rag.index.chroma_probe import CrashGuard
+from rag.index.exact import RELEVANCE, Entries, ExactCopy, Floats, Space, VectorFile, batches, check_lengths
 from rag.index.vector_index import (
     Filter,
     Hydrate,
@@ -52,11 +52,13 @@ def open_client(directory: Path | str | None) -> Any:
     try:
         return chromadb.PersistentClient(str(directory), settings=settings)
     except BaseException:
-        _forget(str(directory))
+        _forget_failed_client(str(directory))
         raise
 
 
-def open_both(directory: Path | str | None, client: Any, name: str, space: Space) -> tuple[Any, Any]:
+def open_client_and_collection(
+    directory: Path | str | None, client: Any, name: str, space: Space
+) -> tuple[Any, Any]:
     """Return a client, the one given if there is one, and the collection; close what was opened in vain."""
     opened = client or open_client(directory)
     try:
@@ -93,7 +95,7 @@ def _collection(client: Any, name: str, space: Space) -> Any:
 
 
 @contextmanager
-def speaking(name: str, done: str) -> Iterator[None]:
+def index_errors(name: str, done: str) -> Iterator[None]:
     """Make what goes wrong in Chroma an IndexUnusable: the index of this name could not be `done`."""
     from chromadb.errors import ChromaError
 
@@ -110,7 +112,7 @@ def _reason(error: Exception) -> str:
     return "there is no space left on its disk. Free some, then try again." if full else said
 
 
-def _forget(directory: str) -> None:
+def _forget_failed_client(directory: str) -> None:
     """Let a directory be opened again: Chroma would hand out once more what it failed to start."""
     from chromadb.api.shared_system_client import SharedSystemClient
 
@@ -126,12 +128,12 @@ EQUAL = 1e-4  # distances and numbers that differ by less are of the same vector
 Search = Callable[[Sequence[float], int], Sequence[tuple[str, float]]]
 
 
-def sample(ids: Sequence[str]) -> list[str]:
+def sample_ids(ids: Sequence[str]) -> list[str]:
     """Return at most `SAMPLE` of the ids, evenly spread."""
     return sorted(ids)[:: max(1, -(-len(ids) // SAMPLE))]
 
 
-def sound(entries: Entries, copies: Mapping[str, Any], search: Search) -> bool:
+def is_healthy(entries: Entries, copies: Mapping[str, Any], search: Search) -> bool:
     """Whether entries agree with the copies of their vectors, and are found by them.
 
     An entry that is not among the nearest to itself is still found where all of those are equal to it.
@@ -166,7 +168,7 @@ class ChromaVectorStore(VectorIndex):
         client: Any = None,
         space: Space = "cosine",
         hydrate: Hydrate | None = None,
-        guard: Guard | None = None,
+        guard: CrashGuard | None = None,
     ):
         self._embeddings = embeddings
         self._hydrate = hydrate
@@ -175,11 +177,11 @@ class ChromaVectorStore(VectorIndex):
         with self._speaking("opened"):
             if guard:
                 guard.opening()
-            self._client, self._collection = open_both(directory, client, self._name, space)
+            self._client, self._collection = open_client_and_collection(directory, client, self._name, space)
             self.space: Space = self._collection.configuration_json["hnsw"]["space"]
             self._exact: ExactCopy | None = None  # a server's collection may be changed by others
             if directory is not None and client is None:
-                self._exact = ExactCopy(self, VectorRows(Path(directory), self._name))
+                self._exact = ExactCopy(self, VectorFile(Path(directory), self._name))
 
     @classmethod
     def from_texts(
@@ -201,7 +203,7 @@ class ChromaVectorStore(VectorIndex):
         """Delete a collection and all in it; one that is not there is no error."""
         from chromadb.errors import NotFoundError
 
-        VectorRows.remove(Path(directory), collection_name)
+        VectorFile.remove(Path(directory), collection_name)
         with suppress(NotFoundError):
             open_client(directory).delete_collection(collection_name)
 
@@ -265,8 +267,8 @@ class ChromaVectorStore(VectorIndex):
 
     def check(self) -> None:
         """Raise IndexUnusable where a sample of the entries is not what it was, or is not found any more."""
-        entries = self.entries(sample(list(self.ids())))
-        if not sound(entries, self.vectors_of(entries.ids), self._query):
+        entries = self.entries(sample_ids(list(self.ids())))
+        if not is_healthy(entries, self.vectors_of(entries.ids), self._query):
             raise IndexUnusable(f"The vector index {self._name} is damaged: it does not find what is in it.")
 
     def present(self, ids: Sequence[str]) -> set[str]:
@@ -392,7 +394,7 @@ class ChromaVectorStore(VectorIndex):
                     rows.put(names, documents_of(origins), numbers)
 
     @contextmanager
-    def _changing(self, ids: Sequence[str]) -> Iterator[VectorRows | None]:
+    def _changing(self, ids: Sequence[str]) -> Iterator[VectorFile | None]:
         with self._speaking("changed"):
             if self._guard:
                 self._guard.changing()
@@ -400,7 +402,7 @@ class ChromaVectorStore(VectorIndex):
                 yield rows
 
     def _speaking(self, done: str) -> AbstractContextManager[None]:
-        return speaking(self._name, done)
+        return index_errors(self._name, done)
 
 
 # Vectors gathered on their way into an index: to write eight costs half of what thirty-two do.
@@ -408,7 +410,7 @@ AT_ONCE = 32
 PATIENCE = 1.0  # seconds: what is embedded is lost with the process until it is written
 
 
-class Gathered:
+class WriteBuffer:
     """Entries for an index, written AT_ONCE together, or sooner where embedding them takes its time.
 
     As a context it writes the rest at its end, also where the model failed. What is stopped is not written:

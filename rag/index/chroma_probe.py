@@ -33,14 +33,14 @@ def probe(directory: Path, name: str, *, seconds: int = SECONDS) -> None:
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     seconds += size // BYTES_A_SECOND
     memory = MEMORY + TIMES_THE_FILES * size
-    said = _child([str(directory), name, str(seconds), str(memory)], seconds * WAITING)
+    said = _run_child([str(directory), name, str(seconds), str(memory)], seconds * WAITING)
     if said == STARTED:
         raise IndexUnusable(f"The vector index {name} is damaged: a trial of opening it did not end well.")
     if said != SOUND:  # there was no trial, which tells nothing of the index
         log.warning("The vector index %s is opened without a trial.", name)
 
 
-def _child(arguments: list[str], timeout: float) -> bytes:
+def _run_child(arguments: list[str], timeout: float) -> bytes:
     """Return the last word that the child said before it ended, or was ended; empty without any."""
     command = [sys.executable, "-P", "-m", "rag.index.chroma_probe_worker", *arguments]
     quiet = subprocess.DEVNULL  # what dies in it is told by us, in one sentence
@@ -65,7 +65,7 @@ _SEAL = "seal.json"
 _BLOCK = 1 << 20
 
 
-class Guard:
+class CrashGuard:
     """The graph's files of an index in `directory`, known again by their sizes and checksums.
 
     A trial in a child takes seconds, and a start has no time for that without a reason. The reason is that
@@ -82,7 +82,7 @@ class Guard:
     def opening(self) -> None:
         """Look at the index if there is reason; raises IndexUnusable where it cannot be opened safely."""
         files = _graph(self._directory)
-        if files and _sealed(self._seal) != files:
+        if files and _read_seal(self._seal) != files:
             probe(self._directory, self._name)
 
     def changing(self) -> None:
@@ -120,7 +120,7 @@ def _checksum(path: Path) -> int:
     return sum_
 
 
-def _sealed(seal: Path) -> dict[str, list[int]] | None:
+def _read_seal(seal: Path) -> dict[str, list[int]] | None:
     """Return what the seal says; None where there is none, or it was torn."""
     try:
         said = json.loads(seal.read_text(encoding="utf-8"))

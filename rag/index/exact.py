@@ -17,7 +17,7 @@ AT_ONCE = 1 << 20  # bytes
 SHARE = 8  # of the memory one part in so many; what the system keeps of a file gives way to programs
 
 
-class Warming:
+class Prefetch:
     """Reads `file` from its beginning to its end in a thread of its own, unless it is too large for that.
 
     Rows that a question reads here and there come from a disk at a tenth of the pace at which it reads them
@@ -71,7 +71,7 @@ Space = Literal["cosine", "l2", "ip"]
 
 def cosine_relevance(distance: float) -> float:
     """Return 1 - distance, where distance = 1 - cosine: ``0.2 -> 0.8, 1.3 -> 0``."""
-    return _cut(1 - distance)
+    return _clamp(1 - distance)
 
 
 def euclidean_relevance(distance: float) -> float:
@@ -79,12 +79,12 @@ def euclidean_relevance(distance: float) -> float:
 
     Chroma's "l2" is squared. For vectors of length 1, |a - b|² = 2 - 2 cosine(a, b).
     """
-    return _cut(1 - distance / 2)
+    return _clamp(1 - distance / 2)
 
 
 def inner_product_relevance(distance: float) -> float:
     """Return 1 - distance, where distance = 1 - a·b: ``0.2 -> 0.8, -3 -> 1``."""
-    return _cut(1 - distance)
+    return _clamp(1 - distance)
 
 
 RELEVANCE: dict[Space, Callable[[float], float]] = {
@@ -94,7 +94,7 @@ RELEVANCE: dict[Space, Callable[[float], float]] = {
 }
 
 
-def _cut(score: float) -> float:
+def _clamp(score: float) -> float:
     """Return the score inside [0, 1]; what is no number is worth nothing."""
     return min(1.0, score) if score > 0 else 0.0
 
@@ -129,7 +129,7 @@ _FREE = (
 )
 
 
-class VectorRows:
+class VectorFile:
     """Rows of float32 in one file, and in a small SQLite file which row is whose.
 
     A graph index that may answer only from a twentieth of its entries walks through the other nineteen
@@ -144,9 +144,9 @@ class VectorRows:
         self._file = directory / f"{name}-rows.f32"
         self._lock = Lock()
         self._mapped: Floats | None = None  # every row; None where the file has grown
-        self._warming = Warming(self._file)
+        self._warming = Prefetch(self._file)
         self._of: dict[str, Rows] = {}  # the rows of documents that were asked for since the last change
-        self._db = _opened(directory / f"{name}-rows.sqlite3", self._file)
+        self._db = _open_files(directory / f"{name}-rows.sqlite3", self._file)
 
     @staticmethod
     def remove(directory: Path, name: str) -> None:
@@ -157,7 +157,7 @@ class VectorRows:
     def announce(self, ids: Iterable[str]) -> None:
         """Say that these entries are about to change; until they are put or deleted they are in doubt."""
         with self._lock, self._db:
-            self._db.execute(_ANNOUNCE, _list(ids))
+            self._db.execute(_ANNOUNCE, _json_list(ids))
 
     def announced(self) -> set[str]:
         """Return the ids that are in doubt."""
@@ -199,7 +199,7 @@ class VectorRows:
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
         """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
         with self._lock:
-            rows = dict(self._db.execute(_ROWS_OF_IDS, _list(ids)).fetchall())
+            rows = dict(self._db.execute(_ROWS_OF_IDS, _json_list(ids)).fetchall())
             there = [id_ for id_ in ids if id_ in rows]
             return there, self._rows()[[rows[id_] for id_ in there]] if there else _NONE
 
@@ -220,7 +220,7 @@ class VectorRows:
                 return None
             found = distances(vectors, asked, space, rows)
             best = _smallest(found, k)
-            ids = dict(self._db.execute(_IDS_OF_ROWS, _list(map(int, rows[best]))).fetchall())
+            ids = dict(self._db.execute(_IDS_OF_ROWS, _json_list(map(int, rows[best]))).fetchall())
         return [(ids[int(rows[at])], float(found[at])) for at in best]
 
     def close(self) -> None:
@@ -249,7 +249,9 @@ class VectorRows:
     def _look_up(self, document_ids: Sequence[str]) -> None:
         """Remember the rows of documents: to count them takes as long as to read a third of them."""
         self._of.update(dict.fromkeys(document_ids, np.empty(0, np.int64)))
-        for id_, first, last, count in self._db.execute(_RANGES_OF_DOCUMENTS, _list(document_ids)).fetchall():
+        for id_, first, last, count in self._db.execute(
+            _RANGES_OF_DOCUMENTS, _json_list(document_ids)
+        ).fetchall():
             whole = last - first + 1 == count  # as most have theirs, one after the other
             self._of[id_] = np.arange(first, last + 1) if whole else self._scattered(id_)
 
@@ -264,7 +266,7 @@ class VectorRows:
         return [*used, *range(end, end + count - len(used))]
 
     def _free(self, ids: Iterable[str]) -> None:
-        given = _list(ids)
+        given = _json_list(ids)
         for statement in _FREE:
             self._db.execute(statement, given)
 
@@ -325,23 +327,23 @@ _DISTANCES: dict[Space, Callable[[Iterable[Floats], Floats], Floats]] = {
 }
 
 
-def _opened(path: Path, rows: Path) -> sqlite3.Connection:
+def _open_files(path: Path, rows: Path) -> sqlite3.Connection:
     """Open both files, or begin them anew where they are damaged or do not fit each other."""
     rows.touch()
     try:
-        db = _connected(path)
+        db = _connect(path)
         if rows.stat().st_size >= _end(db) * _dimension(db) * 4:
             return db
         db.close()
     except sqlite3.DatabaseError as error:
         if not _damaged(error):
             raise
-    VectorRows.remove(path.parent, path.name.removesuffix("-rows.sqlite3"))
+    VectorFile.remove(path.parent, path.name.removesuffix("-rows.sqlite3"))
     rows.touch()
-    return _connected(path)
+    return _connect(path)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=10, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode=WAL")
@@ -381,7 +383,7 @@ def _write(file: Path, places: Sequence[int], rows: Floats) -> None:
         os.fsync(opened.fileno())
 
 
-def _list(items: Iterable[object]) -> tuple[str]:
+def _json_list(items: Iterable[object]) -> tuple[str]:
     """Return items as the one parameter of a statement."""
     return (json.dumps(list(items)),)
 
@@ -411,7 +413,7 @@ class Entries(NamedTuple):
     vectors: ArrayLike
 
 
-class Copied(Protocol):
+class CopiedIndex(Protocol):
     """The index that is copied."""
 
     def ids(self) -> set[str]:
@@ -431,7 +433,7 @@ class ExactCopy:
     copied again before the next search; so is everything where the rows are new or were damaged.
     """
 
-    def __init__(self, index: Copied, rows: VectorRows):
+    def __init__(self, index: CopiedIndex, rows: VectorFile):
         self._index = index
         self._rows = rows
         self._changing = RLock()
@@ -445,7 +447,7 @@ class ExactCopy:
         return self._in_step and not self._being_changed
 
     @contextmanager
-    def changing(self, ids: Sequence[str]) -> Iterator[VectorRows]:
+    def changing(self, ids: Sequence[str]) -> Iterator[VectorFile]:
         """Change entries of the index, then put them into or delete them from the rows given."""
         with self._changing:
             self._being_changed = True

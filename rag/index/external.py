@@ -23,14 +23,14 @@ from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
 from rag.errors import FootnoteError, IndexUnusable, SettingsError, StoreFailed
-from rag.index.exact import Floats, VectorRows, batches, distances
+from rag.index.exact import Floats, VectorFile, batches, distances
 from rag.index.vector_index import Filter, Hydrate, VectorIndex, chosen_documents, documents_of, mmr
 from rag.text.normalize import clean
 
 # Vectors handed to a store that embeds by itself: it asks its model, and gets what is there already.
 
 
-class HandedEmbeddings(Embeddings):
+class PrecomputedEmbeddings(Embeddings):
     """An embedding model that first gives what was handed to it; one thread at a time may hand over.
 
     Stores embed what they are given. Here it is embedded before, in batches that show their progress and
@@ -148,7 +148,7 @@ class StoreSpec:
         >>> StoreSpec("a.b:C", {"url": "http://ann:pw@db"}).without_arguments("no host http://ann:pw@db")
         'no host …'
         """
-        for value in _texts(self.arguments):
+        for value in _secret_texts(self.arguments):
             text = text.replace(value, "…")
         return text
 
@@ -156,7 +156,7 @@ class StoreSpec:
     def store(self) -> type[VectorStore]:
         """The class; SettingsError when it cannot be had."""
         module, _, name = self.name.partition(":")
-        found = getattr(_imported(module), name, None)
+        found = getattr(_import_module(module), name, None)
         if found is None:
             raise SettingsError(f"The module {module} has no {name}. Correct FOOTNOTE_VECTOR_STORE.")
         if not (inspect.isclass(found) and issubclass(found, VectorStore)):
@@ -191,7 +191,7 @@ class StoreSpec:
         )
 
 
-def _imported(module: str) -> Any:
+def _import_module(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -228,14 +228,14 @@ def _with_owner(value: Any, owner: str) -> Any:
     return value
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _secret_texts(value: Any) -> Iterator[str]:
     """Yield every text among arguments that is long enough to be a secret."""
     if isinstance(value, str):
         yield from [value] if len(value) > 3 else []
     elif isinstance(value, Mapping):
-        yield from (text for item in value.values() for text in _texts(item))
+        yield from (text for item in value.values() for text in _secret_texts(item))
     elif isinstance(value, list | tuple):
-        yield from (text for item in value for text in _texts(item))
+        yield from (text for item in value for text in _secret_texts(item))
 
 
 # Anyone's LangChain vector store, asked only for what every store can do, its failures in our words.
@@ -247,7 +247,7 @@ QUESTION = "question"
 """What is asked of a store that takes no vector; it is handed the vector in place of this word's."""
 
 
-class OutsideStore:
+class ExternalStore:
     """The store that `spec` names, opened for one owner. Safe to share between threads.
 
     An entry's id is a UUID made of the chunk's, which every store takes; the chunk's own is in its metadata.
@@ -257,7 +257,7 @@ class OutsideStore:
     def __init__(self, spec: StoreSpec, embeddings: Embeddings, owner: str):
         self.name = spec.name
         self._spec, self._owner = spec, owner
-        self._embeddings = HandedEmbeddings(embeddings)
+        self._embeddings = PrecomputedEmbeddings(embeddings)
         self._lock = RLock()  # many a store in memory cannot be read while it is written
         with self._speaking("opened"):
             self._store: VectorStore | None = spec.open(self._embeddings, owner)
@@ -357,7 +357,7 @@ PROBES = 5  # chunks looked for in a store that cannot be asked for entries by i
 Scored = list[tuple[Document, float]]
 
 
-class ForeignVectorStore(VectorIndex):
+class ExternalVectorIndex(VectorIndex):
     """The store that `spec` names, as an index over the chunks of one owner.
 
     Stores differ in scores, in filters, and in what outlives them. So the store is only asked which
@@ -377,15 +377,15 @@ class ForeignVectorStore(VectorIndex):
         self._hydrate = hydrate
         with self._speaking("opened"):
             directory.mkdir(parents=True, exist_ok=True)
-            self._kept = VectorRows(directory, "kept")
+            self._kept = VectorFile(directory, "kept")
         try:
-            self._store = OutsideStore(spec, embeddings, owner)
+            self._store = ExternalStore(spec, embeddings, owner)
         except StoreFailed:
             self._kept.close()
             raise
 
     @classmethod
-    def from_texts(cls, *_: Any, **__: Any) -> "ForeignVectorStore":
+    def from_texts(cls, *_: Any, **__: Any) -> "ExternalVectorIndex":
         """Raise NotImplementedError: the store's own class makes one of texts."""
         raise NotImplementedError("Make a store of texts with its own class.")
 
@@ -493,7 +493,7 @@ class ForeignVectorStore(VectorIndex):
             part = ranked[start : start + k + SPARE]
             documents = self._hydrate([id_ for id_, _ in part])
             there = [(documents[id_], distance) for id_, distance in part if id_ in documents]
-            found += [hit for hit in there if fits(hit[0].metadata, wanted)]
+            found += [hit for hit in there if matches_filter(hit[0].metadata, wanted)]
             if len(found) >= k:
                 break
         return found[:k]
@@ -534,16 +534,16 @@ class ForeignVectorStore(VectorIndex):
             raise IndexUnusable(f"The kept vectors could not be {done}: {error}.") from error
 
 
-def fits(metadata: Mapping[str, Any], wanted: Filter | None) -> bool:
+def matches_filter(metadata: Mapping[str, Any], wanted: Filter | None) -> bool:
     """Return whether metadata have the values, or one of those listed, that a filter asks for.
 
-    >>> fits({"document_id": "d", "page": 3}, {"document_id": {"$in": ["c", "d"]}, "page": 3})
+    >>> matches_filter({"document_id": "d", "page": 3}, {"document_id": {"$in": ["c", "d"]}, "page": 3})
     True
     """
-    return all(_is(metadata.get(key), value) for key, value in (wanted or {}).items())
+    return all(_matches(metadata.get(key), value) for key, value in (wanted or {}).items())
 
 
-def _is(value: Any, wanted: Any) -> bool:
+def _matches(value: Any, wanted: Any) -> bool:
     if not isinstance(wanted, Mapping):
         return bool(value == wanted)
     if wanted.keys() != {"$in"}:

@@ -20,9 +20,9 @@ from rag.errors import (
 )
 from rag.index.bm25_index import WordIndex
 from rag.index.chroma import ChromaVectorStore
-from rag.index.chroma_probe import Guard
+from rag.index.chroma_probe import CrashGuard
 from rag.index.chunks import to_document, to_label
-from rag.index.external import CHROMA, ForeignVectorStore, StoreSpec
+from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
 from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
 from rag.index.staged import IndexPair, fresh_folder
 from rag.index.vector_index import Hydrate, VectorIndex
@@ -51,7 +51,7 @@ def same_model(one: MadeWith, other: MadeWith) -> bool:
     return all(one[key] == other[key] for key in ("model", "dimension", "fingerprint"))
 
 
-def refuse_mixing(made_with: MadeWith, mine: MadeWith) -> None:
+def check_same_index(made_with: MadeWith, mine: MadeWith) -> None:
     """Raise IndexMismatch where an index was made with another model, or in another store, than mine."""
     if not same_model(made_with, mine):
         raise IndexMismatch(
@@ -165,11 +165,11 @@ class Indexes:
 
     def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
         """Open the chunks' vectors of an index by its folder, which is made where there is none."""
-        return _opened(embedder, self._directory / folder, CHUNKS, self.hydrate)
+        return _open_store(embedder, self._directory / folder, CHUNKS, self.hydrate)
 
     def open_tree(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
         """Open the nodes' vectors that belong to them."""
-        return _opened(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
+        return _open_store(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
@@ -262,12 +262,12 @@ class Indexes:
 
     def unstage(self) -> list[Closeable]:
         """Give up what was staged; return what is to be closed."""
-        return _there(self._vectors.unstage(), self._tree.unstage())
+        return _existing(self._vectors.unstage(), self._tree.unstage())
 
     def exchange(self, embedder: Embedder) -> list[Closeable]:
         """Answer with what was staged from now on; return what is to be closed once nobody searches it."""
         self._embedder.put(embedder)
-        return _there(self._vectors.exchange(), self._tree.exchange())
+        return _existing(self._vectors.exchange(), self._tree.exchange())
 
     def reopen(self) -> None:
         """Forget a model that did not make the index which answers; the one that did is opened instead."""
@@ -304,8 +304,8 @@ class Indexes:
     def _chunks(self, ids: Iterable[str]) -> Iterable[ChunkRecord]:
         return self._documents.chunks_by_id(sorted(ids)).values()
 
-    def _foreign(self, directory: Path, *, refill: bool) -> ForeignVectorStore:
-        index = ForeignVectorStore(
+    def _foreign(self, directory: Path, *, refill: bool) -> ExternalVectorIndex:
+        index = ExternalVectorIndex(
             self.store, self.embedder, directory=directory, owner=self._directory.name, hydrate=self.hydrate
         )
         try:
@@ -334,21 +334,21 @@ class Indexes:
         if not made_with:
             made_with = {**mine, "folder": fresh_folder(VECTORS)}
             self._documents.set_index_state(VECTORS, made_with)
-        refuse_mixing(made_with, mine)
+        check_same_index(made_with, mine)
         return str(made_with["folder"])
 
 
-def _opened(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
+def _open_store(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
     return ChromaVectorStore(
         embedder,
         directory=directory,
         collection_name=name,
         hydrate=hydrate,
-        guard=Guard(directory, name),
+        guard=CrashGuard(directory, name),
     )
 
 
-def _there(*indexes: Closeable | None) -> list[Closeable]:
+def _existing(*indexes: Closeable | None) -> list[Closeable]:
     return [index for index in indexes if index is not None]
 
 

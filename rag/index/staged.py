@@ -157,10 +157,12 @@ def verify_index(
     verification = Verification(0, len(texts), 0)
     yield verification
     for hits in search(texts):
-        missed = sum(not _found(documents, sample[at].id, texts[at], found) for at, found in hits.items())
+        missed = sum(
+            not _finds_itself(documents, sample[at].id, texts[at], found) for at, found in hits.items()
+        )
         verification = Verification(verification.done + len(hits), len(texts), verification.missed + missed)
         yield verification
 
 
-def _found(documents: Documents, id_: str, text: str, hits: Sequence[str]) -> bool:
+def _finds_itself(documents: Documents, id_: str, text: str, hits: Sequence[str]) -> bool:
     return id_ in hits or any(index_text(chunk) == text for chunk in documents.chunks_by_id(hits).values())

@@ -34,7 +34,7 @@ class Candidates(NamedTuple):
     rate: Rate
 
 
-def scored(document: Document, score: float, id_: str | None = None) -> Document:
+def with_score(document: Document, score: float, id_: str | None = None) -> Document:
     """Return a copy of a document with its score in its metadata."""
     return Document(
         id=id_ or document.id,
@@ -107,7 +107,7 @@ class VectorStoreRetriever(LangChainRetriever):
             return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
         options = self.search_kwargs | kwargs
         try:
-            return _scored(self._relevances(query, **options))
+            return _with_scores(self._relevances(query, **options))
         except NotImplementedError as error:
             self._needs_no_scores(options, error)
         return self.vectorstore.similarity_search(query, **options)
@@ -119,7 +119,7 @@ class VectorStoreRetriever(LangChainRetriever):
             return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
         options = self.search_kwargs | kwargs
         try:
-            return _scored(await self._arelevances(query, **options))
+            return _with_scores(await self._arelevances(query, **options))
         except NotImplementedError as error:
             self._needs_no_scores(options, error)
         return await self.vectorstore.asimilarity_search(query, **options)
@@ -144,8 +144,8 @@ class VectorStoreRetriever(LangChainRetriever):
             ) from error
 
 
-def _scored(found: Scored) -> list[Document]:
-    return [scored(document, score) for document, score in found]
+def _with_scores(found: Scored) -> list[Document]:
+    return [with_score(document, score) for document, score in found]
 
 
 def _is_relevance(value: object) -> bool:

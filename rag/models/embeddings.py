@@ -19,7 +19,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from rag.errors import EmbeddingError, ModelUnavailable
-from rag.models.llm_errors import host_of, rejected, silent, unreachable
+from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
 from rag.models.packaged import catalog as models
 from rag.models.packaged.catalog import Model, only_on_disk
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 Floats = NDArray[np.float32]
 Role = Literal["query", "passage"]
-Told = Callable[[Role, float], None]
+OnEmbedded = Callable[[Role, float], None]
 """Hears what was embedded, a question or a batch of passages, and how many seconds that took."""
 OPENAI = "openai:"
 TEXT_CHARS = 32_768
 """More than the 512 tokens any of the models reads, little enough to tokenize at once."""
 
 
-def untold(role: Role, seconds: float) -> None:
+def ignore_timing(role: Role, seconds: float) -> None:
     """Tell nobody."""
     del role, seconds
 
@@ -52,7 +52,7 @@ class Embedder(Embeddings):
     dimension: int
     fingerprint: str
     local: bool = True
-    told: Told = staticmethod(untold)
+    told: OnEmbedded = staticmethod(ignore_timing)
 
     @property
     def spec(self) -> str:
@@ -87,8 +87,8 @@ class Embedder(Embeddings):
 
     def _embed(self, texts: Sequence[str], role: Role) -> Floats:
         begun = time.monotonic()
-        cut = [_speakable(text[:TEXT_CHARS]) for text in texts]
-        vectors = unit(self._vectors(cut, role), len(texts), self.dimension, self.name)
+        cut = [_replace_surrogates(text[:TEXT_CHARS]) for text in texts]
+        vectors = normalise(self._vectors(cut, role), len(texts), self.dimension, self.name)
         self.told(role, time.monotonic() - begun)
         return vectors
 
@@ -97,7 +97,7 @@ class Embedder(Embeddings):
         """Return float32 [texts, dimension], of any length."""
 
 
-def unit(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
+def normalise(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
     """Return the vectors at length 1: [[3, 4]] -> [[0.6, 0.8]].
 
     Raises EmbeddingError when there are not `count` of `dimension`, or one is not finite or is zero.
@@ -117,7 +117,7 @@ def unit(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
     return np.asarray(vectors / lengths, np.float32)
 
 
-def _speakable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which no tokenizer takes."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -146,14 +146,16 @@ def open_embedder(
     return OnnxEmbedder(model)
 
 
-class OpenedModels:
+class SharedEmbedders:
     """Opens embedding models as `open_embedder` does, and gives out one that is open already.
 
     A model takes up to half a gigabyte: were it opened for each person, a hundred people would not fit. One
     that no library holds any more is let go. `told` hears how long each embedding took.
     """
 
-    def __init__(self, told: Told = untold, open_model: Callable[..., Embedder] = open_embedder) -> None:
+    def __init__(
+        self, told: OnEmbedded = ignore_timing, open_model: Callable[..., Embedder] = open_embedder
+    ) -> None:
         self._told = told
         self._open_model = open_model
         self._open: WeakValueDictionary[_Key, Embedder] = WeakValueDictionary()
@@ -198,7 +200,7 @@ class OpenAIEmbedder(Embedder):
         self.fingerprint = hashlib.sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
         probe = self._ask(["dimension"])
         self.dimension = probe.shape[1]
-        unit(probe, 1, self.dimension, self.name)
+        normalise(probe, 1, self.dimension, self.name)
 
     @property
     def spec(self) -> str:
@@ -217,14 +219,16 @@ class OpenAIEmbedder(Embedder):
             answer = self._client.embeddings.with_raw_response.create(
                 model=self.name, input=texts, encoding_format="float"
             )
-            return _read(answer.http_response.json(), len(texts))
+            return _parse_embeddings(answer.http_response.json(), len(texts))
         except openai.APIStatusError as error:
             # The error's own text may hold the key, so it is not chained.
             raise self._rejected(error) from None
         except openai.APITimeoutError as error:
-            raise EmbeddingError(f"{_FAILED}: {silent(self._host, self._timeout)}") from error
+            raise EmbeddingError(f"{_FAILED}: {idle_timeout_error(self._host, self._timeout)}") from error
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise EmbeddingError(f"{_FAILED}: {unreachable(error, host=self._host).error}") from error
+            raise EmbeddingError(
+                f"{_FAILED}: {read_connection_error(error, host=self._host).error}"
+            ) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise EmbeddingError(
                 f"{_FAILED}: {self._host} sent something that is not an embedding for each text. "
@@ -233,7 +237,7 @@ class OpenAIEmbedder(Embedder):
 
     def _rejected(self, error: Any) -> EmbeddingError:
         response = error.response
-        failure = rejected(
+        failure = read_status(
             response.status_code,
             response.headers,
             response.text[:BODY_CHARS],
@@ -247,7 +251,7 @@ class OpenAIEmbedder(Embedder):
 _FAILED = "The texts could not be embedded"
 
 
-def _read(answer: Any, count: int) -> Floats:
+def _parse_embeddings(answer: Any, count: int) -> Floats:
     """Return the vectors in the order of the texts; raises ValueError when some are missing or uneven."""
     rows = sorted(answer["data"], key=lambda row: row["index"])
     if [row["index"] for row in rows] != list(range(count)):
@@ -271,7 +275,7 @@ class SentenceTransformersEmbedder(Embedder):
 
     def __init__(self, spec: str):
         self.name = spec
-        self._model = _load(spec)
+        self._model = _load_sentence_transformer(spec)
         dimension = self._model.get_embedding_dimension()
         if dimension is None:
             raise ModelUnavailable(f"{spec} does not say how long its vectors are. Choose another model.")
@@ -286,7 +290,7 @@ class SentenceTransformersEmbedder(Embedder):
             raise EmbeddingError(f"{self.name} could not embed the texts: {error}.") from error
 
 
-def _load(spec: str) -> "SentenceTransformer":
+def _load_sentence_transformer(spec: str) -> "SentenceTransformer":
     on_disk = only_on_disk(spec)
     from sentence_transformers import SentenceTransformer
 
@@ -455,7 +459,7 @@ class UseEmbedder(Embedder):
     def _branch(self, hidden: Floats, texts: NDArray[np.int64], size: int) -> Floats:
         """Two residual convolutions over `size` tokens."""
         for layer in ("1", "2"):
-            seen = _windows(hidden, texts, size, WINDOWS[size])
+            seen = _context_windows(hidden, texts, size, WINDOWS[size])
             weight, bias = self._w[f"w{layer}_{size}"], self._w[f"b{layer}_{size}"]
             hidden = hidden + np.maximum(seen @ weight + bias, 0)
         return hidden
@@ -473,7 +477,7 @@ class UseEmbedder(Embedder):
         return normalised
 
 
-def _windows(hidden: Floats, texts: NDArray[np.int64], size: int, left: int) -> Floats:
+def _context_windows(hidden: Floats, texts: NDArray[np.int64], size: int, left: int) -> Floats:
     """Return each token with its neighbours in the same text, zeros beyond: [tokens, size * width].
 
     For rows a, b of one text, size 2, left 0: [[a, b], [b, 0]].

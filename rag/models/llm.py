@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, LLMUnreachable
 from rag.jobs import never
-from rag.models.llm_errors import Failure, host_of, rejected, silent, unfinished, unreachable
+from rag.models.llm_errors import (
+    Failure,
+    host_of,
+    idle_timeout_error,
+    read_connection_error,
+    read_status,
+    timeout_error,
+)
 from rag.models.logprobs import Logprobs, first_token_logprobs, not_an_answer
 
 if TYPE_CHECKING:
@@ -132,7 +139,7 @@ class LLM:
             "top_logprobs": TOP_LOGPROBS,
         }
         running = self._submit(lambda client: self._requests.logprobs(client, request))
-        logprobs = _result(running, cancelled)
+        logprobs = _wait_for(running, cancelled)
         if logprobs is None:
             self.supports_logprobs = False
         return logprobs
@@ -158,7 +165,7 @@ class LLM:
             loop, client = self._loop, self._client
             self._loop = self._client = None
         if loop is not None and client is not None:
-            asyncio.run_coroutine_threadsafe(_shut(client), loop).result(5)
+            asyncio.run_coroutine_threadsafe(_close_client(client), loop).result(5)
             loop.call_soon_threadsafe(loop.stop)
 
     def warm(self) -> None:
@@ -186,10 +193,10 @@ class LLM:
         running = self._submit(stream)
         running.add_done_callback(lambda _: pieces.put(None))
         try:
-            yield from _told(pieces, cancelled)
+            yield from _merge_pieces(pieces, cancelled)
             running.result()
         except FutureCancelled as error:
-            raise _closed() from error
+            raise _connection_closed() from error
         finally:
             running.cancel()
 
@@ -201,22 +208,22 @@ class LLM:
     def _started(self) -> "tuple[openai.AsyncOpenAI, asyncio.AbstractEventLoop]":
         if self._loop is None or self._client is None:
             self._client, self._loop = self._requests.client(), asyncio.new_event_loop()
-            threading.Thread(target=_serve, args=(self._loop,), name="llm", daemon=True).start()
+            threading.Thread(target=_run_loop, args=(self._loop,), name="llm", daemon=True).start()
         return self._client, self._loop
 
 
-def _told(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
+def _merge_pieces(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
     """Yield what is put up to None; what came at once, at once."""
     come: list[str | None] = [""]
     while come[-1] is not None:
-        come = [_next(pieces, cancelled)]
+        come = [_next_piece(pieces, cancelled)]
         while not pieces.empty():
             come.append(pieces.get())
         if said := "".join(filter(None, come)):
             yield said
 
 
-def _next(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:
+def _next_piece(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:
     while True:
         if cancelled():
             raise Cancelled("You stopped the answer.")
@@ -226,7 +233,7 @@ def _next(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]
             continue
 
 
-def _result(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
+def _wait_for(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
     """Wait for a request; one that is cancelled closes its connection."""
     try:
         while True:
@@ -235,21 +242,21 @@ def _result(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
             with contextlib.suppress(FutureTimeout):
                 return running.result(_POLL)
     except FutureCancelled as error:
-        raise _closed() from error
+        raise _connection_closed() from error
     finally:
         running.cancel()
 
 
-def _closed() -> LLMUnreachable:
+def _connection_closed() -> LLMUnreachable:
     return LLMUnreachable("The connection to the language model was closed while it answered. Ask again.")
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_forever()
     loop.close()
 
 
-async def _shut(client: "openai.AsyncOpenAI") -> None:
+async def _close_client(client: "openai.AsyncOpenAI") -> None:
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
     await client.close()
@@ -321,7 +328,7 @@ class Requests:
                 f"{host} did not list its models. Check that its address ends in /v1."
             ) from error
         except _failures() as error:
-            raise (await self._read(error)).error from _cause(error)
+            raise (await self._read(error)).error from _safe_cause(error)
 
     async def _tried(
         self, request: Body, once: Callable[[Body], Awaitable[T]], spoke: Callable[[], bool]
@@ -336,12 +343,12 @@ class Requests:
                     except _failures() as error:
                         failure = await self._read(error)
                         if spoke() or not failure.again or attempt == ATTEMPTS or failure.wait > LONGEST_WAIT:
-                            raise failure.error from _cause(error)
-                    request = _without(request, failure.unwanted)
+                            raise failure.error from _safe_cause(error)
+                    request = _without_option(request, failure.unwanted)
                     await asyncio.sleep(0 if failure.unwanted else failure.wait or FIRST_WAIT * attempt)
                     attempt += 1
         except TimeoutError as error:
-            raise unfinished(settings.host, settings.timeout) from error
+            raise timeout_error(settings.host, settings.timeout) from error
 
     async def _logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
         import openai
@@ -364,7 +371,7 @@ class Requests:
         response = getattr(error, "response", None)
         if response is not None:
             body = (await response.aread()).decode("utf-8", "replace")[:BODY_CHARS]
-            return rejected(
+            return read_status(
                 response.status_code,
                 response.headers,
                 body,
@@ -373,16 +380,16 @@ class Requests:
                 key=settings.api_key,
             )
         if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
-            return Failure(silent(settings.host, settings.idle_timeout))
-        return unreachable(error, host=settings.host)
+            return Failure(idle_timeout_error(settings.host, settings.idle_timeout))
+        return read_connection_error(error, host=settings.host)
 
 
-def _cause(error: Exception) -> Exception | None:
+def _safe_cause(error: Exception) -> Exception | None:
     """Return what an error may name as its cause: a status error's own text may hold the key."""
     return None if hasattr(error, "response") else error
 
 
-def _without(request: Body, unwanted: str) -> Body:
+def _without_option(request: Body, unwanted: str) -> Body:
     """Return the request without an option its server does not know, or with its newer name."""
     kept = {name: value for name, value in request.items() if name != unwanted}
     if unwanted == "max_tokens":

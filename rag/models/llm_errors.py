@@ -38,7 +38,7 @@ def host_of(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
 
-def rejected(
+def read_status(
     status: int, headers: Mapping[str, str], body: str, *, host: str, model: str, key: str
 ) -> Failure:
     """Read an error status; the server's own words are quoted only where they cannot hold the key."""
@@ -73,7 +73,7 @@ def _unwanted(body: str) -> str:
     return found.group(1).lower() if found else ""
 
 
-def unreachable(error: BaseException, *, host: str) -> Failure:
+def read_connection_error(error: BaseException, *, host: str) -> Failure:
     """Read a connection that could not be made, or broke."""
     causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
@@ -85,20 +85,20 @@ def unreachable(error: BaseException, *, host: str) -> Failure:
     if any(type(cause).__name__ == "ConnectError" for cause in causes):
         sentence = f"No model's server answers at {host}. Start it, or correct its address."
         return Failure(LLMUnreachable(sentence), again=True)
-    return Failure(broken_off(host), again=True)
+    return Failure(broken_connection(host), again=True)
 
 
-def broken_off(host: str) -> LLMError:
+def broken_connection(host: str) -> LLMError:
     """Make the error of a connection that ended before the answer did."""
     return LLMUnreachable(f"The connection to {host} broke off before the answer was complete. Ask again.")
 
 
-def silent(host: str, seconds: float) -> LLMError:
+def idle_timeout_error(host: str, seconds: float) -> LLMError:
     """Make the error of a server from which nothing came for `seconds`."""
     return LLMUnreachable(f"The model at {host} sent nothing for {_span(seconds)}. Ask again.")
 
 
-def unfinished(host: str, seconds: float) -> LLMError:
+def timeout_error(host: str, seconds: float) -> LLMError:
     """Make the error of an answer that took more than `seconds`."""
     return LLMUnreachable(f"The model at {host} was not done after {_span(seconds)}, so it was stopped.")
 

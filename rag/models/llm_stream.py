@@ -115,18 +115,18 @@ async def stream_text(
         finished = spoke = False
         while True:
             async with asyncio.timeout(idle_timeout):
-                chunk = await _next(chunks)
+                chunk = await _next_chunk(chunks)
             if chunk is None:
                 break
             body.keep_plain = False
-            text, ended = _read(chunk)
+            text, ended = _text_of(chunk)
             finished = finished or ended
             if text:
                 spoke = True
                 yield text
                 body.throttled = throttled
     if body.keep_plain and not body.done:
-        text = _whole(bytes(body.plain))
+        text = _completion_text(bytes(body.plain))
         spoke = finished = bool(text)
         yield text
     if not finished and not body.done:
@@ -135,24 +135,24 @@ async def stream_text(
         raise LLMGarbled("The model sent an empty answer. Ask again, or choose another model.")
 
 
-async def _next(chunks: openai.AsyncStream[object]) -> Any:
+async def _next_chunk(chunks: openai.AsyncStream[object]) -> Any:
     """Return the next chunk, None after the last; what cannot be decoded is an LLMError."""
     try:
         return await anext(chunks, None)
     except openai.APIError as error:
         if type(error) is not openai.APIError:  # its subclasses tell of statuses and connections
             raise
-        _reported()
+        _raise_reported_error()
     except (ValueError, RecursionError) as error:
-        raise _undecodable(error) from error
+        raise _decoding_error(error) from error
 
 
-def _reported() -> NoReturn:
+def _raise_reported_error() -> NoReturn:
     sentence = "The model's server reported an error while it answered. Ask again in a moment."
     raise LLMRejected(sentence) from None  # its own words may hold the key
 
 
-def _undecodable(error: ValueError | RecursionError) -> LLMError:
+def _decoding_error(error: ValueError | RecursionError) -> LLMError:
     if isinstance(error, RecursionError):
         return LLMGarbled("The model's server sent JSON nested too deeply to be an answer.")
     if isinstance(error, UnicodeDecodeError) and error.reason == "unexpected end of data":
@@ -164,7 +164,7 @@ def _broken_off() -> LLMError:
     return LLMUnreachable("The connection to the model broke off before the answer was complete. Ask again.")
 
 
-def _whole(body: bytes) -> str:
+def _completion_text(body: bytes) -> str:
     """Return the text of a completion sent in one piece, by a server that does not stream."""
     body = body.strip(b" \r\n\0")
     if body.startswith(b"<"):
@@ -174,17 +174,17 @@ def _whole(body: bytes) -> str:
     if not body.startswith(b"{"):
         return ""
     try:
-        return _read(json.loads(body))[0]
+        return _text_of(json.loads(body))[0]
     except (ValueError, RecursionError) as error:
-        raise _undecodable(error) from error
+        raise _decoding_error(error) from error
 
 
-def _read(completion: Any) -> tuple[str, bool]:
+def _text_of(completion: Any) -> tuple[str, bool]:
     """Return the text of a completion or a chunk of one, and whether it says that the answer is complete."""
     if not isinstance(completion, dict):
         raise LLMGarbled("The model's server sent JSON that is not a chat completion. Check its address.")
     if completion.get("error"):
-        _reported()
+        _raise_reported_error()
     choices = completion.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "", False

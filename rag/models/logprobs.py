@@ -26,7 +26,7 @@ def first_token_logprobs(completion: Any) -> Logprobs | None:
         if not logprobs.content:
             return {}
         listed = logprobs.content[0].top_logprobs or []
-        return _summed([(one.token, float(one.logprob)) for one in listed]) or None
+        return _merge_duplicates([(one.token, float(one.logprob)) for one in listed]) or None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise not_an_answer() from error
 
@@ -36,7 +36,7 @@ def not_an_answer() -> LLMGarbled:
     return LLMGarbled("The model's server sent something that is not an answer. Check its address.")
 
 
-def _summed(listed: list[tuple[Any, float]]) -> dict[str, float]:
+def _merge_duplicates(listed: list[tuple[Any, float]]) -> dict[str, float]:
     """Return one logarithm for each token; servers may tell one token twice, from other bytes."""
     found: dict[str, float] = {}
     for token, logprob in listed:
@@ -57,18 +57,18 @@ def yes_against_no(logprobs: Logprobs) -> float | None:
     >>> round(yes_against_no({"Yes": log(0.9), "The": log(0.1)}), 4)
     0.9
     """
-    yes, no = (_spelt(logprobs, words) for words in (YES, NO))
+    yes, no = (_log_probability_of(logprobs, words) for words in (YES, NO))
     if max(yes, no) == -math.inf:
         return None
     least = min(logprobs.values())
-    return 1 / (1 + math.exp(_bounded(max(no, least) - max(yes, least))))
+    return 1 / (1 + math.exp(_clamp(max(no, least) - max(yes, least))))
 
 
-def _bounded(exponent: float) -> float:
+def _clamp(exponent: float) -> float:
     return max(-700.0, min(700.0, 0.0 if math.isnan(exponent) else exponent))
 
 
-def _spelt(logprobs: Logprobs, words: Collection[str]) -> float:
+def _log_probability_of(logprobs: Logprobs, words: Collection[str]) -> float:
     return _log_sum(
         [logprob for token, logprob in logprobs.items() if token.strip(_AROUND).casefold() in words]
     )

@@ -46,7 +46,7 @@ class ChatModel:
 
     def __init__(self, model: Runnable[Any, Any], *, context_tokens: int = 8192):
         self._model = model
-        self.settings = LLMSettings(base_url="", model=_name(model), context_tokens=context_tokens)
+        self.settings = LLMSettings(base_url="", model=_model_name(model), context_tokens=context_tokens)
 
     def stream(
         self,
@@ -61,7 +61,7 @@ class ChatModel:
             for piece in self._model.stream(convert_to_messages([dict(message) for message in messages])):
                 if cancelled():
                     raise Cancelled("You stopped the answer.")
-                if text := _text(piece):
+                if text := _piece_text(piece):
                     silent = False
                     yield text
         except FootnoteError:
@@ -81,11 +81,11 @@ class ChatModel:
         return None
 
 
-def _text(piece: Any) -> str:
+def _piece_text(piece: Any) -> str:
     return str(piece.text) if isinstance(piece, BaseMessage) else str(piece)
 
 
-def _name(model: Runnable[Any, Any]) -> str:
+def _model_name(model: Runnable[Any, Any]) -> str:
     """Return what a model calls itself, or else its class."""
     said = (getattr(model, name, None) for name in ("model_name", "model"))
     return next((name for name in said if isinstance(name, str) and name), type(model).__name__)

@@ -42,7 +42,7 @@ def project(vectors: Floats, dimensions: int, neighbours: int, seed: int) -> Flo
     distances, nearest_ids = nearest(vectors, min(neighbours, len(vectors) - 1))
     graph = fuzzy_graph(edge_weights(distances), nearest_ids)
     random = np.random.default_rng(seed)
-    return _settled(_first_layout(vectors, dimensions, random), graph, random)
+    return _optimise_layout(_first_layout(vectors, dimensions, random), graph, random)
 
 
 def nearest(vectors: Floats, count: int) -> tuple[Floats, NDArray[np.int64]]:
@@ -109,7 +109,7 @@ def _first_layout(vectors: Floats, dimensions: int, random: np.random.Generator)
     return np.asarray(placed + random.normal(scale=1e-3, size=placed.shape), np.float32)
 
 
-def _settled(layout: Floats, graph: "csr_array", random: np.random.Generator) -> Floats:
+def _optimise_layout(layout: Floats, graph: "csr_array", random: np.random.Generator) -> Floats:
     edges = graph.tocoo()
     held: Any = np.maximum(graph.sum(axis=1), 1e-6).astype(np.float32)[:, None]
     for epoch in range(EPOCHS):
@@ -160,26 +160,28 @@ class GaussianComponents:
 
 def fit(points: MixtureFloats, components: int, seed: int) -> GaussianComponents:
     """Return the mixture fitted to points, [n, d], n >= `components`; the same for the same seed."""
-    return refined(maximised(points, _first(points, components, np.random.default_rng(seed))), points)
+    return expectation_maximisation(
+        m_step(points, _initial_shares(points, components, np.random.default_rng(seed))), points
+    )
 
 
-def refined(mixture: GaussianComponents, points: MixtureFloats) -> GaussianComponents:
+def expectation_maximisation(mixture: GaussianComponents, points: MixtureFloats) -> GaussianComponents:
     """Return what a mixture becomes when it is fitted to points, starting from itself."""
     before = -np.inf
     for _ in range(ITERATIONS):
-        likelihood, shares = expected(mixture, points)
-        mixture = maximised(points, shares)
+        likelihood, shares = e_step(mixture, points)
+        mixture = m_step(points, shares)
         if abs(likelihood / len(points) - before) < ENOUGH:
             break
         before = likelihood / len(points)
     return mixture
 
 
-def expected(mixture: GaussianComponents, points: MixtureFloats) -> tuple[float, MixtureFloats]:
+def e_step(mixture: GaussianComponents, points: MixtureFloats) -> tuple[float, MixtureFloats]:
     """Return the log likelihood of points, [n, d], and how much of each every component has, [n, k].
 
     >>> alike = GaussianComponents(np.array([0.5, 0.5]), np.array([[0.0], [2.0]]), np.ones((2, 1, 1)))
-    >>> [round(float(share), 2) for share in expected(alike, np.array([[0.5]]))[1][0]]
+    >>> [round(float(share), 2) for share in e_step(alike, np.array([[0.5]]))[1][0]]
     [0.73, 0.27]
     """
     factors = np.linalg.cholesky(mixture.covariances)
@@ -193,7 +195,7 @@ def expected(mixture: GaussianComponents, points: MixtureFloats) -> tuple[float,
     return float(totals.sum()), np.exp(logs - totals).T
 
 
-def maximised(points: MixtureFloats, shares: MixtureFloats) -> GaussianComponents:
+def m_step(points: MixtureFloats, shares: MixtureFloats) -> GaussianComponents:
     """Return the mixture that fits points best when each component has these shares of them, [n, k]."""
     counts = shares.sum(axis=0) + 10 * np.finfo(np.float64).eps
     means = shares.T @ points / counts[:, None]
@@ -215,7 +217,7 @@ def bic(log_likelihood: float, points: int, dimensions: int, components: int) ->
     return float(np.log(points) * free - 2.0 * log_likelihood)
 
 
-def _first(points: MixtureFloats, components: int, random: np.random.Generator) -> MixtureFloats:
+def _initial_shares(points: MixtureFloats, components: int, random: np.random.Generator) -> MixtureFloats:
     """Return shares of 0 and 1, [n, k]: each point goes to the nearest of centres far from one another."""
     centres = points[[int(random.integers(len(points)))]]
     away = _squares(points, centres)[:, 0]
@@ -243,7 +245,7 @@ Members = tuple[int, ...]  # positions in the layer, in order
 
 
 @dataclass(frozen=True)
-class Rule:
+class ClusteringOptions:
     """How a layer is clustered; the defaults are the paper's.
 
     `dimensions` are what UMAP leaves of a vector, `threshold` is the probability from which a node belongs
@@ -258,7 +260,9 @@ class Rule:
     seed: int = 224
 
 
-def clusters(vectors: Floats, tokens: Sequence[int], rule: Rule = Rule()) -> list[Members]:
+def clusters(
+    vectors: Floats, tokens: Sequence[int], rule: ClusteringOptions = ClusteringOptions()
+) -> list[Members]:
     """Return the clusters of nodes with these vectors, float [n, d], and lengths in tokens.
 
     Every node is in at least one, and no two are equal. One that is longer than the rule allows is clustered
@@ -272,7 +276,7 @@ def clusters(vectors: Floats, tokens: Sequence[int], rule: Rule = Rule()) -> lis
     with threadpool_limits(
         1, user_api="blas"
     ):  # the matrices are small: a second core only waits for the first
-        return sorted(set(_within(vectors, np.arange(len(vectors)), tokens, rule)))
+        return sorted(set(_clusters_within(vectors, np.arange(len(vectors)), tokens, rule)))
 
 
 def memberships(probabilities: NDArray[Any], threshold: float) -> list[Members]:
@@ -286,13 +290,13 @@ def memberships(probabilities: NDArray[Any], threshold: float) -> list[Members]:
     return [tuple(np.flatnonzero(column).tolist()) for column in belongs.T]
 
 
-def least(score: Callable[[int], float], most: int) -> int:
+def argmin_unimodal(score: Callable[[int], float], most: int) -> int:
     """Return the number from 1 to `most` with the least score, asking for about a dozen of 50.
 
     The numbers are tried at growing distances, then halfway on both sides of the best until none is left:
     right where the score falls and then rises, as the criterion does but for noise.
 
-    >>> least(lambda n: abs(n - 23), 50)
+    >>> argmin_unimodal(lambda n: abs(n - 23), 50)
     23
     """
     coarse = sorted({min(most, max(1, round(1.5**power))) for power in range(12)})
@@ -308,35 +312,35 @@ def least(score: Callable[[int], float], most: int) -> int:
         scores |= {number: score(number) for number in sorted(middles)}
 
 
-def themes(points: Floats, rule: Rule) -> list[Members]:
+def mixture_clusters(points: Floats, rule: ClusteringOptions) -> list[Members]:
     """Return the clusters of points, float [n, d]: those of the mixture with the least BIC."""
     wide = points.astype(np.float64)
     fitted: dict[int, Any] = {}
 
     def score(components: int) -> float:
         found = fit(wide, components, rule.seed)
-        likelihood, fitted[components] = expected(found, wide)
+        likelihood, fitted[components] = e_step(found, wide)
         return bic(likelihood, len(wide), wide.shape[1], components)
 
-    best = least(score, max(1, min(rule.most, len(wide) - 1)))
+    best = argmin_unimodal(score, max(1, min(rule.most, len(wide) - 1)))
     return memberships(fitted[best], rule.threshold)
 
 
-def _within(
-    vectors: Floats, nodes: NDArray[np.int64], tokens: Sequence[int], rule: Rule
+def _clusters_within(
+    vectors: Floats, nodes: NDArray[np.int64], tokens: Sequence[int], rule: ClusteringOptions
 ) -> Iterator[Members]:
     """Yield the clusters of some nodes, none of them too long to summarise."""
-    for found in _parted(vectors[nodes], rule):
+    for found in _two_scales(vectors[nodes], rule):
         members = nodes[list(found)]
         if len(members) == 1 or sum(tokens[node] for node in members) <= rule.tokens:
             yield tuple(members.tolist())
         elif len(members) < len(nodes):
-            yield from _within(vectors, members, tokens, rule)
+            yield from _clusters_within(vectors, members, tokens, rule)
         else:
-            yield from _cut(members, tokens, rule.tokens)
+            yield from _split_by_tokens(members, tokens, rule.tokens)
 
 
-def _parted(vectors: Floats, rule: Rule) -> Iterator[Members]:
+def _two_scales(vectors: Floats, rule: ClusteringOptions) -> Iterator[Members]:
     """Yield the small themes of each large one."""
     for theme in _at_one_scale(vectors, max(2, int((len(vectors) - 1) ** 0.5)), rule):
         inner = np.asarray(theme)
@@ -345,14 +349,14 @@ def _parted(vectors: Floats, rule: Rule) -> Iterator[Members]:
                 yield tuple(inner[list(found)].tolist())
 
 
-def _at_one_scale(vectors: Floats, neighbours: int, rule: Rule) -> list[Members]:
+def _at_one_scale(vectors: Floats, neighbours: int, rule: ClusteringOptions) -> list[Members]:
     """Return the clusters at one scale; few nodes are one."""
     if len(vectors) <= rule.dimensions + 1:
         return [tuple(range(len(vectors)))]
-    return themes(project(vectors, rule.dimensions, neighbours, rule.seed), rule)
+    return mixture_clusters(project(vectors, rule.dimensions, neighbours, rule.seed), rule)
 
 
-def _cut(nodes: NDArray[np.int64], tokens: Sequence[int], most: int) -> Iterator[Members]:
+def _split_by_tokens(nodes: NDArray[np.int64], tokens: Sequence[int], most: int) -> Iterator[Members]:
     """Yield nodes in their order, as many at a time as one summary can be made from."""
     taken: list[int] = []
     for node in nodes.tolist():

@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from rag.raptor.view import View, to_document
+from rag.raptor.view import QueryView, to_document
 from rag.text.language import words_of
 from rag.text.tokenize import tokens
 
@@ -24,7 +24,7 @@ PER_SUMMARY = 3  # leaves that a summary found brings along
 HELD_BACK = 1.0  # standard deviations of leaves: a summary, of many subjects, is near to any question
 
 
-def collapsed(
+def order_collapsed(
     similarity: Mapping[str, float], leaves: Sequence[str], above: Mapping[str, Sequence[str]]
 ) -> list[str]:
     """Return leaves, best first: each where it is found, or where a summary above it is found.
@@ -34,7 +34,7 @@ def collapsed(
     what was found bears on it.
 
     >>> near = {"a": 0.9, "b": 0.8, "c": 0.2, "sum": 1.3}
-    >>> collapsed(near, ["a", "b", "c"], {"b": ["sum"], "c": ["sum"]})
+    >>> order_collapsed(near, ["a", "b", "c"], {"b": ["sum"], "c": ["sum"]})
     ['b', 'c', 'a']
     """
     held = HELD_BACK * statistics.pstdev([similarity[id_] for id_ in leaves]) if leaves else 0.0
@@ -51,10 +51,10 @@ def collapsed(
     return list(order)
 
 
-def in_turns(groups: Iterable[Iterator[str]]) -> Iterator[str]:
+def round_robin(groups: Iterable[Iterator[str]]) -> Iterator[str]:
     """Yield one of each group, then the second of each, and so on; what was yielded before is passed over.
 
-    >>> list(in_turns([iter("abc"), iter("x"), iter("ay")]))
+    >>> list(round_robin([iter("abc"), iter("x"), iter("ay")]))
     ['a', 'x', 'y', 'b', 'c']
     """
     waiting, seen = list(groups), set[str]()
@@ -69,12 +69,12 @@ def in_turns(groups: Iterable[Iterator[str]]) -> Iterator[str]:
         waiting = going
 
 
-def filled(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
+def fill_budget(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
     """Return ids in their order as long as their sizes fit into a budget, passing over what does not fit.
 
     It ends once a few have not fitted: what comes later bears less on the question.
 
-    >>> filled("abcd", {"a": 5, "b": 9, "c": 4, "d": 1}.__getitem__, 10)
+    >>> fill_budget("abcd", {"a": 5, "b": 9, "c": 4, "d": 1}.__getitem__, 10)
     ['a', 'c', 'd']
     """
     taken: list[str] = []
@@ -122,10 +122,10 @@ _WHOLES = re.compile(
 _ASIAN = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
-def asks_about_whole(question: str) -> bool:
+def asks_for_overview(question: str) -> bool:
     """Whether a question names nothing to search for but asks what there is.
 
-    >>> asks_about_whole("What is the plot of the story?"), asks_about_whole("Describe the heating plan.")
+    >>> asks_for_overview("What is the plot of the story?"), asks_for_overview("Describe the heating plan.")
     (True, False)
     """
     left = _OTHERS.sub(" ", question)
@@ -162,11 +162,11 @@ class TreeRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
         forest: Forest = self.forest
-        view = View(forest, query, self.document_ids)
-        chosen = filled(self._ordered(query, view), view.size, self.tokens)
+        view = QueryView(forest, query, self.document_ids)
+        chosen = fill_budget(self._ordered(query, view), view.size, self.tokens)
         return [to_document(*found) for found in view.described(chosen[: self.k])]
 
-    def _ordered(self, query: str, view: View) -> Iterator[str]:
+    def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
         """Yield the ids of leaves, best first."""
         raise NotImplementedError
 
@@ -178,13 +178,13 @@ class CollapsedTreeRetriever(TreeRetriever):
     each part of the tree in its turn, by the leaves that tell most of what their part is about.
     """
 
-    def _ordered(self, query: str, view: View) -> Iterator[str]:
-        if asks_about_whole(query):
+    def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
+        if asks_for_overview(query):
             yield from overview(view)
             return
         near = view.nearest(CANDIDATES)
         leaves = view.leaves_among(near)
-        yield from collapsed(near, leaves, view.ancestors(leaves))
+        yield from order_collapsed(near, leaves, view.ancestors(leaves))
 
 
 class TreeTraversalRetriever(TreeRetriever):
@@ -193,7 +193,7 @@ class TreeTraversalRetriever(TreeRetriever):
     top_k: int = TOP_K
     threshold: float | None = None
 
-    def _ordered(self, query: str, view: View) -> Iterator[str]:  # noqa: ARG002 - the view knows it
+    def _ordered(self, query: str, view: QueryView) -> Iterator[str]:  # noqa: ARG002 - the view knows it
         layer, found = view.roots(), dict[str, float]()
         while layer:
             near = view.similarities(layer)
@@ -211,45 +211,45 @@ class TreeTraversalRetriever(TreeRetriever):
 class LeavesRetriever(TreeRetriever):
     """The leaves alone, the nearest first: what a tree is compared with."""
 
-    def _ordered(self, query: str, view: View) -> Iterator[str]:  # noqa: ARG002 - the view knows it
+    def _ordered(self, query: str, view: QueryView) -> Iterator[str]:  # noqa: ARG002 - the view knows it
         near = view.nearest(CANDIDATES)
         yield from view.leaves_among(near)
 
 
-def overview(view: View) -> Iterator[str]:
+def overview(view: QueryView) -> Iterator[str]:
     """Yield the most telling leaf of each cluster, the parts of the tree in turn; then the rest of them."""
     given: dict[str, None] = {}
     seen: dict[str, None] = {}
     roots = _nearest_first(view, view.roots())
-    for cluster in in_turns(_clusters(view, id_) for id_ in roots):
+    for cluster in round_robin(_clusters(view, id_) for id_ in roots):
         leaves = [cluster] if view.is_leaf(cluster) else view.leaves_among(view.children(cluster))
         fresh = [id_ for id_ in leaves if id_ not in seen]
         seen.update(dict.fromkeys(fresh))
         if fresh:
-            best = _most_telling(view, fresh)[0]
+            best = _most_informative(view, fresh)[0]
             given[best] = None
             yield best
-    yield from _most_telling(view, [id_ for id_ in seen if id_ not in given])
+    yield from _most_informative(view, [id_ for id_ in seen if id_ not in given])
 
 
-def _clusters(view: View, node_id: str) -> Iterator[str]:
+def _clusters(view: QueryView, node_id: str) -> Iterator[str]:
     """Yield the nodes under a node that have leaves, at each of them the nearest the question first."""
     if view.is_leaf(node_id):
         yield node_id
         return
     children = view.children(node_id)
     inner = [id_ for id_ in children if not view.is_leaf(id_)]
-    yield from in_turns(_clusters(view, id_) for id_ in _nearest_first(view, inner))
+    yield from round_robin(_clusters(view, id_) for id_ in _nearest_first(view, inner))
     if len(inner) < len(children):
         yield node_id
 
 
-def _nearest_first(view: View, ids: list[str]) -> list[str]:
+def _nearest_first(view: QueryView, ids: list[str]) -> list[str]:
     near = view.similarities(ids)
     return sorted(ids, key=lambda id_: (-near[id_], id_))
 
 
-def _most_telling(view: View, leaves: list[str]) -> list[str]:
+def _most_informative(view: QueryView, leaves: list[str]) -> list[str]:
     """Return leaves by what they tell of their document, and half as much by how near the question is."""
     if not leaves:
         return []

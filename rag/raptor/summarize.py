@@ -162,7 +162,7 @@ class Summariser(Protocol):
         """Return the summary, or None where none can be had; raises Cancelled."""
 
 
-class Extracting:
+class ExtractiveSummariser:
     """Summaries without a model: the members' own sentences."""
 
     name = "extractive"
@@ -177,7 +177,7 @@ class Extracting:
         return extract(texts, rarity)
 
 
-class ByModel:
+class LLMSummariser:
     """Summaries by a language model. One that fails is asked for again; `failed` hears of one given up."""
 
     def __init__(self, llm: LanguageModel, failed: Callable[[LLMError], None]):
@@ -195,14 +195,16 @@ class ByModel:
         messages = summary_messages(texts, WORDS)
         for attempt in range(TRIES):
             try:
-                return _sound(self._llm.complete(messages, max_tokens=ANSWER_TOKENS, cancelled=cancelled))
+                return _check_summary(
+                    self._llm.complete(messages, max_tokens=ANSWER_TOKENS, cancelled=cancelled)
+                )
             except LLMError as error:
                 if attempt == TRIES - 1:
                     self._failed(error)
         return None
 
 
-def _sound(answer: str) -> str:
+def _check_summary(answer: str) -> str:
     """Return the answer as one paragraph; raises LLMGarbled where it is none, or far too long."""
     summary = " ".join(answer.split())
     if not summary or count_tokens(summary) > LONGEST:

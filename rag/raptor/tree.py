@@ -14,9 +14,9 @@ from rag.index.chroma import ChromaVectorStore
 from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder, Floats
-from rag.raptor.clustering import Members, Rule, clusters
+from rag.raptor.clustering import ClusteringOptions, Members, clusters
 from rag.raptor.summarize import SIZE as SUMMARY
-from rag.raptor.summarize import Extracting, Summariser, rarities, weights
+from rag.raptor.summarize import ExtractiveSummariser, Summariser, rarities, weights
 from rag.text.chunking import Splitting, split
 from rag.text.document import LoadedDocument
 from rag.text.prompt_parts import count_tokens
@@ -32,7 +32,7 @@ Keep = Callable[[Sequence[NodeRecord]], None]
 
 
 @dataclass(frozen=True)
-class Grown:
+class LayerProgress:
     """How far a tree is: `done` of `total` nodes of layer `level` are made; leaves are level 0."""
 
     level: int
@@ -66,11 +66,11 @@ class Builder:
     embedder: Embedder
     vectors: VectorIndex
     summariser: Summariser
-    rule: Rule
+    rule: ClusteringOptions
 
     def grow(
         self, leaves: Sequence[NodeRecord], known: Sequence[NodeRecord], keep: Keep, cancelled: Cancel
-    ) -> Iterator[Grown | Growth]:
+    ) -> Iterator[LayerProgress | Growth]:
         """Yield how far it is, at the end the growth: the layers above `leaves`, and they themselves.
 
         Leaves of one document make a branch of that document; the tops of several make what is above all.
@@ -93,15 +93,17 @@ class Builder:
             layer = above
         yield growth
 
-    def _raise(self, layer: Sequence[NodeRecord], above: list[NodeRecord], work: _Work) -> Iterator[Grown]:
+    def _raise(
+        self, layer: Sequence[NodeRecord], above: list[NodeRecord], work: _Work
+    ) -> Iterator[LayerProgress]:
         """Fill `above` with the next layer: a summary of each cluster, or its only member."""
         rows = self.vectors.vectors_of([node.id for node in layer])
         vectors = np.array([rows[node.id] for node in layer], np.float32).reshape(len(layer), -1)
         found = clusters(vectors, [count_tokens(node.text) for node in layer], self.rule)
         level = 1 + max((node.level for node in layer), default=0)
         for done, members in enumerate(found):
-            _stop_if(work.cancelled)
-            yield Grown(level, done, len(found))
+            _raise_if_cancelled(work.cancelled)
+            yield LayerProgress(level, done, len(found))
             cluster = [layer[member] for member in nearest_first(vectors, members)]
             node = cluster[0] if len(cluster) == 1 else self._summary(cluster, level, work)
             if node is not None:
@@ -123,7 +125,7 @@ class Builder:
         work.keep([node])
         return node
 
-    def _embed(self, nodes: Sequence[NodeRecord], level: int, cancelled: Cancel) -> Iterator[Grown]:
+    def _embed(self, nodes: Sequence[NodeRecord], level: int, cancelled: Cancel) -> Iterator[LayerProgress]:
         """Give nodes their vectors, those that have none."""
         present = self.vectors.present([node.id for node in nodes])
         missing = [node for node in nodes if node.id not in present]
@@ -131,12 +133,12 @@ class Builder:
         for positions, vectors in self.embedder.embed_batches(
             [index_text(node) for node in missing], batch=EMBED_BATCH
         ):
-            _stop_if(cancelled)
+            _raise_if_cancelled(cancelled)
             batch = [missing[position] for position in positions]
             origins = [{"document_id": node.document_id or "", "level": node.level} for node in batch]
             self.vectors.add_vectors([node.id for node in batch], vectors, origins)
             done += len(batch)
-            yield Grown(level, done, len(nodes))
+            yield LayerProgress(level, done, len(nodes))
 
 
 def identity(children: Sequence[str], summariser: str) -> str:
@@ -165,7 +167,7 @@ def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
     return hashlib.sha256("\n".join(f"{part.id} {part.text}" for part in parts).encode()).hexdigest()
 
 
-def _stop_if(cancelled: Cancel) -> None:
+def _raise_if_cancelled(cancelled: Cancel) -> None:
     if cancelled():
         raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")
 
@@ -177,7 +179,7 @@ _LETTERS = 3.5  # of Latin script in a token, as `count_tokens` has it
 _OF_LONG = Splitting(size=int(SIZE * _LETTERS), overlap=0)
 
 
-class Stretch(Protocol):
+class ChunkSpan(Protocol):
     """What a chunk tells of its place: its span of the text, page and heading path."""
 
     @property
@@ -214,7 +216,7 @@ def is_leaf_id(passage_id: str) -> bool:
     return passage_id.rpartition("-")[2].startswith("l")
 
 
-def leaves(text: str, chunks: Sequence[Stretch], size: int = SIZE) -> list[Leaf]:
+def leaves(text: str, chunks: Sequence[ChunkSpan], size: int = SIZE) -> list[Leaf]:
     """Return the leaves of a document, in order: what its chunks cover, cut between sentences.
 
     A leaf is full once another sentence would take it above `size` tokens; a sentence longer than that is a
@@ -223,12 +225,12 @@ def leaves(text: str, chunks: Sequence[Stretch], size: int = SIZE) -> list[Leaf]
     found = []
     for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
         together = list(run)
-        for start, end in _filled(text, together[0].start, together[-1].end, size):
+        for start, end in _pack_sentences(text, together[0].start, together[-1].end, size):
             found.append(Leaf(start, end, page, heading))
     return found
 
 
-def _filled(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+def _pack_sentences(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield spans of whole sentences, each as long as fits."""
     first: int | None = None
     last = held = 0
@@ -297,13 +299,13 @@ FORMAT = 1  # of trees; a change of it builds them anew
 
 
 @dataclass(frozen=True)
-class Tended:
+class ForestProgress:
     """How far the trees are: the document whose branch grows, "" above all, `done` of `total` documents."""
 
     document: str
     done: int
     total: int
-    step: Grown
+    step: LayerProgress
 
 
 class Forest:
@@ -318,8 +320,8 @@ class Forest:
         trees: Trees,
         open_embedder: Callable[[], Embedder],
         open_vectors: Callable[[], ChromaVectorStore],
-        open_summariser: Callable[[], Summariser] = Extracting,
-        rule: Rule = Rule(),  # noqa: B008 - a frozen value
+        open_summariser: Callable[[], Summariser] = ExtractiveSummariser,
+        rule: ClusteringOptions = ClusteringOptions(),  # noqa: B008 - a frozen value
     ):
         self._documents = documents
         self._open_embedder = open_embedder
@@ -343,7 +345,7 @@ class Forest:
         """What writes summaries now; what others have written stays."""
         return self._open_summariser()
 
-    def grow(self, document_id: str, cancelled: Cancel = never) -> Iterator[Grown]:
+    def grow(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
         """Build the branch over a document, going on where an earlier build ended; one that stands stays.
 
         Raises NotFound where the document goes meanwhile, and Cancelled.
@@ -353,7 +355,7 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, self._leaves(document_id), cancelled)
 
-    def join(self, cancelled: Cancel = never) -> Iterator[Grown]:
+    def join(self, cancelled: Cancel = never) -> Iterator[LayerProgress]:
         """Build the layers above all documents that have a branch; what is unchanged below keeps its summary.
 
         There are none over a single document.
@@ -369,7 +371,7 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, tops, cancelled)
 
-    def tend(self, cancelled: Cancel = never, *, anew: bool = False) -> Iterator[Tended]:
+    def tend(self, cancelled: Cancel = never, *, anew: bool = False) -> Iterator[ForestProgress]:
         """Build what is due: a branch over each ready document that has none, then what stands above all.
 
         With `anew` those whose summaries another summariser wrote, too.
@@ -378,14 +380,14 @@ class Forest:
         while due := self.due(anew=anew):
             record = self._documents.get(due[0])
             for step in self.grow(record.id, cancelled):
-                yield Tended(record.name, done, done + len(due), step)
+                yield ForestProgress(record.name, done, done + len(due), step)
             done += 1
         for step in self.join(cancelled):
-            yield Tended("", done, done, step)
+            yield ForestProgress("", done, done, step)
 
     def cost(self, *, anew: bool = False, by_model: bool | None = None) -> Cost:
         """Return what building the branches that are due will take, by what writes summaries now or else."""
-        model = self.summariser.name != Extracting.name if by_model is None else by_model
+        model = self.summariser.name != ExtractiveSummariser.name if by_model is None else by_model
         return estimate(self.trees.characters(self.due(anew=anew)), by_model=model)
 
     def due(self, *, anew: bool = False) -> list[str]:
@@ -461,7 +463,9 @@ class Forest:
         hits = self.vectors.similarity_search_by_vector_with_score(vector, count, filter=limits)
         return {document.id or "": 1.0 - distance for document, distance in hits}
 
-    def _build(self, branch: BranchRecord, base: Sequence[NodeRecord], cancelled: Cancel) -> Iterator[Grown]:
+    def _build(
+        self, branch: BranchRecord, base: Sequence[NodeRecord], cancelled: Cancel
+    ) -> Iterator[LayerProgress]:
         known = self.trees.nodes(branch.id)
         own = [node for node in base if branch.document_id is not None]
         self.trees.keep(branch.id, own)

@@ -13,10 +13,12 @@ from rag.text.prompt_parts import count_tokens
 if TYPE_CHECKING:
     from rag.raptor.tree import Forest
     from storage.trees import NodeRecord
-Found = tuple["NodeRecord", float, list["NodeRecord"]]  # a leaf, its similarity, and the summaries above it
+DescribedLeaf = tuple[
+    "NodeRecord", float, list["NodeRecord"]
+]  # a leaf, its similarity, and the summaries above it
 
 
-class View:
+class QueryView:
     """A forest as one question sees it, over the chosen documents or over all. For one thread."""
 
     def __init__(self, forest: "Forest", query: str, document_ids: Collection[str] | None):
@@ -77,12 +79,12 @@ class View:
     def ancestors(self, leaf_ids: Sequence[str]) -> dict[str, list[str]]:
         """Return the ids of all summaries above each leaf, the lowest first."""
         parents = self._parents(leaf_ids)
-        return {leaf: _upwards(leaf, parents) for leaf in leaf_ids}
+        return {leaf: _all_ancestors(leaf, parents) for leaf in leaf_ids}
 
-    def described(self, leaf_ids: Sequence[str]) -> list[Found]:
+    def described(self, leaf_ids: Sequence[str]) -> list[DescribedLeaf]:
         """Return leaves with their similarity and one way up from each to the root."""
         parents = self._parents(leaf_ids)
-        ways = {leaf: _one_way(leaf, parents) for leaf in leaf_ids}
+        ways = {leaf: _path_up(leaf, parents) for leaf in leaf_ids}
         self._read({id_ for way in ways.values() for id_ in way})
         near = self.similarities(leaf_ids)
         return [
@@ -130,7 +132,7 @@ def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) 
     )
 
 
-def _upwards(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+def _all_ancestors(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     found: dict[str, None] = {}
     layer = list(parents.get(leaf, ()))
     while layer:
@@ -139,7 +141,7 @@ def _upwards(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     return list(found)
 
 
-def _one_way(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+def _path_up(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     way: list[str] = []
     at = leaf
     while parents.get(at):
@@ -152,7 +154,7 @@ def _one_way(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedPath:
     """`way` leads from the top to the open node; ``layers[n]`` is what ``way[n]`` was chosen from.
 
     The last layer is what stands below the open node; of an open leaf there is none.
@@ -172,7 +174,7 @@ class Opened:
         return self.layers[-1] if len(self.layers) > len(self.way) else ()
 
 
-def open_tree(forest: "Forest", document_id: str | None, way: Sequence[str]) -> Opened:
+def open_tree(forest: "Forest", document_id: str | None, way: Sequence[str]) -> OpenedPath:
     """Open a document's tree, or the one over all, as far as `way`, ids from the top, leads.
 
     Where it leads nowhere a single top is open. A node may stand below several: the way says which is meant.
@@ -191,13 +193,13 @@ def open_tree(forest: "Forest", document_id: str | None, way: Sequence[str]) -> 
         if not node.children:
             break
         layers.append(tuple(forest.trees.nodes_by_id(node.children).values()))
-    return Opened(tuple(opened), tuple(layers))
+    return OpenedPath(tuple(opened), tuple(layers))
 
 
-def upwards(forest: "Forest", numbers: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
+def numbers_above(forest: "Forest", numbers: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
     """Give the numbers of leaves to all that stands above them, too: by node, each number once, in order."""
     given = {leaf: set(those) for leaf, those in numbers.items()}
-    for leaf, above in View(forest, "", None).ancestors(list(numbers)).items():
+    for leaf, above in QueryView(forest, "", None).ancestors(list(numbers)).items():
         for node_id in above:
             given.setdefault(node_id, set()).update(numbers[leaf])
     return {node_id: tuple(sorted(those)) for node_id, those in given.items()}

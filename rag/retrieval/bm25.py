@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 
 from rag.errors import RetrievalError
 from rag.index.bm25 import Entry, LexicalIndex, TantivyIndex
-from rag.index.vector_index import Candidates, scored
+from rag.index.vector_index import Candidates, with_score
 from rag.text.tokenize import find
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
@@ -58,7 +58,7 @@ class BM25Retriever(BaseRetriever):
     ) -> "BM25Retriever":
         """Make a retriever over documents, in memory; a document without an id is given one."""
         index = TantivyIndex(preprocess_func=preprocess_func, analysers=find())
-        retriever = cls(index=index, hydrate=Shelf(), **kwargs)
+        retriever = cls(index=index, hydrate=DocumentStore(), **kwargs)
         retriever.add_documents(documents)
         return retriever
 
@@ -96,8 +96,8 @@ class BM25Retriever(BaseRetriever):
         for id_ in gone:
             shelf.pop(id_, None)
 
-    def _shelf(self) -> "Shelf":
-        if not isinstance(self.hydrate, Shelf):
+    def _shelf(self) -> "DocumentStore":
+        if not isinstance(self.hydrate, DocumentStore):
             raise RetrievalError(
                 "This retriever searches documents that are kept elsewhere. Add and delete them there."
             )
@@ -118,10 +118,10 @@ class BM25Retriever(BaseRetriever):
         index: LexicalIndex = self.index
         hits = index.search(query, self.k if k is None else k, self.document_ids)
         documents = self.hydrate([id_ for id_, _ in hits])
-        return [scored(documents[id_], score, id_) for id_, score in hits if id_ in documents]
+        return [with_score(documents[id_], score, id_) for id_, score in hits if id_ in documents]
 
 
-class Shelf(dict[str, Document]):
+class DocumentStore(dict[str, Document]):
     """Documents by id, in memory, as a retriever asks for them."""
 
     def __call__(self, ids: Sequence[str]) -> dict[str, Document]:

@@ -22,7 +22,7 @@ from rag.logs import fields
 from rag.retrieval.fusion import (
     Normaliser,
     distinct,
-    lacking,
+    missing_ids,
     normalised,
     rrf,
     theoretical_min_max,
@@ -37,7 +37,7 @@ Answers = Queue[tuple[str, Found | Exception]]
 OnFailure = Callable[[str, Exception], None]
 
 
-def ask(
+def run_parallel(
     searches: Mapping[str, Search[Found]],
     timeout: float,
     *,
@@ -54,7 +54,7 @@ def ask(
     for name, search in searches.items():
         if name not in here:
             # A Thread would have the caller wait until it runs, which takes longer than many a search.
-            start_new_thread(copy_context().run, (_ask_one, answers, name, search))
+            start_new_thread(copy_context().run, (_run_one, answers, name, search))
     mine = [name for name in here if name in searches]
     outcomes.update({name: _outcome(searches[name]) for name in mine})
     for _ in searches.keys() - set(mine):
@@ -66,12 +66,14 @@ def ask(
     return outcomes
 
 
-def answered(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure | None) -> dict[str, Found]:
+def require_results(
+    outcomes: Mapping[str, Found | Exception], on_failure: OnFailure | None
+) -> dict[str, Found]:
     """Return what was found; `on_failure`, or else the log, is told the name and error of what failed.
 
     Raises RetrievalError when all did.
     """
-    found = but_failed(outcomes, on_failure or _left_out)
+    found = successful(outcomes, on_failure or _log_failure)
     if not found:
         failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Exception)}
         sentences = " ".join(f"{name}: {error}" for name, error in sorted(failures.items()))
@@ -79,7 +81,7 @@ def answered(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure | 
     return found
 
 
-def but_failed(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -> dict[str, Found]:
+def successful(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -> dict[str, Found]:
     """Return what was found; `on_failure` is told the name and error of what failed."""
     for name, outcome in outcomes.items():
         if isinstance(outcome, Exception):
@@ -87,11 +89,11 @@ def but_failed(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure)
     return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Exception)}
 
 
-def _left_out(name: str, error: Exception) -> None:
+def _log_failure(name: str, error: Exception) -> None:
     log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
 
 
-def _ask_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:
+def _run_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:
     answers.put((name, _outcome(search)))
 
 
@@ -182,7 +184,7 @@ class EnsembleRetriever(BaseRetriever):
         weigh = cache(partial(self._weights, query))
         inline = self.inline()
         searches = {name: partial(self._find, name, query, weigh, run_manager) for name in self.retrievers}
-        found = answered(ask(searches, self.timeout, here=inline[:1]), self.on_failure)
+        found = require_results(run_parallel(searches, self.timeout, here=inline[:1]), self.on_failure)
         rankings: dict[str, Ranking] = {name: each.ranking for name, each in found.items()}
         scored = rankings if self.fusion == "rrf" else self._rated(found, inline)
         comparable = {name: normalised(scored[name], self._normaliser(name)) for name in scored}
@@ -190,39 +192,39 @@ class EnsembleRetriever(BaseRetriever):
         names = {key: name for each in found.values() for key, name in each.names.items()}
         scores, matches = self.boost(query, scores, names) if self.boost else (scores, {})
         findings = _Findings(rankings, comparable, names, matches)
-        read = self.hydrate or _read_from(found)
+        read = self.hydrate or _reader_of(found)
         return [
             _result(document, scores[key], findings.of(key))
-            for key, document in _first(list(scores), self.k if k is None else k, read)
+            for key, document in _read_first(list(scores), self.k if k is None else k, read)
         ]
 
     def _find(
         self, name: str, query: str, weigh: Callable[[], object], run_manager: CallbackManagerForRetrieverRun
-    ) -> "_Found":
+    ) -> "_Hits":
         """Return what one retriever finds. The first to find ids weighs, too, while others still search."""
         retriever = self.retrievers[name]
         if self.hydrate and isinstance(retriever, CandidateRetriever):
             candidates = retriever.candidates(query)
             if candidates is not None:
-                found = self._named(_Found(*candidates))
+                found = self._named(_Hits(*candidates))
                 weigh()
                 return found
         documents = retriever.invoke(query, config={"callbacks": run_manager.get_child(name)})
         by_key = {self._key(document): document for document in documents}
-        return self._named(_Found(self._ranking(documents), documents=by_key))
+        return self._named(_Hits(self._ranking(documents), documents=by_key))
 
-    def _named(self, found: "_Found") -> "_Found":
+    def _named(self, found: "_Hits") -> "_Hits":
         """Return what was found with the names of its documents, without what has none."""
         if self.names is None:
             return found
         names = self.names([key for key, _ in found.ranking])
         return found._replace(ranking=[hit for hit in found.ranking if hit[0] in names], names=names)
 
-    def _rated(self, found: Mapping[str, "_Found"], inline: Sequence[str]) -> dict[str, Ranking]:
+    def _rated(self, found: Mapping[str, "_Hits"], inline: Sequence[str]) -> dict[str, Ranking]:
         """Return each ranking, followed by how its retriever scores what only the others found."""
-        missing = lacking({name: each.ranking for name, each in found.items()})
+        missing = missing_ids({name: each.ranking for name, each in found.items()})
         ratings = {name: partial(rate, ids) for name, ids in missing.items() if (rate := found[name].rate)}
-        rated = but_failed(ask(ratings, min(RATING, self.timeout), here=inline), _unrated)
+        rated = successful(run_parallel(ratings, min(RATING, self.timeout), here=inline), _log_unscored)
         return {name: [*each.ranking, *rated.get(name, {}).items()] for name, each in found.items()}
 
     def _key(self, document: Document) -> str:
@@ -246,7 +248,7 @@ class EnsembleRetriever(BaseRetriever):
         return self.weights or dict.fromkeys(self.retrievers, 1 / len(self.retrievers))
 
 
-class _Found(NamedTuple):
+class _Hits(NamedTuple):
     """What one retriever found: keys with scores, and a way to score others, documents, or names by key."""
 
     ranking: Ranking
@@ -284,7 +286,7 @@ class _Findings:
         return {**found, "name": {"rank": 1, "score": match, "normalised": match}} if match else found
 
 
-def _read_from(found: Mapping[str, _Found]) -> Hydrate:
+def _reader_of(found: Mapping[str, _Hits]) -> Hydrate:
     """Return what reads documents that the retrievers gave; of one key, that of the first by name."""
     documents = {
         key: each for name in sorted(found, reverse=True) for key, each in found[name].documents.items()
@@ -292,7 +294,7 @@ def _read_from(found: Mapping[str, _Found]) -> Hydrate:
     return lambda keys: {key: documents[key] for key in keys if key in documents}
 
 
-def _first(keys: Sequence[str], count: int, read: Hydrate) -> Iterator[tuple[str, Document]]:
+def _read_first(keys: Sequence[str], count: int, read: Hydrate) -> Iterator[tuple[str, Document]]:
     """Yield the first `count` keys whose document is there, with it; no more are read than needed."""
     return islice(_read_in_batches(keys, max(1, count), read), count)
 
@@ -304,7 +306,7 @@ def _read_in_batches(keys: Sequence[str], size: int, read: Hydrate) -> Iterator[
         yield from ((key, documents[key]) for key in batch if key in documents)
 
 
-def _unrated(name: str, error: Exception) -> None:
+def _log_unscored(name: str, error: Exception) -> None:
     log.warning("The %s search did not rate what others found: %s", name, error, extra=fields(search=name))
 
 

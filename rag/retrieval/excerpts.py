@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag.passage import Passage
-from rag.retrieval.sentences import Rated, rated
+from rag.retrieval.sentences import ScoredSentence, score_sentences
 from rag.text.prompt_parts import count_tokens
 
 PASSAGES = 4
@@ -27,29 +27,31 @@ def best_excerpts(
     >>> [(found.text, found.start) for found in best_excerpts("When does the lease end?", [passage], 12)]
     [('The roof is new. The lease ends in May.', 10)]
     """
-    shown = _to_show(question, passages)
-    _show(shown, tokens)
+    shown = _growing_excerpts(question, passages)
+    _grow(shown, tokens)
     return [one.excerpt() for one in shown]
 
 
 def excerpts(question: str, passages: Sequence[Passage], tokens: int = EXCERPT_TOKENS) -> list[Passage]:
     """Return of each passage by itself about `tokens`: the sentences around the one that answers best."""
     found, spare = [], 0
-    for passage, one in zip(passages, _to_show(question, passages), strict=True):
+    for passage, one in zip(passages, _growing_excerpts(question, passages), strict=True):
         room = tokens + spare
-        _show([one], room)
+        _grow([one], room)
         excerpt = one.excerpt() if count_tokens(passage.text) > room else None
         found.append(excerpt or passage)
         spare = max(0, room - count_tokens(found[-1].text))
     return found
 
 
-def _to_show(question: str, passages: Sequence[Passage]) -> "list[_Shown]":
-    units = rated(question, passages)
-    return [_Shown(p, [unit for unit in units if unit.number == n]) for n, p in enumerate(passages, 1)]
+def _growing_excerpts(question: str, passages: Sequence[Passage]) -> "list[_GrowingExcerpt]":
+    units = score_sentences(question, passages)
+    return [
+        _GrowingExcerpt(p, [unit for unit in units if unit.number == n]) for n, p in enumerate(passages, 1)
+    ]
 
 
-def _show(shown: "Sequence[_Shown]", tokens: int) -> None:
+def _grow(shown: "Sequence[_GrowingExcerpt]", tokens: int) -> None:
     """Have them show their best sentences while there is room; the first one is shown however long it is."""
     left = tokens
     while candidates := [one for one in shown if one.next is not None]:
@@ -64,10 +66,10 @@ def _show(shown: "Sequence[_Shown]", tokens: int) -> None:
                 one.close_unless_begun()
 
 
-class _Shown:
+class _GrowingExcerpt:
     """A run of neighbouring sentences of one passage, which grows by the better of its two neighbours."""
 
-    def __init__(self, passage: Passage, units: Sequence[Rated]):
+    def __init__(self, passage: Passage, units: Sequence[ScoredSentence]):
         self._passage = passage
         self._units = units
         self._run: range = range(0)

@@ -65,10 +65,10 @@ def weighted(
     return _ordered(scores)
 
 
-def lacking(rankings: Mapping[str, Ranking]) -> dict[str, list[str]]:
+def missing_ids(rankings: Mapping[str, Ranking]) -> dict[str, list[str]]:
     """Return for each list that found anything the ids that only others found, in order; none without any.
 
-    >>> lacking({"words": [("a", 9.0)], "meaning": [("b", 0.9), ("a", 0.5)], "names": []})
+    >>> missing_ids({"words": [("a", 9.0)], "meaning": [("b", 0.9), ("a", 0.5)], "names": []})
     {'words': ['b']}
     """
     found = {name: distinct(ranking).keys() for name, ranking in rankings.items()}

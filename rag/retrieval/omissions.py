@@ -17,7 +17,7 @@ _WITHOUT = {
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class Degraded:
     """An event: the answer was made without `what`, a retriever or the embedding model, and why."""
 
     what: str
@@ -27,33 +27,33 @@ class LeftOut:
     def sentence(self) -> str:
         """Say it to the reader.
 
-        >>> LeftOut("similarity", "The embedding model could not be opened.").sentence
+        >>> Degraded("similarity", "The embedding model could not be opened.").sentence
         'Searched by words only: the embedding model could not be opened.'
         """
         without = _WITHOUT.get(self.what, f"Searched without {self.what}")
         return f"{without}: {_continued(self.reason)}"
 
 
-class Omissions:
+class DegradationRecorder:
     """Notes what is left out while a question is answered; it serves as an `on_failure`."""
 
     def __init__(self) -> None:
-        self._noted: list[LeftOut] = []
+        self._noted: list[Degraded] = []
 
     def __call__(self, what: str, error: Exception) -> None:
         """Note that `what` failed with `error`."""
         log.warning("Answering without %s: %s", what, error, extra=fields(missing=what.replace(" ", "_")))
-        self._noted.append(LeftOut(what, str(error)))
+        self._noted.append(Degraded(what, str(error)))
 
-    def take(self) -> list[LeftOut]:
+    def take(self) -> list[Degraded]:
         """Return what was noted since the last look, each reason once, and forget it."""
         noted, self._noted = self._noted, []
         return _once(noted)
 
 
-def _once(noted: Iterable[LeftOut]) -> list[LeftOut]:
+def _once(noted: Iterable[Degraded]) -> list[Degraded]:
     """Keep one of those with the same reason: a search says more than the model that it lacked."""
-    by_reason: dict[str, LeftOut] = {}
+    by_reason: dict[str, Degraded] = {}
     for omission in noted:
         if omission.what != "embedding model" or omission.reason not in by_reason:
             by_reason[omission.reason] = omission

@@ -17,7 +17,7 @@ from rag.index.bm25 import LexicalIndex
 from rag.index.vector_index import Candidates, Hydrate, NamesOf, VectorIndex, VectorStoreRetriever
 from rag.retrieval.bm25 import BM25Retriever
 from rag.retrieval.ensemble import EnsembleRetriever
-from rag.retrieval.weights import NORMALISERS, POOL, Mixture
+from rag.retrieval.weights import NORMALISERS, POOL, HybridWeights
 from rag.text.tokenize import tokens
 
 # Documents that a question names: "in the Q3 2023 report" speaks of `2023 Q3.pdf`.
@@ -28,14 +28,14 @@ fused scores have another scale when a retriever was left out. Over 130 question
 the first citation is from the right one for 55 % in place of 41 %; .05 and .2 give 53 and 56 %."""
 
 
-def raised(
+def boost_by_name(
     question: str, scores: Mapping[str, float], names: Mapping[str, str]
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Raise the passages whose document's name shares words with the question.
 
     Returns their scores by id, best first and equal ones as they came, and by name how much each matches.
 
-    >>> raised("Sales in 2023?", {"a": 0.9, "b": 0.85}, {"a": "2022.pdf", "b": "2023.pdf"})
+    >>> boost_by_name("Sales in 2023?", {"a": 0.9, "b": 0.85}, {"a": "2022.pdf", "b": "2023.pdf"})
     ({'b': 0.94, 'a': 0.9}, {'2022.pdf': 0.0, '2023.pdf': 1.0})
     """
     matches = name_matches(question, sorted(set(names.values())))
@@ -70,10 +70,10 @@ def _words(name: str) -> frozenset[str]:
 
 
 NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
-Failed = Callable[[str, Exception], None]
+OnFailure = Callable[[str, Exception], None]
 
 
-class LateRetriever(BaseRetriever):
+class LazyRetriever(BaseRetriever):
     """Vector store retriever opened when it is first asked, so that failing to open is failing to answer."""
 
     open: Callable[[], VectorStoreRetriever]
@@ -98,9 +98,9 @@ def choose_retriever(
     label: Hydrate,
     names: NamesOf,
     document_ids: Collection[str] | None = None,
-    mixture: Callable[[], Mixture] = Mixture,
+    mixture: Callable[[], HybridWeights] = HybridWeights,
     near_at_hand: Callable[[], bool] = lambda: False,
-    on_failure: Failed | None = None,
+    on_failure: OnFailure | None = None,
 ) -> BaseRetriever:
     """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
 
@@ -109,7 +109,7 @@ def choose_retriever(
     `hydrate` gives documents by id, `label` the same without text, `names` only what they are called: an
     ensemble orders many and reads few. Raises SettingsError for another name.
     """
-    halves = _Halves(words, vectors, near_at_hand, hydrate, label, names, document_ids)
+    halves = _Retrievers(words, vectors, near_at_hand, hydrate, label, names, document_ids)
     match name:
         case "bm25":
             return halves.by_words(k)
@@ -118,27 +118,27 @@ def choose_retriever(
         case "mmr":
             return halves.by_meaning("mmr", hydrate, k=k, fetch_k=POOL)
         case "ensemble-cc":
-            mixed = _Mixed(mixture)
+            mixed = _LazyWeights(mixture)
             return halves.both(
                 k,
                 on_failure,
                 weights=mixed.weights_for,
                 normalisers=dict.fromkeys(("similarity", "bm25"), mixed.normalise),
-                boost=raised,
+                boost=boost_by_name,
             )
         case "ensemble-rrf":
             return halves.both(k, on_failure, fusion="rrf")
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
 
 
-class _Mixed:
+class _LazyWeights:
     """A mixture that is opened when it is first needed, and once."""
 
-    def __init__(self, open_mixture: Callable[[], Mixture]):
+    def __init__(self, open_mixture: Callable[[], HybridWeights]):
         self._open = open_mixture
 
     @cached_property
-    def _mixture(self) -> Mixture:
+    def _mixture(self) -> HybridWeights:
         return self._open()
 
     def weights_for(self, question: str) -> Mapping[str, float]:
@@ -149,7 +149,7 @@ class _Mixed:
 
 
 @dataclass(frozen=True)
-class _Halves:
+class _Retrievers:
     """Search by words and search by meaning, over the chosen documents or all."""
 
     words: LexicalIndex
@@ -160,7 +160,7 @@ class _Halves:
     names: NamesOf
     document_ids: Collection[str] | None
 
-    def both(self, k: int, on_failure: Failed | None, **fusing: Any) -> EnsembleRetriever:
+    def both(self, k: int, on_failure: OnFailure | None, **fusing: Any) -> EnsembleRetriever:
         """Return both at once."""
         near = self.by_meaning("similarity", self.label, k=POOL)
         return EnsembleRetriever(
@@ -180,10 +180,10 @@ class _Halves:
     def by_words(self, k: int) -> BM25Retriever:
         return BM25Retriever(index=self.words, hydrate=self.hydrate, k=k, document_ids=self.document_ids)
 
-    def by_meaning(self, search_type: str, hydrate: Hydrate, **search: Any) -> LateRetriever:
+    def by_meaning(self, search_type: str, hydrate: Hydrate, **search: Any) -> LazyRetriever:
         if self.document_ids is not None:
             search["filter"] = {"document_id": {"$in": list(self.document_ids)}}
-        return LateRetriever(
+        return LazyRetriever(
             open=lambda: VectorStoreRetriever(
                 vectorstore=self.vectors().read_by(hydrate),
                 search_type=search_type,

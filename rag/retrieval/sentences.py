@@ -204,7 +204,7 @@ class Pick:
 
 
 @dataclass(frozen=True)
-class Rated:
+class ScoredSentence:
     """A sentence, as a span of its passage's text, and how well it seems to answer: more is better."""
 
     number: int
@@ -245,11 +245,11 @@ def extract(
             *clip(passages[first.number - 1].text, first.start, last.end, scorer.weight, WIDEST),
             score,
         )
-        for first, last, score in _best(units, _after(units, scores, said))
+        for first, last, score in _best(units, _demote_repeated(units, scores, said))
     ]
 
 
-def _after(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Sequence[float]:
+def _demote_repeated(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Sequence[float]:
     """Return the scores with those of sentences that were said already below all others."""
     fresh = [inert(unit.text) not in said for unit in units] if said else []
     if not any(fresh):
@@ -257,12 +257,13 @@ def _after(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Se
     return [score if new else -inf for score, new in zip(scores, fresh, strict=False)]
 
 
-def rated(question: str, passages: Sequence[Passage]) -> list[Rated]:
+def score_sentences(question: str, passages: Sequence[Passage]) -> list[ScoredSentence]:
     """Return the passages' sentences in their order, each with its score."""
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
     scorer = _Scorer(question, units)
     return [
-        Rated(unit.number, unit.start, unit.end, scorer.score(at, passages)) for at, unit in enumerate(units)
+        ScoredSentence(unit.number, unit.start, unit.end, scorer.score(at, passages))
+        for at, unit in enumerate(units)
     ]
 
 
@@ -297,7 +298,7 @@ def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Se
         beside = [
             near
             for near in (at - 1, at + 1)
-            if 0 <= near < len(units) and near not in used and _together(units, scores, at, near)
+            if 0 <= near < len(units) and near not in used and _joins(units, scores, at, near)
         ]
         run = sorted([at, max(beside, key=scores.__getitem__)] if beside else [at])
         used.update(run)
@@ -305,7 +306,7 @@ def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Se
     return picks
 
 
-def _together(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
+def _joins(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
     one, other = units[at], units[near]
     short = width(one.text) + width(other.text) <= WIDEST
     return one.number == other.number and short and scores[near] >= scores[at] - TOGETHER

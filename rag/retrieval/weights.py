@@ -20,8 +20,8 @@ from rag.jobs import Cancel, never
 from rag.retrieval.fusion import (
     Normaliser,
     convex_combination,
-    lacking,
     min_max,
+    missing_ids,
     theoretical_min_max,
     z_score,
 )
@@ -37,7 +37,7 @@ NORMALISERS: dict[str, Normaliser] = {
     "z-score": z_score,
     "theoretical": theoretical_min_max(0.0),
 }
-USUAL = {"alphabet": 0.55, "ko": 0.5, "ja": 0.5, "zh": 0.5}
+DEFAULT_WEIGHTS = {"alphabet": 0.55, "ko": 0.5, "ja": 0.5, "zh": 0.5}
 """The weight of meaning, by writing, where nothing is known. By z-score, with the default embedding model,
 nDCG@10 is at most .004 below the best weight of XQuAD (English, Spanish, Chinese), SciFact, Cranfield,
 Qasper, MTRAG's govt, KorQuAD and JaQuAD, and .016 of NQ, where meaning is much the stronger half
@@ -51,12 +51,12 @@ _OWN_WRITING = ("ko", "ja", "zh")
 
 
 @dataclass(frozen=True)
-class Mixture:
+class HybridWeights:
     """The normaliser of both halves' scores, and the weight of meaning, 0 to 1, by writing.
 
     Words have the rest. `passages` says from how many passages it was found, 0 meaning not at all.
 
-    >>> Mixture(weights={"ko": 0.2}).weights_for("서울은 어디인가요?")
+    >>> HybridWeights(weights={"ko": 0.2}).weights_for("서울은 어디인가요?")
     {'bm25': 0.8, 'similarity': 0.2}
     """
 
@@ -66,8 +66,8 @@ class Mixture:
 
     def weights_for(self, question: str) -> dict[str, float]:
         """Return the weight of each half for a question."""
-        asked = writing(question)
-        meaning = self.weights.get(asked, FOREIGN if self.weights else USUAL[asked])
+        asked = script_of(question)
+        meaning = self.weights.get(asked, FOREIGN if self.weights else DEFAULT_WEIGHTS[asked])
         return {"bm25": round(1 - meaning, 6), "similarity": meaning}
 
     def as_dict(self) -> dict[str, Any]:
@@ -75,29 +75,29 @@ class Mixture:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Mixture":
+    def from_dict(cls, stored: Mapping[str, Any]) -> "HybridWeights":
         """Return a mixture as it was stored."""
         return cls(stored["normaliser"], dict(stored["weights"]), stored["passages"])
 
 
-def writing(text: str) -> str:
+def script_of(text: str) -> str:
     """Return how a text is written: "ko", "ja", "zh", or "alphabet", which few words show for certain.
 
-    >>> writing("東京はどこですか"), writing("Wo ist Rom?")
+    >>> script_of("東京はどこですか"), script_of("Wo ist Rom?")
     ('ja', 'alphabet')
     """
     code = language(text)
     return code if code in _OWN_WRITING else "alphabet"
 
 
-def mixture_text(mixture: Mixture) -> str:
+def describe_weights(mixture: HybridWeights) -> str:
     """Return how words and meaning are weighed, as a run keeps it.
 
-    >>> mixture_text(Mixture("min-max", {"ko": 0.2, "alphabet": 0.5}, passages=300))
+    >>> describe_weights(HybridWeights("min-max", {"ko": 0.2, "alphabet": 0.5}, passages=300))
     'min-max scores, meaning 0.5 in alphabet, 0.2 in ko'
     """
-    weights = sorted((mixture.weights or USUAL).items())
-    said = ", ".join(f"{weight:g} in {writing}" for writing, weight in weights)
+    weights = sorted((mixture.weights or DEFAULT_WEIGHTS).items())
+    said = ", ".join(f"{weight:g} in {script_of}" for script_of, weight in weights)
     return f"{mixture.normaliser} scores, meaning {said}"
 
 
@@ -116,7 +116,7 @@ class SyntheticQuery:
     rest: str  # the passage without the gap's sentence
 
 
-def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[SyntheticQuery]:
+def make_synthetic_queries(texts: Sequence[str], count: int, seed: int = 0) -> list[SyntheticQuery]:
     """Return a probe each for `count` of the texts, chosen at random; those of one sentence have none."""
     random = Random(seed)  # noqa: S311 - a sample, not a secret
     order = list(range(len(texts)))
@@ -131,11 +131,13 @@ def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[Synthet
         if fitting and len(spans) > 1:
             start, end = random.choice(fitting)
             rest = f"{text[:start]} {text[end:]}".strip()
-            probes.append(SyntheticQuery(position, half(text[start:end], random), text[start:end], rest))
+            probes.append(
+                SyntheticQuery(position, half_sentence(text[start:end], random), text[start:end], rest)
+            )
     return probes
 
 
-def half(sentence: str, random: Random) -> str:
+def half_sentence(sentence: str, random: Random) -> str:
     """Return about half of a sentence: of its words, or a stretch of its characters where it has no spaces.
 
     ``"The lease ends in March 2027." -> "lease in 2027."``, ``"契約は三月に終わる。" -> "契約は三月"``.
@@ -177,34 +179,37 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Tuned:
+class CalibrationProgress:
     """How far the search for a mixture is, and at its end the mixture."""
 
     done: int
     total: int
-    mixture: Mixture | None = None
+    mixture: HybridWeights | None = None
 
 
-def tune(
+def calibrate(
     texts: Sequence[str],
     vectors: Floats,
     embedder: Embeddings,
     *,
     analysers: Sequence[Analyser] = (),
     cancelled: Cancel = never,
-) -> Iterator[Tuned]:
+) -> Iterator[CalibrationProgress]:
     """Find the mixture for passages with their vectors [n, dimension] of length 1; the last event has it.
 
     It takes about three embeddings a probe; `analysers` are those of the word index. A writing of too few
     passages gets no weight of its own.
     Raises Cancelled and EmbeddingError.
     """
-    probes = {group: make_probes([texts[i] for i in at], PROBES) for group, at in _by_writing(texts).items()}
+    probes = {
+        group: make_synthetic_queries([texts[i] for i in at], PROBES)
+        for group, at in _by_script(texts).items()
+    }
     enough = {group: found for group, found in probes.items() if len(found) >= FEWEST}
     total, done = sum(map(len, enough.values())), 0
     cases: dict[str, list[Case]] = {}
     for group, found in enough.items():
-        at = _by_writing(texts)[group]
+        at = _by_script(texts)[group]
         pool = _Pool([texts[i] for i in at], vectors[at], found, embedder, analysers)
         cases[group] = []
         for probe in found:
@@ -212,8 +217,8 @@ def tune(
                 raise Cancelled("Weighing words against meaning was stopped; it is done again later.")
             cases[group] += pool.ask(probe)
             done += 1
-            yield Tuned(done, total)
-    yield Tuned(total, total, best_mixture(cases, len(texts)))
+            yield CalibrationProgress(done, total)
+    yield CalibrationProgress(total, total, best_weights(cases, len(texts)))
 
 
 def sample(ids: Collection[str], seed: int = 0) -> list[str]:
@@ -222,23 +227,24 @@ def sample(ids: Collection[str], seed: int = 0) -> list[str]:
     return ordered if len(ordered) <= POOLED else Random(seed).sample(ordered, POOLED)  # noqa: S311
 
 
-def best_mixture(cases: Mapping[str, Sequence[Case]], passages: int) -> Mixture:
+def best_weights(cases: Mapping[str, Sequence[Case]], passages: int) -> HybridWeights:
     """Return the usual mixture, changed where both kinds of probe tell against it by more than chance.
 
     Each kind is partial: echoes to words, which they repeat, gaps to meaning where it is strong. What both
     say can be believed.
     """
     if not cases:
-        return Mixture(passages=passages)
+        return HybridWeights(passages=passages)
     found = {name: {group: _by_kind(of, name) for group, of in cases.items()} for name in NORMALISERS}
     name = _best_normaliser({name: list(of.values()) for name, of in found.items()})
     weights = {
-        group: best_weight([echo, gap], _usual(group, gap)) for group, (echo, gap) in found[name].items()
+        group: best_weight([echo, gap], _default_weight(group, gap))
+        for group, (echo, gap) in found[name].items()
     }
-    return Mixture(name, weights, passages)
+    return HybridWeights(name, weights, passages)
 
 
-def _usual(group: str, gap: Gains) -> float:
+def _default_weight(group: str, gap: Gains) -> float:
     """Return the usual weight of a writing, or one for how well each half fills gaps with nearly all of it.
 
     Echoes say nothing of that: words find nearly every one.
@@ -246,7 +252,7 @@ def _usual(group: str, gap: Gains) -> float:
     mostly_words, mostly_meaning = gap[:, 0], gap[:, -1]
     if surely_better(mostly_meaning, mostly_words):
         return STRONG
-    return WEAK if surely_better(mostly_words, 2 * mostly_meaning) else USUAL[group]
+    return WEAK if surely_better(mostly_words, 2 * mostly_meaning) else DEFAULT_WEIGHTS[group]
 
 
 def _by_kind(cases: Sequence[Case], normaliser: str) -> tuple[Gains, Gains]:
@@ -257,7 +263,7 @@ def _by_kind(cases: Sequence[Case], normaliser: str) -> tuple[Gains, Gains]:
 
 def _best_normaliser(found: Mapping[str, Sequence[Sequence[Gains]]]) -> str:
     """Return the usual normaliser, or one that is surely better in each kind, over all writings."""
-    usual = Mixture().normaliser
+    usual = HybridWeights().normaliser
     best = {
         name: [np.concatenate([_best(gain) for gain in kind]) for kind in zip(*groups, strict=True)]
         for name, groups in found.items()
@@ -304,7 +310,7 @@ def gains(cases: Sequence[Case], normaliser: str) -> Gains:
     Each is averaged with its neighbours. That keeps away from the edge of a cliff: where meaning finds
     nothing, one step more loses all.
     """
-    raw = np.array([[_found(case, normaliser, weight) for weight in WEIGHTS] for case in cases])
+    raw = np.array([[_ndcg(case, normaliser, weight) for weight in WEIGHTS] for case in cases])
     return np.stack([raw[:, max(0, i - 1) : i + 2].mean(axis=1) for i in range(len(WEIGHTS))], axis=1)
 
 
@@ -314,7 +320,7 @@ def _best(gain: Gains) -> Gains:
     return best
 
 
-def _found(case: Case, normaliser: str, weight: float) -> float:
+def _ndcg(case: Case, normaliser: str, weight: float) -> float:
     """Return the nDCG@10 of a fused list, of which one passage is right: 1 / log2(rank + 1)."""
     fused = convex_combination(
         {"words": case.words, "meaning": case.meaning},
@@ -356,17 +362,17 @@ class _Pool:
         words = index.search(question, POOL)
         relevance = np.maximum(vectors @ np.asarray(self._embedder.embed_query(question), np.float32), 0.0)
         meaning = [(str(i), float(relevance[i])) for i in np.argsort(-relevance, kind="stable")[:POOL]]
-        missing = lacking({"words": words, "meaning": meaning})
+        missing = missing_ids({"words": words, "meaning": meaning})
         shared = index.scores(question, missing.get("words", []))
         near = [(id_, float(relevance[int(id_)])) for id_ in missing.get("meaning", [])]
         return Case(kind, str(wanted), [*words, *shared.items()], [*meaning, *near])
 
 
-def _by_writing(texts: Sequence[str]) -> dict[str, list[int]]:
+def _by_script(texts: Sequence[str]) -> dict[str, list[int]]:
     """Return the positions of the texts of each writing."""
     groups: dict[str, list[int]] = {}
     for position, text in enumerate(texts):
-        groups.setdefault(writing(text), []).append(position)
+        groups.setdefault(script_of(text), []).append(position)
     return groups
 
 
@@ -376,17 +382,17 @@ GROWTH = 1.5  # times as many chunks as last time, or fewer by as much: the coll
 
 
 @dataclass(frozen=True)
-class Weighed:
+class CalibratedWeights:
     """A mixture: when it was found, from how many chunks, for which embedding model, and by which rule."""
 
-    mixture: Mixture
+    mixture: HybridWeights
     found: datetime
     chunks: int
     fingerprint: str
     rule: int
 
 
-class Weighing:
+class HybridCalibration:
     """The mixture of one owner's search; a default until enough passages are embedded."""
 
     def __init__(self, documents: Documents, indexes: Indexes):
@@ -394,21 +400,21 @@ class Weighing:
         self._indexes = indexes
 
     @property
-    def latest(self) -> Weighed | None:
+    def latest(self) -> CalibratedWeights | None:
         """What was found last, for whichever embedding model; None when nothing was."""
         state = self._documents.index_state(_NAME)
         if state is None:
             return None
         found = datetime.fromisoformat(state["found"])
-        mixture, rule = Mixture.from_dict(state["mixture"]), state.get("rule", 0)
-        return Weighed(mixture, found, state["chunks"], state["fingerprint"], rule)
+        mixture, rule = HybridWeights.from_dict(state["mixture"]), state.get("rule", 0)
+        return CalibratedWeights(mixture, found, state["chunks"], state["fingerprint"], rule)
 
     @property
-    def mixture(self) -> Mixture:
+    def mixture(self) -> HybridWeights:
         """The mixture to search with now: the one found for the vectors that are searched, or the default."""
         latest, made_with = self.latest, self._documents.index_state("vectors") or {}
         if latest is None or latest.fingerprint != made_with.get("fingerprint"):
-            return Mixture()
+            return HybridWeights()
         return latest.mixture
 
     def due(self) -> bool:
@@ -422,19 +428,21 @@ class Weighing:
             return True
         return not latest.chunks / GROWTH < chunks < latest.chunks * GROWTH
 
-    def find(self, cancelled: Cancel = never) -> Iterator[Tuned]:
+    def find(self, cancelled: Cancel = never) -> Iterator[CalibrationProgress]:
         """Find the mixture and keep it; raises Cancelled, EmbeddingError or RetrievalError."""
         ids, embedder = self._documents.chunk_ids(), self._indexes.embedder
         vectors = self._indexes.vectors.vectors_of(sample(ids))
         chunks = self._documents.chunks_by_id(vectors).values()
         texts = [index_text(chunk) for chunk in chunks]
         rows = np.array([vectors[chunk.id] for chunk in chunks], np.float32)
-        for tuned in tune(texts, rows, embedder, analysers=self._indexes.analysers, cancelled=cancelled):
+        for tuned in calibrate(texts, rows, embedder, analysers=self._indexes.analysers, cancelled=cancelled):
             if tuned.mixture is not None:
-                self._keep(Weighed(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint, RULE))
+                self._keep(
+                    CalibratedWeights(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint, RULE)
+                )
             yield tuned
 
-    def _keep(self, weighed: Weighed) -> None:
+    def _keep(self, weighed: CalibratedWeights) -> None:
         state = {
             "mixture": weighed.mixture.as_dict(),
             "found": weighed.found.isoformat(),

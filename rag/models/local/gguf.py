@@ -79,7 +79,7 @@ def _entries(file: IO[bytes]) -> dict[str, Value]:
         raise ValueError("no GGUF")
     _number(file, "<Q")
     found: dict[str, Value] = {}
-    for _ in range(_within(_number(file, "<Q"), _MOST_ENTRIES)):
+    for _ in range(_at_most(_number(file, "<Q"), _MOST_ENTRIES)):
         name = _text(file)
         if name.startswith("tokenizer."):
             break
@@ -99,7 +99,7 @@ def _value(file: IO[bytes], kind: int) -> Value:
 
 
 def _skip_array(file: IO[bytes]) -> None:
-    kind, items = int(_number(file, "<I")), _within(_number(file, "<Q"), _MOST_ITEMS)
+    kind, items = int(_number(file, "<I")), _at_most(_number(file, "<Q"), _MOST_ITEMS)
     if kind == _ARRAY:
         raise ValueError("arrays of arrays are not read")
     for _ in range(items):
@@ -112,14 +112,14 @@ def _number(file: IO[bytes], form: str) -> int | float | bool:
 
 
 def _text(file: IO[bytes]) -> str:
-    length = _within(_number(file, "<Q"), _LONGEST_TEXT)
+    length = _at_most(_number(file, "<Q"), _LONGEST_TEXT)
     data = file.read(length)
     if len(data) < length:
         raise ValueError("cut off")
     return data.decode("utf-8", "replace")
 
 
-def _within(number: float, most: int) -> int:
+def _at_most(number: float, most: int) -> int:
     if number > most:
         raise ValueError(f"{number} is more than {most}")
     return int(number)

@@ -32,7 +32,7 @@ from rag.models.llm import LLM, Chat, LLMSettings
 from rag.models.local.catalog import size
 from rag.models.local.gguf import read_head
 from rag.models.logprobs import Logprobs
-from rag.models.packaged.wheels import running_pip, said_by_pip
+from rag.models.packaged.wheels import pip_error, run_pip
 
 # Whether a model fits into the memory that is free, told before it is tried.
 MEMORY = Path("/proc/meminfo")
@@ -82,7 +82,7 @@ def installed() -> bool:
     return importlib.util.find_spec(PACKAGE) is not None
 
 
-def require() -> None:
+def require_installed() -> None:
     """Raise OwnModelUnusable where it is not installed."""
     if not installed():
         raise OwnModelUnusable(f"Serving a model here needs the package {PACKAGE}. {HOW}")
@@ -98,9 +98,9 @@ def install(cancelled: Callable[[], bool] = never) -> Iterator[int]:
     options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
     command = [sys.executable, "-m", "pip", "install", *options, f"{PACKAGE}=={VERSION}"]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaint:
-        status = yield from running_pip(command, Path(folder), complaint, cancelled)
+        status = yield from run_pip(command, Path(folder), complaint, cancelled)
         if status != 0:
-            raise ModelUnavailable(f"{PACKAGE} could not be installed: {said_by_pip(complaint)}. {HOW}")
+            raise ModelUnavailable(f"{PACKAGE} could not be installed: {pip_error(complaint)}. {HOW}")
 
 
 log = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ class Server:
         Raises OwnModelUnusable, and Cancelled, after which nothing runs that did not before.
         """
         while not self._lock.acquire(timeout=LOOK):
-            _look(cancelled)
+            _raise_if_cancelled(cancelled)
         try:
             if self._address is None or not self.running:
                 self._end()
@@ -163,7 +163,7 @@ class Server:
     def _start(self, cancelled: Callable[[], bool]) -> Address:
         head = read_head(self._model)
         require_memory(self._model, self._name, self._context_tokens * head.token_bytes)
-        require()
+        require_installed()
         key = secrets.token_urlsafe(32)
         with tempfile.TemporaryFile() as complaint:
             self._child = self._spawn(complaint)
@@ -207,7 +207,7 @@ class Server:
         assert child.stdout is not None  # noqa: S101 - asked for when it was started
         until = time.monotonic() + START_SECONDS
         while not select.select([child.stdout], [], [], LOOK)[0]:
-            _look(cancelled)
+            _raise_if_cancelled(cancelled)
             if time.monotonic() > until:
                 raise OwnModelUnusable(
                     f"{self._name} was not ready after {START_SECONDS:g} seconds. Ask again."
@@ -229,7 +229,7 @@ class Server:
                     pipe.close()
 
 
-def _look(cancelled: Callable[[], bool]) -> None:
+def _raise_if_cancelled(cancelled: Callable[[], bool]) -> None:
     if cancelled():
         raise Cancelled("You stopped the answer.")
 
@@ -257,11 +257,11 @@ TIMEOUT, IDLE_TIMEOUT = 900.0, 300.0
 """Seconds. It is slow where the computer is busy, but never away: if it ends, so does the connection."""
 
 
-class OwnModel:
+class LocalModel:
     """A GGUF file as a language model. Safe to share between threads; close() ends its server."""
 
     def __init__(self, path: Path, *, name: str, context_tokens: int):
-        most = _most_context(path)
+        most = _context_limit(path)
         self.settings = LLMSettings(
             base_url=f"http://127.0.0.1/{quote(str(path))}",  # two files are two models, whatever their names
             model=name,
@@ -275,7 +275,7 @@ class OwnModel:
         self._llm: LLM | None = None
         self._address: Address | None = None
 
-    def __enter__(self) -> "OwnModel":
+    def __enter__(self) -> "LocalModel":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -348,7 +348,7 @@ class OwnModel:
         self._llm = self._address = None
 
 
-def _most_context(path: Path) -> int:
+def _context_limit(path: Path) -> int:
     """Return what the model can read at once; 0 where its file does not tell, or cannot be read.
 
     A file that cannot be read is told when the model is asked: a server starts without it.

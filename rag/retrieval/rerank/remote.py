@@ -14,8 +14,8 @@ from pydantic import PrivateAttr, SecretStr
 
 from rag.errors import Cancelled, LLMError, RerankError
 from rag.jobs import Cancel
-from rag.models.llm_errors import host_of, rejected, silent, unreachable
-from rag.retrieval.rerank.base import Reranker, Scored
+from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
+from rag.retrieval.rerank.base import Reranker, RerankScores
 from rag.text.normalize import clean
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ class RemoteReranker(Reranker):
         """How many requests it has sent."""
         return self._requests
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return the server's scores; raises RerankError and Cancelled."""
         texts = [clean(document.page_content) for document in documents]
         try:
-            return Scored(asyncio.run(self._unless_cancelled(query, texts, cancelled)))
+            return RerankScores(asyncio.run(self._unless_cancelled(query, texts, cancelled)))
         except LLMError as error:
             raise RerankError(f"The reranker could not be asked: {error}") from error.__cause__
 
@@ -77,9 +77,9 @@ class RemoteReranker(Reranker):
                     self._wants_texts = True
                 return await self._in_batches(client, query, texts)
         except httpx2.TimeoutException as error:
-            raise silent(self._host, self.seconds) from error
+            raise idle_timeout_error(self._host, self.seconds) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise unreachable(error, host=self._host).error from error
+            raise read_connection_error(error, host=self._host).error from error
 
     async def _all_at_once(
         self, client: "httpx2.AsyncClient", query: str, texts: list[str]
@@ -113,7 +113,7 @@ class RemoteReranker(Reranker):
     def _read(self, status: int, reply: str, count: int) -> list[float]:
         if not 200 <= status < 300:
             key = self.api_key.get_secret_value()
-            raise rejected(
+            raise read_status(
                 status, {}, reply[:_BODY_CHARS], host=self._host, model=self.model or "(none named)", key=key
             ).error
         try:
