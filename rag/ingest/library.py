@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
 from rag.index.chroma import WriteBuffer
-from rag.index.chunks import index_text, to_entry, twins
+from rag.index.chunks import index_text, same_text_pairs, to_entry
 from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
 from rag.index.staged import ReindexProgress
@@ -286,7 +286,7 @@ class Library:
             return
         replaced = self.documents.get(record.replaces)
         leaving = self.documents.chunks(replaced.id)
-        self.indexes.carry_over(twins(self.documents.chunks(record.id), leaving))
+        self.indexes.copy_vectors(same_text_pairs(self.documents.chunks(record.id), leaving))
         nodes = self.forest.nodes_of(replaced.id)
         self.documents.promote(record.id)
         self._drop_original(replaced.sha256)

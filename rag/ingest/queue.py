@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, Literal, cast
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError
-from rag.index.chunks import to_entry, twins
+from rag.index.chunks import same_text_pairs, to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.pipeline import Edition, read_edition
@@ -147,7 +147,7 @@ def _index(
 ) -> Iterator[IngestProgress]:
     library.indexes.words.add(to_entry(chunk) for chunk in chunks)
     vectors = library.indexes.vectors
-    library.indexes.carry_over(twins(chunks, library.documents.chunks(record.id)))
+    library.indexes.copy_vectors(same_text_pairs(chunks, library.documents.chunks(record.id)))
     present = vectors.present([chunk.id for chunk in chunks])
     missing = [chunk for chunk in chunks if chunk.id not in present]
     yield from library.add_vectors(vectors, missing, len(chunks), cancelled)

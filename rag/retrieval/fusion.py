@@ -1,8 +1,8 @@
-"""Fusing ranked lists into one: reciprocal ranks, or scores made comparable and weighted.
+"""Rank fusion: reciprocal ranks, or a weighted sum of normalised scores.
 
 Pure functions over rankings, ``[(id, score), ...]`` best first. An id that occurs twice in a list
 counts at its best place; the result is ordered by score, then id, and never by the order in which
-the lists were given. Scores that are no finite numbers count as the lowest of their list.
+the lists were given. Scores that are not finite count as the lowest of their list.
 """
 
 import math
@@ -66,7 +66,7 @@ def weighted(
 
 
 def missing_ids(rankings: Mapping[str, Ranking]) -> dict[str, list[str]]:
-    """Return for each list that found anything the ids that only others found, in order; none without any.
+    """Return, for each list that found anything, the sorted ids that only other lists found.
 
     >>> missing_ids({"words": [("a", 9.0)], "meaning": [("b", 0.9), ("a", 0.5)], "names": []})
     {'words': ['b']}
