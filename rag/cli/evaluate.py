@@ -483,7 +483,7 @@ def _reranking_measured(
     questions: QuestionSet, candidates: Candidates, name: str, reranker: Reranker | None
 ) -> RerankingReport:
     sent: list[Sent] = []
-    noting = reranker.noting(sent) if isinstance(reranker, LLMReranker) else reranker
+    noting = reranker.recording(sent) if isinstance(reranker, LLMReranker) else reranker
     done: list[Ordered] = []
     slow = {name: f"{name} puts the passages of {{total}} questions in order."} if reranker else {}
     with closing(ProgressBar(slow)) as told:

@@ -159,7 +159,7 @@ def _deviation(scores: Sequence[float]) -> float:
 
 
 def _finite(scores: Sequence[float], lowest: float | None = None) -> list[float]:
-    """Return the scores with those that are no finite number replaced by the lowest."""
+    """Return the scores with those that are not finite replaced by the lowest."""
     known = [score for score in scores if math.isfinite(score)]
     floor = min(known, default=0.0) if lowest is None else lowest
     return [float(score) if math.isfinite(score) else floor for score in scores]

@@ -1,4 +1,4 @@
-"""A cross-encoder as a reranker: question and passage read together, one score for the two."""
+"""Cross-encoder reranker: question and passage are read together and get one score."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from rag.models.cross_encoder import CrossEncoder
 
 DEFAULT_MODEL = "BAAI/bge-reranker-v2-m3"
-"""About a hundred languages, Korean and Japanese among them; 2.3 GB."""
+"""About a hundred languages, including Korean and Japanese; 2.3 GB."""
 BATCH = 8
-"""Pairs that are read at once: on two cores more are no quicker, and between batches it can be stopped."""
+"""Pairs at a time: larger batches are no quicker on two cores, and batches can be cancelled in between."""
 
 
 class CrossEncoderModel:
-    """A cross-encoder by folder or hub id, opened when it is first asked, by one thread for all.
+    """Cross-encoder by folder or hub id, opened at its first use, once for all threads.
 
-    Raises ModelUnavailable where it cannot be had, RerankError where it gives more than one score.
+    Raises ModelUnavailable where it cannot be loaded, RerankError where it gives more than one score.
     """
 
     def __init__(self, spec: str = DEFAULT_MODEL):
@@ -51,10 +51,10 @@ class CrossEncoderModel:
 
 
 class CrossEncoderReranker(Reranker):
-    """Scores are logits; a `threshold` on them drops passages. Passages of like length are read together.
+    """Cross-encoder reranker whose scores are logits; passages of similar length are read together.
 
-    The model's first use includes its opening, which may take more than `seconds`: it goes on behind, so
-    that a later question finds it open.
+    The first use loads the model, which may take more than `seconds`: loading continues in the background
+    for later questions.
     """
 
     model: CrossEncoderModel

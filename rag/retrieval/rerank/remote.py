@@ -1,4 +1,4 @@
-"""Rerankers behind a URL that ends in /rerank, as Cohere, Jina, TEI, vLLM and llama.cpp have them.
+"""Remote rerankers with a /rerank endpoint, such as Cohere, Jina, TEI, vLLM and llama.cpp.
 
 All but TEI take ``{model, query, documents, top_n}`` and give ``{"results": [{index, relevance_score}]}``.
 TEI takes ``{query, texts}`` and gives ``[{index, score}]``.
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     import httpx2
 
 REPLY_BYTES = 5_000_000
-"""Scores of fifty passages are 5,000 bytes; some servers send the passages back with them."""
+"""Largest reply: scores of fifty passages are 5,000 bytes, but some servers send the passages too."""
 BATCH = 32
-"""Texts that TEI takes at once unless it was started otherwise."""
+"""Texts that TEI takes at once by default."""
 _BODY_CHARS = 10_000
 _POLL = 0.05
 
 
 class RemoteReranker(Reranker):
-    """A reranker's server at `base_url`, with or without ``/rerank`` at its end. The reply is checked whole.
+    """Reranker on a server at `base_url`, with or without ``/rerank`` at its end.
 
-    TEI's form is used where the server says that it wants texts, which is found out once by each reranker.
+    TEI's format is used where the server's error asks for texts, which each reranker finds out once.
     """
 
     base_url: str
@@ -43,7 +43,7 @@ class RemoteReranker(Reranker):
 
     @property
     def requests(self) -> int:
-        """How many requests it has sent."""
+        """Number of requests sent so far."""
         return self._requests
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
@@ -84,7 +84,7 @@ class RemoteReranker(Reranker):
     async def _all_at_once(
         self, client: "httpx2.AsyncClient", query: str, texts: list[str]
     ) -> list[float] | None:
-        """Return the scores; None where the server wants TEI's form."""
+        """Return the scores; None where the server wants TEI's format."""
         asked = {"query": query, "documents": texts, "top_n": len(texts)}
         body = {**({"model": self.model} if self.model else {}), **asked}
         status, reply = await self._post(client, body)
