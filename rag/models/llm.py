@@ -1,11 +1,10 @@
-"""Chat with a language model on any OpenAI-compatible server: complete(), stream() and log-probabilities.
+"""Client of language models on OpenAI-compatible servers: complete(), stream() and log-probabilities.
 
-Requests run on an event loop of their own, so that a cancel closes the connection at once, even
-while the server says nothing. Nothing a server sends reaches an error's text but a short cleaned detail,
-and the key never does.
+Requests run on an event loop in a thread, so that a cancel closes the connection at once, even while the
+server is silent. Error texts quote only a short cleaned detail of a server's message, and never the key.
 
-Requests are repeated here, not by the SDK: it would wait for a silent server three times, wait two minutes
-without a word where a server asks for that, and not repeat an answer that broke off before its first word.
+Retries are done here, not by the SDK: it would wait for a silent server three times, wait two minutes where
+a server asks for that, and not repeat an answer that broke off before its first word.
 """
 
 import asyncio
@@ -40,22 +39,22 @@ Chat = Sequence[Mapping[str, str]]
 Body = dict[str, Any]
 
 ANSWER_CHARS = 200_000
-"""About 50,000 tokens: more than any model answers at once, little enough to keep."""
+"""Longest answer, about 50,000 tokens."""
 ATTEMPTS = 3
 FIRST_WAIT = 0.4  # seconds
 BODY_CHARS = 10_000  # of an error's body
 LONGEST_WAIT = 10.0
-"""Seconds; a server that asks for more patience is reported to the user instead."""
+"""Seconds of the longest back-off; a server that asks for more is reported to the user instead."""
 TOP_LOGPROBS = 20
-"""Tokens whose log-probabilities a server is asked for: the most that common ones tell."""
+"""Tokens with log-probabilities per request: the most that common servers give."""
 _POLL = 0.05  # seconds
 
 
 @dataclass(frozen=True)
 class LLMSettings:
-    """Where the model is and how long to wait, in seconds: for a whole answer, and for its next piece.
+    """Address and limits of a model: `timeout` of a whole answer and `idle_timeout` of a piece, in seconds.
 
-    `brief` is for a small model on a small machine: it is shown few short passages, in few words.
+    `brief` is for a small model on a small machine: its prompt has few short passages.
     """
 
     base_url: str
@@ -68,25 +67,25 @@ class LLMSettings:
 
     @property
     def host(self) -> str:
-        """The server as it may be shown: without user, password or path."""
+        """The server's address without user, password or path."""
         return host_of(self.base_url)
 
 
 @dataclass(frozen=True)
 class ServerCapabilities:
-    """What a server told about itself; None where it did not say."""
+    """Models and context size of a server; None where it does not tell."""
 
     models: tuple[str, ...]
     context_tokens: int | None
 
 
 class LLM:
-    """A chat model behind an OpenAI-compatible server. Safe to share between threads; close() ends it."""
+    """Language model on an OpenAI-compatible server. Thread-safe; close() ends it."""
 
     def __init__(self, settings: LLMSettings):
         self.settings = settings
         self.supports_logprobs = True
-        """Whether the server tells log-probabilities: true until it is found not to."""
+        """True until the server is found to give no log-probabilities."""
         self._requests = Requests(settings)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -99,45 +98,26 @@ class LLM:
         self.close()
 
     def stream(
-        self,
-        messages: Chat,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        cancelled: Callable[[], bool] = never,
+        self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never
     ) -> Iterator[str]:
-        """Yield the answer in pieces as they come; what was yielded stays good when an error follows.
+        """Yield the answer in pieces as they arrive; pieces before an error are valid.
 
-        Raises LLMError of the kind that fits, and Cancelled as soon as `cancelled()` is true.
+        Raises a kind of LLMError, and Cancelled as soon as `cancelled()` is true.
         """
-        return self._spoken(messages, max_tokens, temperature, cancelled, throttled=True)
+        return self._pieces(messages, max_tokens, cancelled, throttled=True)
 
-    def complete(
-        self,
-        messages: Chat,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        cancelled: Callable[[], bool] = never,
-    ) -> str:
+    def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
         """Return the whole answer; errors as of `stream`."""
-        return "".join(self._spoken(messages, max_tokens, temperature, cancelled, throttled=False))
+        return "".join(self._pieces(messages, max_tokens, cancelled, throttled=False))
 
     def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
-        """Return the log-probabilities of the answer's first token; None where the server tells none.
+        """Return the log-probabilities of the answer's first token; None where the server gives none.
 
-        That is found out once: such a server is not asked again. Errors as of `stream`.
+        Such a server is not asked again. Errors as of `stream`.
         """
         if not self.supports_logprobs:
             return None
-        request = {
-            "model": self.settings.model,
-            "messages": list(messages),
-            "max_tokens": 1,
-            "temperature": 0.0,
-            "logprobs": True,
-            "top_logprobs": TOP_LOGPROBS,
-        }
+        request = {**self._request(messages, 1), "logprobs": True, "top_logprobs": TOP_LOGPROBS}
         running = self._submit(lambda client: self._requests.logprobs(client, request))
         logprobs = _wait_for(running, cancelled)
         if logprobs is None:
@@ -149,7 +129,7 @@ class LLM:
         return [str(model.get("id", "")) for model in self._submit(self._requests.listed).result()]
 
     def probe(self) -> ServerCapabilities:
-        """Ask the server once what it offers. Context sizes are read as vLLM and llama.cpp tell them."""
+        """Return the server's models and context size, which vLLM and llama.cpp tell."""
         listed = self._submit(self._requests.listed).result()
         ours = next((model for model in listed if model.get("id") == self.settings.model), {})
         meta = ours.get("meta") if isinstance(ours.get("meta"), dict) else {}
@@ -160,7 +140,7 @@ class LLM:
         )
 
     def close(self) -> None:
-        """Close every connection and end the thread; the next call would start another."""
+        """Close every connection and end the thread; the next call starts another."""
         with self._lock:
             loop, client = self._loop, self._client
             self._loop = self._client = None
@@ -169,26 +149,19 @@ class LLM:
             loop.call_soon_threadsafe(loop.stop)
 
     def warm(self) -> None:
-        """Load what a request needs, which takes a second, before the first one; nothing is sent."""
+        """Import the SDK and start the thread before the first request, which takes a second."""
         with self._lock:
             self._started()
 
-    def _spoken(
-        self,
-        messages: Chat,
-        max_tokens: int,
-        temperature: float,
-        cancelled: Callable[[], bool],
-        *,
-        throttled: bool,
+    def _request(self, messages: Chat, max_tokens: int) -> Body:
+        model = self.settings.model
+        return {"model": model, "messages": list(messages), "max_tokens": max_tokens, "temperature": 0.0}
+
+    def _pieces(
+        self, messages: Chat, max_tokens: int, cancelled: Callable[[], bool], *, throttled: bool
     ) -> Iterator[str]:
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        request = {
-            "model": self.settings.model,
-            "messages": list(messages),
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-        }
+        request = self._request(messages, max_tokens)
         stream = partial(self._requests.stream, request=request, put=pieces.put, throttled=throttled)
         running = self._submit(stream)
         running.add_done_callback(lambda _: pieces.put(None))
@@ -213,7 +186,7 @@ class LLM:
 
 
 def _merge_pieces(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
-    """Yield what is put up to None; what came at once, at once."""
+    """Yield the pieces of a queue up to None; pieces that are there together are joined."""
     come: list[str | None] = [""]
     while come[-1] is not None:
         come = [_next_piece(pieces, cancelled)]
@@ -234,7 +207,7 @@ def _next_piece(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[],
 
 
 def _wait_for(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
-    """Wait for a request; one that is cancelled closes its connection."""
+    """Return the result of a request; a cancel closes its connection."""
     try:
         while True:
             if cancelled():
@@ -264,15 +237,15 @@ async def _close_client(client: "openai.AsyncOpenAI") -> None:
 
 @dataclass(frozen=True)
 class Requests:
-    """What can be asked of one server, by a client that `client` made; raises LLMError as it fits."""
+    """Requests to one server with retries, by a client from `client`; raises kinds of LLMError."""
 
     settings: LLMSettings
 
     def client(self) -> "openai.AsyncOpenAI":
-        """Return a client of the server; importing what it needs takes a second."""
+        """Return a client of the server; importing the SDK takes a second."""
         import openai
 
-        import rag.models.llm_stream  # noqa: F401 - that the first answer need not wait for it
+        import rag.models.llm_stream  # noqa: F401 - imported before the first answer
 
         settings = self.settings
         return openai.AsyncOpenAI(
@@ -291,9 +264,9 @@ class Requests:
         *,
         throttled: bool = False,
     ) -> None:
-        """Put the pieces of one answer; what was put stays good when an error follows.
+        """Put the pieces of one answer; pieces before an error are valid.
 
-        `throttled` reads what follows the first words a few times a second: enough for whoever looks on.
+        `throttled` reads a few times a second after the first words.
         """
         from rag.models.llm_stream import stream_text
 
@@ -309,14 +282,14 @@ class Requests:
                     if spoken > ANSWER_CHARS:
                         raise LLMGarbled("The model's answer did not come to an end, so it was cut.")
 
-        await self._tried(request, once, lambda: spoken > 0)
+        await self._retry(request, once, lambda: spoken > 0)
 
     async def logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
-        """Return the log-probabilities of an answer's first token; None where the server tells none."""
-        return await self._tried(request, lambda request: self._logprobs(client, request), lambda: False)
+        """Return the log-probabilities of an answer's first token; None where the server gives none."""
+        return await self._retry(request, lambda request: self._logprobs(client, request), lambda: False)
 
     async def listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
-        """Return the models that the server lists, as it describes them."""
+        """Return the server's list of models."""
         try:
             async with asyncio.timeout(self.settings.idle_timeout):
                 answer = await client.models.with_raw_response.list()
@@ -328,12 +301,12 @@ class Requests:
                 f"{host} did not list its models. Check that its address ends in /v1."
             ) from error
         except _failures() as error:
-            raise (await self._read(error)).error from _safe_cause(error)
+            raise (await self._failure(error)).error from _safe_cause(error)
 
-    async def _tried(
+    async def _retry(
         self, request: Body, once: Callable[[Body], Awaitable[T]], spoke: Callable[[], bool]
     ) -> T:
-        """Do something once, or again where it failed before it `spoke` and another attempt may help."""
+        """Run `once` with retries, as long as it failed before it `spoke` and a retry may help."""
         settings, attempt = self.settings, 1
         try:
             async with asyncio.timeout(settings.timeout):
@@ -341,7 +314,7 @@ class Requests:
                     try:
                         return await once(request)
                     except _failures() as error:
-                        failure = await self._read(error)
+                        failure = await self._failure(error)
                         if spoke() or not failure.again or attempt == ATTEMPTS or failure.wait > LONGEST_WAIT:
                             raise failure.error from _safe_cause(error)
                     request = _without_option(request, failure.unwanted)
@@ -363,8 +336,8 @@ class Requests:
         except (ValueError, RecursionError) as error:
             raise not_an_answer() from error
 
-    async def _read(self, error: Exception) -> Failure:
-        """Tell what a failed request means."""
+    async def _failure(self, error: Exception) -> Failure:
+        """Return the failure of a request that raised an error."""
         settings = self.settings
         if isinstance(error, LLMError):
             return Failure(error, again=isinstance(error, LLMUnreachable))
@@ -385,12 +358,12 @@ class Requests:
 
 
 def _safe_cause(error: Exception) -> Exception | None:
-    """Return what an error may name as its cause: a status error's own text may hold the key."""
+    """Return the cause to chain, None for a status error, whose text may hold the key."""
     return None if hasattr(error, "response") else error
 
 
 def _without_option(request: Body, unwanted: str) -> Body:
-    """Return the request without an option its server does not know, or with its newer name."""
+    """Return the request without an unsupported option, or with its newer name."""
     kept = {name: value for name, value in request.items() if name != unwanted}
     if unwanted == "max_tokens":
         kept["max_completion_tokens"] = request["max_tokens"]

