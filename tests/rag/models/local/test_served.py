@@ -168,7 +168,7 @@ def test_a_start_can_be_stopped_and_nothing_is_left_running(file: Path):
 
 
 def test_without_llama_cpp_it_says_how_to_install_it():
-    code = "from rag.models.local import runtime\nruntime.require()"
+    code = "from rag.models.local import server\nserver.require_installed()"
     ended = subprocess.run(
         [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
