@@ -1,4 +1,4 @@
-"""RAPTOR's two ways to search, as LangChain retrievers: only leaves come out, with the path above them."""
+"""RAPTOR retrievers: collapsed tree and tree traversal. They return leaves with the summaries above."""
 
 import re
 import statistics
@@ -19,19 +19,23 @@ if TYPE_CHECKING:
     from rag.raptor.tree import Forest
 
 
-# In which order a tree gives its leaves to a question: pure functions over ids and numbers.
-PER_SUMMARY = 3  # leaves that a summary found brings along
-HELD_BACK = 1.0  # standard deviations of leaves: a summary, of many subjects, is near to any question
+PER_SUMMARY = 3  # leaves that a summary found adds
+HELD_BACK = (
+    1.0  # standard deviations of leaves that a summary loses: on many subjects, it is near any question
+)
+BUDGET = 2000  # tokens, as in the paper
+CANDIDATES = 200  # nodes nearest the question
+TOP_K = 5  # of each layer, as in the paper
+ASKED = 0.5  # weight of similarity against informativeness, both in deviations, for overview questions
 
 
 def order_collapsed(
     similarity: Mapping[str, float], leaves: Sequence[str], above: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """Return leaves, best first: each where it is found, or where a summary above it is found.
+    """Return leaves, best first, each by its own similarity or that of a summary above it.
 
-    `similarity` is of all nodes found, `leaves` are those of them that are leaves, `above` names each one's
-    ancestors. A summary brings the leaves under it that are nearest the question, three at most: only
-    what was found bears on it.
+    `similarity` is of all nodes found, `leaves` are the leaves among them, `above` has their ancestors. A
+    summary adds at most three leaves under it, those found that are nearest the question.
 
     >>> near = {"a": 0.9, "b": 0.8, "c": 0.2, "sum": 1.3}
     >>> order_collapsed(near, ["a", "b", "c"], {"b": ["sum"], "c": ["sum"]})
@@ -52,7 +56,7 @@ def order_collapsed(
 
 
 def round_robin(groups: Iterable[Iterator[str]]) -> Iterator[str]:
-    """Yield one of each group, then the second of each, and so on; what was yielded before is passed over.
+    """Yield the first of each group, then the second of each, and so on, without repetitions.
 
     >>> list(round_robin([iter("abc"), iter("x"), iter("ay")]))
     ['a', 'x', 'y', 'b', 'c']
@@ -70,9 +74,9 @@ def round_robin(groups: Iterable[Iterator[str]]) -> Iterator[str]:
 
 
 def fill_budget(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
-    """Return ids in their order as long as their sizes fit into a budget, passing over what does not fit.
+    """Return ids in their order whose sizes fit into a budget, skipping those that do not fit.
 
-    It ends once a few have not fitted: what comes later bears less on the question.
+    It ends after a few that did not fit, since later ones are less relevant.
 
     >>> fill_budget("abcd", {"a": 5, "b": 9, "c": 4, "d": 1}.__getitem__, 10)
     ['a', 'c', 'd']
@@ -88,10 +92,7 @@ def fill_budget(ids: Iterable[str], size: Callable[[str], int], budget: int) -> 
     return taken
 
 
-# Whether a question asks about a whole: it names nothing but the document itself. English, Korean, Japanese.
-
-
-# As the English tokens are: in their stems, stop words left out.
+# Overview questions name nothing but the document itself. English words as stems, without stop words.
 _ENGLISH = words_of(
     """
     summar summari summaris synopsi outlin overview abstract gist essenc recap overal whole entir
@@ -123,7 +124,7 @@ _ASIAN = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 def asks_for_overview(question: str) -> bool:
-    """Whether a question names nothing to search for but asks what there is.
+    """Return whether a question asks for an overview, and names nothing to search for.
 
     >>> asks_for_overview("What is the plot of the story?"), asks_for_overview("Describe the heating plan.")
     (True, False)
@@ -135,22 +136,16 @@ def asks_for_overview(question: str) -> bool:
     return named <= _ENGLISH and bool(named or _WHOLES.search(question))
 
 
-BUDGET = 2000  # tokens, as in the paper
-CANDIDATES = 200  # nodes that a question is near to; a leaf beyond them bears on it less than all of these
-TOP_K = 5  # of each layer, as in the paper
-ASKED = 0.5  # how much a question about the whole counts against what a leaf tells, both in deviations
-
-
 class TreeRetriever(BaseRetriever):
-    """Fills a budget of `tokens` with leaves of a forest, of the chosen documents or of all; at most `k`.
+    """Retriever of at most `k` leaves that fill a budget of `tokens`, of the chosen documents or of all.
 
-    Each result's metadata has its similarity to the question as "score", and as "path" the summaries above
-    it, ``[{"id", "level", "text"}]``, the topmost last. Raises RetrievalError where there is no tree.
+    Each result's metadata has its similarity to the question as "score", and the summaries above it as
+    "path", ``[{"id", "level", "text"}]``, the topmost last. Raises RetrievalError where there is no tree.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    forest: Any  # a Forest; pydantic would look into it
+    forest: Any  # a Forest, which pydantic must not validate
     tokens: int = BUDGET
     k: int | None = None
     document_ids: Collection[str] | None = None
@@ -172,10 +167,10 @@ class TreeRetriever(BaseRetriever):
 
 
 class CollapsedTreeRetriever(TreeRetriever):
-    """All nodes at once, the nearest first; a summary found stands for the leaves under it.
+    """Collapsed tree search: all nodes at once, nearest first; a summary stands for the leaves under it.
 
-    A question about the whole is near to everything and to nothing: it is answered from the root down,
-    each part of the tree in its turn, by the leaves that tell most of what their part is about.
+    Similarity says little for an overview question: it is answered from the root down, each part of the tree
+    in turn, by the most informative leaves.
     """
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
@@ -188,7 +183,7 @@ class CollapsedTreeRetriever(TreeRetriever):
 
 
 class TreeTraversalRetriever(TreeRetriever):
-    """From the root down: of each layer the `top_k` nearest nodes, or all above a `threshold`, go on."""
+    """Tree traversal: from the root down, into the `top_k` nearest nodes of each layer, or by `threshold`."""
 
     top_k: int = TOP_K
     threshold: float | None = None
@@ -199,17 +194,17 @@ class TreeTraversalRetriever(TreeRetriever):
             near = view.similarities(layer)
             found |= {id_: near[id_] for id_ in near if view.is_leaf(id_)}
             inner = sorted((id_ for id_ in near if not view.is_leaf(id_)), key=lambda id_: (-near[id_], id_))
-            layer = [child for id_ in self._going_on(inner, near) for child in view.children(id_)]
+            layer = [child for id_ in self._selected(inner, near) for child in view.children(id_)]
         yield from sorted(found, key=lambda id_: (-found[id_], id_))
 
-    def _going_on(self, ordered: list[str], near: dict[str, float]) -> list[str]:
+    def _selected(self, ordered: list[str], near: dict[str, float]) -> list[str]:
         if self.threshold is None:
             return ordered[: self.top_k]
         return [id_ for id_ in ordered if near[id_] >= self.threshold]
 
 
 class LeavesRetriever(TreeRetriever):
-    """The leaves alone, the nearest first: what a tree is compared with."""
+    """Baseline without a tree: the leaves, nearest first."""
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:  # noqa: ARG002 - the view knows it
         near = view.nearest(CANDIDATES)
@@ -217,7 +212,7 @@ class LeavesRetriever(TreeRetriever):
 
 
 def overview(view: QueryView) -> Iterator[str]:
-    """Yield the most telling leaf of each cluster, the parts of the tree in turn; then the rest of them."""
+    """Yield the most informative leaf of each cluster, the parts of the tree in turn; then the others."""
     given: dict[str, None] = {}
     seen: dict[str, None] = {}
     roots = _nearest_first(view, view.roots())
@@ -233,7 +228,7 @@ def overview(view: QueryView) -> Iterator[str]:
 
 
 def _clusters(view: QueryView, node_id: str) -> Iterator[str]:
-    """Yield the nodes under a node that have leaves, at each of them the nearest the question first."""
+    """Yield the nodes under a node that have leaves, of siblings the nearest to the question first."""
     if view.is_leaf(node_id):
         yield node_id
         return
@@ -250,7 +245,7 @@ def _nearest_first(view: QueryView, ids: list[str]) -> list[str]:
 
 
 def _most_informative(view: QueryView, leaves: list[str]) -> list[str]:
-    """Return leaves by what they tell of their document, and half as much by how near the question is."""
+    """Return leaves by informativeness and, with weight ASKED, by similarity to the question."""
     if not leaves:
         return []
     near = view.similarities(leaves)
@@ -260,7 +255,7 @@ def _most_informative(view: QueryView, leaves: list[str]) -> list[str]:
     return sorted(leaves, key=lambda id_: (-worth[id_], id_))
 
 
-TREES: Mapping[str, type[TreeRetriever]] = {  # by the names people choose them by
+TREES: Mapping[str, type[TreeRetriever]] = {  # by name
     "raptor-collapsed": CollapsedTreeRetriever,
     "raptor-traversal": TreeTraversalRetriever,
 }

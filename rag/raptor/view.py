@@ -1,4 +1,4 @@
-"""What one question sees of a forest: nodes read once, and how near each of them is to it."""
+"""Views of a forest: nodes with their similarity to one question, and navigation from the top down."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,10 @@ DescribedLeaf = tuple[
 
 
 class QueryView:
-    """A forest as one question sees it, over the chosen documents or over all. For one thread."""
+    """View of a forest for one question, over the chosen documents or all, that reads each node once.
+
+    Not thread-safe.
+    """
 
     def __init__(self, forest: "Forest", query: str, document_ids: Collection[str] | None):
         self._forest = forest
@@ -47,7 +50,7 @@ class QueryView:
         return found
 
     def similarities(self, ids: Sequence[str]) -> dict[str, float]:
-        """Return how near the question these nodes are; one without a vector is not near at all."""
+        """Return the nodes' similarities to the question, -1 for a node without a vector."""
         missing = [id_ for id_ in ids if id_ not in self._near]
         vectors = self._forest.vectors.vectors_of(missing) if missing else {}
         question = np.asarray(self._vector, np.float32)
@@ -57,19 +60,19 @@ class QueryView:
         return {id_: self._near[id_] for id_ in ids}
 
     def children(self, node_id: str) -> list[str]:
-        """Return the ids of a node's children, those that are there."""
+        """Return the ids of a node's existing children."""
         return list(self._read(self._nodes[node_id].children))
 
     def is_leaf(self, node_id: str) -> bool:
-        """Whether a node is a passage of a document."""
+        """Return whether a node is a leaf, a passage of a document."""
         return self._nodes[node_id].level == 0
 
     def leaves_among(self, ids: Iterable[str]) -> list[str]:
-        """Return those of the nodes that are leaves, in their order."""
+        """Return the leaves among the nodes, in their order."""
         return [id_ for id_ in ids if self.is_leaf(id_)]
 
     def weight(self, leaf_id: str) -> float:
-        """Return how much a leaf tells of what its document is about."""
+        """Return how informative a leaf is about its document."""
         return self._nodes[leaf_id].weight
 
     def size(self, leaf_id: str) -> int:
@@ -82,7 +85,7 @@ class QueryView:
         return {leaf: _all_ancestors(leaf, parents) for leaf in leaf_ids}
 
     def described(self, leaf_ids: Sequence[str]) -> list[DescribedLeaf]:
-        """Return leaves with their similarity and one way up from each to the root."""
+        """Return leaves with their similarity and one path from each to the root."""
         parents = self._parents(leaf_ids)
         ways = {leaf: _path_up(leaf, parents) for leaf in leaf_ids}
         self._read({id_ for way in ways.values() for id_ in way})
@@ -113,7 +116,7 @@ class QueryView:
 
 
 def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) -> Document:
-    """Return a leaf as retrievers pass it on; see rag/passage.py."""
+    """Return a leaf as a LangChain document; see rag/passage.py."""
     above: list[dict[str, Any]] = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
     return Document(
         id=leaf.id,
@@ -150,14 +153,11 @@ def _path_up(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     return way
 
 
-# A tree as far as someone has opened it: the way down to a node, and what stands on each step.
-
-
 @dataclass(frozen=True)
 class OpenedPath:
-    """`way` leads from the top to the open node; ``layers[n]`` is what ``way[n]`` was chosen from.
+    """Path from the top to an open node: ``way[n]`` is one of ``layers[n]``.
 
-    The last layer is what stands below the open node; of an open leaf there is none.
+    The last layer has the open node's children, unless it is a leaf.
     """
 
     way: tuple["NodeRecord", ...]
@@ -165,19 +165,19 @@ class OpenedPath:
 
     @property
     def node(self) -> "NodeRecord | None":
-        """The open node; None where none of several tops is."""
+        """The open node; None where there are several tops and none is open."""
         return self.way[-1] if self.way else None
 
     @property
     def below(self) -> tuple["NodeRecord", ...]:
-        """What stands below the open node."""
+        """The children of the open node."""
         return self.layers[-1] if len(self.layers) > len(self.way) else ()
 
 
 def open_tree(forest: "Forest", document_id: str | None, way: Sequence[str]) -> OpenedPath:
-    """Open a document's tree, or the one over all, as far as `way`, ids from the top, leads.
+    """Open a document's tree, or the one over all, along `way`, ids from the top.
 
-    Where it leads nowhere a single top is open. A node may stand below several: the way says which is meant.
+    An unknown `way` opens a single top. A node may have several parents, so that the path is needed.
     Raises RetrievalError where there is no tree.
     """
     layers = [tuple(forest.roots(None if document_id is None else {document_id}))]
@@ -197,7 +197,7 @@ def open_tree(forest: "Forest", document_id: str | None, way: Sequence[str]) -> 
 
 
 def numbers_above(forest: "Forest", numbers: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
-    """Give the numbers of leaves to all that stands above them, too: by node, each number once, in order."""
+    """Return the numbers of leaves by node, also for all ancestors: each number once, in order."""
     given = {leaf: set(those) for leaf, those in numbers.items()}
     for leaf, above in QueryView(forest, "", None).ancestors(list(numbers)).items():
         for node_id in above:
