@@ -16,7 +16,7 @@ from rag.models import embeddings as bert
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.local.catalog import QWEN_0_5B
 from rag.models.local.install import fetch
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
 from storage import migrations
 from storage.database import Database
@@ -99,7 +99,7 @@ def embedder() -> Embedder:
 
 
 @pytest.fixture(scope="session")
-def own_model() -> Iterator[OwnModel]:
+def own_model() -> Iterator[LocalModel]:
     """The smallest real language model, as `make test` has fetched it, served to the whole run once needed.
 
     It takes 0.7 GB of memory. Ask for few tokens: two busy cores write a handful of them a second.
@@ -107,5 +107,5 @@ def own_model() -> Iterator[OwnModel]:
     cache = default_model_cache()
     for _ in fetch(QWEN_0_5B, cache):
         pass
-    with OwnModel(QWEN_0_5B.path(cache), name=QWEN_0_5B.name, context_tokens=4096) as model:
+    with LocalModel(QWEN_0_5B.path(cache), name=QWEN_0_5B.name, context_tokens=4096) as model:
         yield model

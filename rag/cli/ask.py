@@ -16,7 +16,7 @@ from rag.errors import QuestionRefused
 from rag.factory import make_pipeline
 from rag.jobs import never
 from rag.passage import Passage
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.settings import RetrieverName, Settings
 
 
@@ -49,7 +49,7 @@ def ask_command(settings: Settings, options: Options) -> int:
             scope=scope_within(library.collections, options.collection),
         )
         for event in pipeline.ask(question, history, never):
-            if isinstance(event, LeftOut):
+            if isinstance(event, Degraded):
                 print(f"footnote: {event.sentence}", file=sys.stderr)
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
@@ -84,7 +84,7 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
             return {"standalone_question": question}
         case SearchedIn(said):
             return {"searched_in": said}
-        case LeftOut():
+        case Degraded():
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):
             return {"passages": passages}

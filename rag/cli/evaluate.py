@@ -59,7 +59,7 @@ from rag.models.embeddings import Embedder
 from rag.models.protocol import LanguageModel, Sent
 from rag.passage import Passage
 from rag.raptor.retrievers import BUDGET
-from rag.raptor.summarize import ByModel, Extracting, Summariser
+from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.llm import LLMReranker
 from rag.retrieval.rerank.registry import NAMES, NONE
@@ -338,7 +338,7 @@ def add_raptor_command(kinds: Commands) -> None:
 def raptor_command(settings: Settings, options: Options) -> int:
     """Print a line for each kind of question and each way of searching."""
     wholes = wholes_load(options.dataset, limit=options.limit)
-    written = _by_model(settings) if options.summaries == "model" else Extracting()
+    written = _by_model(settings) if options.summaries == "model" else ExtractiveSummariser()
     with (
         closing(ProgressBar(RAPTOR_SLOW)) as told,
         planted(
@@ -361,7 +361,7 @@ def _by_model(settings: Settings) -> Summariser:
     llm = make_llm(settings)
     if llm is None:
         raise SettingsError("No language model is connected to write summaries. Set FOOTNOTE_LLM_MODEL.")
-    return ByModel(llm, _left_out)
+    return LLMSummariser(llm, _left_out)
 
 
 def _left_out(error: LLMError) -> None:
@@ -483,7 +483,7 @@ def _reranking_measured(
     questions: QuestionSet, candidates: Candidates, name: str, reranker: Reranker | None
 ) -> RerankingReport:
     sent: list[Sent] = []
-    noting = reranker.noting(sent) if isinstance(reranker, LLMReranker) else reranker
+    noting = reranker.recording(sent) if isinstance(reranker, LLMReranker) else reranker
     done: list[Ordered] = []
     slow = {name: f"{name} puts the passages of {{total}} questions in order."} if reranker else {}
     with closing(ProgressBar(slow)) as told:

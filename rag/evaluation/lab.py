@@ -17,7 +17,7 @@ from rag.jobs import Cancel, Job, Jobs
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.registry import NAMES
-from rag.retrieval.weights import mixture_text
+from rag.retrieval.weights import describe_weights
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import SEARCHABLE
@@ -248,7 +248,7 @@ class Lab:
             retrievers=retrievers,
             k=k,
             embedding=str((documents.index_state("vectors") or {}).get("model", "")),
-            mixture=mixture_text(self._library.weighing.mixture),
+            mixture=describe_weights(self._library.weighing.mixture),
             searched=searched(chosen, every=document_ids is None),
             asked=asked_records(prepared),
         )

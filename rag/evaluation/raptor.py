@@ -26,7 +26,7 @@ from rag.raptor.retrievers import (
     TreeRetriever,
     TreeTraversalRetriever,
 )
-from rag.raptor.summarize import Extracting, Summariser
+from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.text.chunking import split
 from rag.text.document import LoadedDocument
 from rag.text.tokenize import tokens
@@ -212,7 +212,7 @@ def planted(
     *,
     cache: Path,
     told: Told,
-    summariser: Callable[[], Summariser] = Extracting,
+    summariser: Callable[[], Summariser] = ExtractiveSummariser,
 ) -> Iterator[tuple[Library, dict[str, str]]]:
     """Give a library with trees over the documents, and their ids in it; kept in `cache` for the next run."""
     key = hashlib.sha256(repr(sorted(wholes.documents.items())).encode()).hexdigest()[:32]

@@ -8,7 +8,7 @@ import streamlit as st
 from rag.chat import pipeline as carrying
 from rag.chat.pipeline import MAX_QUESTION
 from rag.citations.support import Backing, backing, found_nothing, place_name, remarks
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord, Rating
@@ -261,7 +261,7 @@ def show_answer(
         _show_note(message)
         if settled and message.state in _NOTES:
             show_ways_on(message, workspace, model=model)
-        show_left_out(LeftOut(part.what, part.reason) for part in message.left_out)
+        show_left_out(Degraded(part.what, part.reason) for part in message.left_out)
         _show_way_to_add(message, workspace)
         _show_sources(message, standings)
         if found_nothing(message):
@@ -269,7 +269,7 @@ def show_answer(
         _show_rating(message, workspace, settled=settled)
 
 
-def show_left_out(parts: Iterable[LeftOut]) -> None:
+def show_left_out(parts: Iterable[Degraded]) -> None:
     """Say which parts of the search gave nothing for an answer, each in a sentence."""
     for part in parts:
         st.caption(f":material/search_off: {label(part.sentence, 600)}")

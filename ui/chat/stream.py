@@ -9,7 +9,7 @@ import streamlit as st
 from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.scope import SearchedIn
 from rag.jobs import Job
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.retrieval.rerank.registry import Reranking
 from rag.workspace import Workspace
 from storage.records import Message, TurnRecord
@@ -66,7 +66,7 @@ class _Growing:
                     self.understood.caption(said)
             case SearchedIn(said):
                 self.understood.caption(searched_in(said))
-            case LeftOut():
+            case Degraded():
                 with self.missing:
                     show_left_out((event,))
             case Reranking(count):

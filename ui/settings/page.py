@@ -8,9 +8,9 @@ import streamlit as st
 
 from rag.index.staged import ReindexProgress
 from rag.models.llm import LLM, LLMSettings
-from rag.retrieval.rerank.cross_encoder import USUAL as USUAL_CROSS_ENCODER
+from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
-from rag.retrieval.weights import FEWEST, USUAL, Weighed
+from rag.retrieval.weights import DEFAULT_WEIGHTS, FEWEST, CalibratedWeights
 from rag.settings import RerankerName, RetrieverName, Settings, fixed_fields
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
@@ -115,7 +115,7 @@ def _found(workspace: Workspace) -> None:
         st.button("Recalculate", icon=":material/refresh:", on_click=tried(workspace.ingest.weigh))
 
 
-def lines(weighed: Weighed | None) -> list[str]:
+def lines(weighed: CalibratedWeights | None) -> list[str]:
     """Return what to say of a mixture, a line for each language.
 
     >>> lines(None)[0]
@@ -125,7 +125,7 @@ def lines(weighed: Weighed | None) -> list[str]:
     """
     if weighed is None or not weighed.mixture.weights:
         usual = f"Default weights, until there are {FEWEST} passages to measure with."
-        return [*_by_writing(USUAL), usual]
+        return [*_by_writing(DEFAULT_WEIGHTS), usual]
     return [*_by_writing(weighed.mixture.weights), _origin(weighed)]
 
 
@@ -133,7 +133,7 @@ def _by_writing(weights: Mapping[str, float]) -> list[str]:
     return [f"{_WRITINGS[code]}: {_share(weight).lower()}." for code, weight in sorted(weights.items())]
 
 
-def _origin(weighed: Weighed) -> str:
+def _origin(weighed: CalibratedWeights) -> str:
     return (
         f"Found on {weighed.found:%Y-%m-%d} from {weighed.mixture.passages:,} of {weighed.chunks:,} "
         f"passages; {_COMPARED[weighed.mixture.normaliser]}."

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from rag.raptor.view import Opened
+from rag.raptor.view import OpenedPath
 from storage.trees import NodeRecord
 from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE
@@ -38,7 +38,7 @@ class Drawn:
         return self.ways[index - 1] if 0 < index <= len(self.ways) else None
 
 
-def draw(opened: Opened, name: str, numbers: Numbers, ink: str, paper: str) -> Drawn:
+def draw(opened: OpenedPath, name: str, numbers: Numbers, ink: str, paper: str) -> Drawn:
     """Draw a tree as far as it is opened; `name` stands above several tops, labels are `ink` on `paper`."""
     drawn = Drawn()
     if len(opened.layers[0]) == 1:
@@ -61,7 +61,7 @@ def window(layer: Sequence[NodeRecord], chosen: str | None) -> tuple[int, int]:
     return first, min(len(layer), first + FEW)
 
 
-def _level(opened: Opened, depth: int, numbers: Numbers, drawn: Drawn) -> list[dict[str, Any]]:
+def _level(opened: OpenedPath, depth: int, numbers: Numbers, drawn: Drawn) -> list[dict[str, Any]]:
     """Return the items of a level, the open one with what stands below it, noting their ways in order."""
     layer = opened.layers[depth]
     chosen = opened.way[depth].id if depth < len(opened.way) else None
@@ -129,7 +129,7 @@ SHOWN = 30  # of what stands below a node, at once
 LIST_LINE = 150  # letters of a node's text on its button
 
 
-def show_list(opened: Opened, tree: str | None, name: str, marks: Marks) -> None:
+def show_list(opened: OpenedPath, tree: str | None, name: str, marks: Marks) -> None:
     """Show the way to the open node, the node, and the ways on."""
     _show_way(opened, tree, name)
     if opened.node is not None:
@@ -140,7 +140,7 @@ def show_list(opened: Opened, tree: str | None, name: str, marks: Marks) -> None
         _show_below(below, tuple(node.id for node in opened.way), tree, marks)
 
 
-def _show_way(opened: Opened, tree: str | None, name: str) -> None:
+def _show_way(opened: OpenedPath, tree: str | None, name: str) -> None:
     steps = _steps(opened, name)
     if len(steps) < 2:
         return
@@ -158,7 +158,7 @@ def _show_way(opened: Opened, tree: str | None, name: str) -> None:
             )
 
 
-def _steps(opened: Opened, name: str) -> list[tuple[str, TreeListWay]]:
+def _steps(opened: OpenedPath, name: str) -> list[tuple[str, TreeListWay]]:
     """Return each step from the top to the open node: what it is called, and the way that it opens."""
     steps: list[tuple[str, TreeListWay]] = [(name, ())] if len(opened.layers[0]) != 1 else []
     for depth, node in enumerate(opened.way):
@@ -169,7 +169,7 @@ def _steps(opened: Opened, name: str) -> list[tuple[str, TreeListWay]]:
     return steps
 
 
-def _show_node(node: NodeRecord, opened: Opened, marks: Marks) -> None:
+def _show_node(node: NodeRecord, opened: OpenedPath, marks: Marks) -> None:
     made = f", of {below_of(opened.below)}" if opened.below else ""
     st.markdown(f"##### {kind_of(node)}{made}", anchors=False)
     place = [label(node.document, 90), f"page {node.page}" if node.page else "", label(node.heading, 160)]

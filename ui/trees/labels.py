@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from rag.citations.support import citation_of, markers, passage_of
-from rag.raptor.tree import Cost, Tended
-from rag.raptor.view import upwards
+from rag.raptor.tree import Cost, ForestProgress
+from rag.raptor.view import numbers_above
 from rag.workspace import Workspace
 from storage.records import ConversationRecord, Message
 from storage.trees import NodeRecord
@@ -40,7 +40,7 @@ def cost_of(cost: Cost) -> str:
     return ", ".join([*said, *([f"about {cost.tokens:,} tokens"] if cost.tokens else [])])
 
 
-def step_of(tended: Tended | None) -> str:
+def step_of(tended: ForestProgress | None) -> str:
     """Say how far a build is, in Markdown."""
     if tended is None:
         return "Waiting to start"
@@ -53,7 +53,7 @@ def step_of(tended: Tended | None) -> str:
     return f"{over}: level {step.level}, {step.done:,} of {step.total:,}"
 
 
-def share_of(tended: Tended | None) -> float:
+def share_of(tended: ForestProgress | None) -> float:
     """Return how much of a build is done, from 0 to 1: the passages are half of a document's tree.
 
     How many levels come is not known before: each is given half of what is left.
@@ -147,7 +147,7 @@ def _numbers(here: Workspace, found: list[tuple[int, Place]]) -> Mapping[str, tu
     for number, place in found:
         for leaf in here.library.forest.trees.leaves_at(*place):
             numbers.setdefault(leaf, set()).add(number)
-    return upwards(here.library.forest, numbers)
+    return numbers_above(here.library.forest, numbers)
 
 
 # Which tree the address names and how far it is opened, so that an open tree can be shared.

@@ -7,7 +7,7 @@ import pytest
 
 from rag.cli import main
 from rag.models.local.catalog import QWEN_0_5B, QWEN_1_5B
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
 
 Say = pytest.CaptureFixture[str]
@@ -17,7 +17,7 @@ def saved(data: Path) -> dict[str, object]:
     return dict(json.loads((data / "settings.json").read_text()))
 
 
-def test_a_model_is_installed_tried_and_used(own_model: OwnModel, tmp_path: Path, capsys: Say):
+def test_a_model_is_installed_tried_and_used(own_model: LocalModel, tmp_path: Path, capsys: Say):
     assert main(["--data", str(tmp_path), "model", "install", QWEN_0_5B.title]) == 0
     assert "qwen2.5-coder-0.5b is ready.\nIt writes the answers" in capsys.readouterr().out
     assert saved(tmp_path)["own_model"] == QWEN_0_5B.name
@@ -27,7 +27,7 @@ def test_a_model_is_installed_tried_and_used(own_model: OwnModel, tmp_path: Path
 
 
 def test_a_file_is_used_by_its_path_beside_a_server_that_still_answers(
-    own_model: OwnModel, tmp_path: Path, capsys: Say, monkeypatch: pytest.MonkeyPatch
+    own_model: LocalModel, tmp_path: Path, capsys: Say, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("FOOTNOTE_LLM_MODEL", "gpt")
     file = QWEN_0_5B.path(default_model_cache())

@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from rag.evaluation.lab import differences, searched
-from rag.retrieval.weights import Mixture, mixture_text
+from rag.retrieval.weights import HybridWeights, describe_weights
 from storage.records import DocumentRecord, RunRecord
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,7 +55,7 @@ def test_whatever_makes_figures_hard_to_compare_is_told():
 
 
 def test_a_mixture_is_said_in_words():
-    assert mixture_text(Mixture()) == (
+    assert describe_weights(HybridWeights()) == (
         "z-score scores, meaning 0.55 in alphabet, 0.5 in ja, 0.5 in ko, 0.5 in zh"
     )
-    assert mixture_text(Mixture("z-score", {"ko": 0.25}, 9)) == "z-score scores, meaning 0.25 in ko"
+    assert describe_weights(HybridWeights("z-score", {"ko": 0.25}, 9)) == "z-score scores, meaning 0.25 in ko"

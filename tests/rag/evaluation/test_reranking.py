@@ -9,7 +9,7 @@ from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.reranking import listed, pooled, report, rerank_all
 from rag.evaluation.runs import read_run
 from rag.jobs import Cancel
-from rag.retrieval.rerank.base import Reranker, Scored
+from rag.retrieval.rerank.base import Reranker, RerankScores
 
 SET = QuestionSet(
     name="colours",
@@ -22,10 +22,10 @@ SET = QuestionSet(
 class Backwards(Reranker):
     """Puts the last first, and fails where there is but one."""
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         if len(documents) < 2:
             raise RerankError("There is nothing to order.")
-        return Scored(list(range(len(documents))))
+        return RerankScores(list(range(len(documents))))
 
 
 def written(folder: Path, *lines: str) -> Path:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from rag.jobs import Jobs
 from rag.models.local.catalog import QWEN_0_5B, QWEN_1_5B
 from rag.models.local.install import Installs
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
 from rag.workspace import Workspace
 from tests.ui.conftest import words
@@ -32,7 +32,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def stocked(own_model: OwnModel) -> None:
+def stocked(own_model: LocalModel) -> None:
     """The usual folder for models, in which the tests' model lies."""
     del own_model
 
@@ -69,7 +69,7 @@ def test_what_is_left_of_a_download_is_said(empty: Path, page: Page):
 def test_a_model_that_is_here_is_used_and_put_aside(stocked: None, page: Page):
     at = press(page("settings"), USE)
     model = services.services().llm
-    assert isinstance(model, OwnModel) and not model.ready, "it is not started before it is asked"
+    assert isinstance(model, LocalModel) and not model.ready, "it is not started before it is asked"
     assert "Answers are written by **qwen2.5-coder-0.5b**, on this computer." in words(at).replace("\\", "")
     at = press(at, "own-none")
     assert services.services().llm is None and "None is connected" in words(at)
@@ -77,11 +77,11 @@ def test_a_model_that_is_here_is_used_and_put_aside(stocked: None, page: Page):
 
 def test_a_connected_server_wins_until_one_switches(stocked: None, page: Page):
     services.services().change({"own_model": QWEN_0_5B.name, "llm_model": "gpt"})
-    assert not isinstance(services.services().llm, OwnModel)
+    assert not isinstance(services.services().llm, LocalModel)
     at = page("settings")
     assert "written by **gpt**" in words(at)
     at = press(at, USE)
-    assert isinstance(services.services().llm, OwnModel) and services.services().settings.llm_model == ""
+    assert isinstance(services.services().llm, LocalModel) and services.services().settings.llm_model == ""
 
 
 def test_a_server_that_the_environment_names_cannot_be_replaced_here(
