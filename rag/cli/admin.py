@@ -36,6 +36,7 @@ backup of the ledger alone (*.db) is put in the ledger's place, and what was the
 
 def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
+    add_model_commands(commands)
     backup = commands.add_parser(
         "backup", help="write documents, chats and settings into one file", description=BACKUP
     )
@@ -45,6 +46,7 @@ def add_commands(commands: Commands) -> None:
     restore = commands.add_parser("restore", help="put a backup back", description=RESTORE)
     restore.add_argument("file", type=Path, metavar="FILE")
     restore.set_defaults(command=restore_command)
+    add_user_commands(commands)
 
 
 def backup_command(settings: Settings, options: Options) -> int:

@@ -394,7 +394,7 @@ RERANKING_COLUMNS = {
     "requests": ">8",
     "fallbacks": ">9",
 }
-HEAD = "  ".join(f"{name:{form.split('.')[0]}}" for name, form in RERANKING_COLUMNS.items())
+RERANKING_HEAD = "  ".join(f"{name:{form.split('.')[0]}}" for name, form in RERANKING_COLUMNS.items())
 
 
 @dataclass(frozen=True)
@@ -462,7 +462,7 @@ def rerank_command(settings: Settings, options: Options) -> int:
     with make_llm(settings) or nullcontext() as llm:
         made = [(named, _made(settings, named, llm, options.seconds)) for named in options.rerankers]
         if not options.json:
-            print(HEAD)
+            print(RERANKING_HEAD)
         for named, reranker in made:
             found = _reranking_measured(questions, candidates, str(named), reranker)
             _reranking_show(found, as_json=options.json)
@@ -521,6 +521,7 @@ COLUMNS = {
     **dict.fromkeys(("p50_ms", "p95_ms", "index_s"), ">8.2f"),
     "errors": ">6",
 }
+HEAD = "  ".join(f"{name:{form.split('.')[0]}}" for name, form in COLUMNS.items())
 
 
 def add_commands(commands: Commands) -> None:

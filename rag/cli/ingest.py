@@ -43,6 +43,8 @@ def add_commands(commands: Commands) -> None:
 
     reindex = commands.add_parser("reindex", help="embed every document anew, after a change of model")
     reindex.set_defaults(command=reindex_command)
+    add_sync_command(commands)
+    add_tree_command(commands)
 
 
 def ingest_command(settings: Settings, options: Options) -> int:
@@ -162,7 +164,7 @@ DESCRIPTION = """Read the sources that were added on the Sources page: all of th
 new or changed there is taken and embedded, what is gone goes. Stopped, it goes on where it was."""
 
 
-def add_sync_commands(commands: Commands) -> None:
+def add_sync_command(commands: Commands) -> None:
     """Add the group's commands to the command line."""
     sync = commands.add_parser("sync", help="read sources and take what is new", description=DESCRIPTION)
     sync.add_argument("names", nargs="*", metavar="NAME", help="the sources to read; all where none is named")
@@ -245,7 +247,7 @@ Stopped, it goes on where it was the next time. With FOOTNOTE_RAPTOR=model the c
 summaries."""
 
 
-def add_tree_commands(commands: Commands) -> None:
+def add_tree_command(commands: Commands) -> None:
     """Add the group's commands to the command line."""
     tree = commands.add_parser(
         "tree", help="build trees of summaries over documents", description=TREE_DESCRIPTION
