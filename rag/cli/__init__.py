@@ -4,17 +4,16 @@ The same code as the app, without a browser. Bad input is one sentence on stderr
 """
 
 import logging
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from rag.cli import admin, ask, evaluate, export, ingest
-from rag.cli.common import Parser
+from rag.cli.common import Parser, say
 from rag.errors import FootnoteError
 from rag.settings import load
 from rag.telemetry import untrace
 
-GROUPS = (ingest, ask, evaluate, export, admin)
+MODULES = (ingest, ask, evaluate, export, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,10 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.command(load({"data": options.data}), options))
     except FootnoteError as error:
-        print(f"footnote: {error}", file=sys.stderr)
+        say(str(error))
         return 2
     except KeyboardInterrupt:
-        print("footnote: stopped; what was begun goes on at the next start.", file=sys.stderr)
+        say("stopped; what was begun goes on at the next start.")
         return 130
 
 
@@ -37,6 +36,6 @@ def parser() -> Parser:
     top = Parser(prog="footnote", description="Chat with your own documents, every statement cited.")
     top.add_argument("--data", type=Path, help="the data directory (default: FOOTNOTE_DATA, or ./data)")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for group in GROUPS:
-        group.add_commands(commands)
+    for module in MODULES:
+        module.add_commands(commands)
     return top

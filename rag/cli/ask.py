@@ -1,7 +1,6 @@
-"""`footnote ask`: one question over the library."""
+"""The `footnote ask` command: answer one question over the library."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.pipeline import Timings, checked
 from rag.chat.scope import SearchedIn, scope_within
 from rag.citations.cite import Citation
-from rag.cli.common import MAX_K, Commands, Options, count, open_services
+from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
 from rag.errors import QuestionRefused
 from rag.factory import make_pipeline
 from rag.jobs import never
@@ -49,14 +48,14 @@ def ask_command(settings: Settings, options: Options) -> int:
             scope=scope_within(library.collections, options.collection),
         )
         for event in pipeline.ask(question, history, never):
-            if isinstance(event, Degraded):
-                print(f"footnote: {event.sentence}", file=sys.stderr)
+            if isinstance(event, LeftOut):
+                say(event.sentence)
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
     if options.json:
         result["passages"] = [_passage(passage) for passage in result["passages"]]
-        print(json.dumps(result, ensure_ascii=False))
+        print_json(result)
     else:
         print("\n\n" + "\n".join(_source_lines(result["passages"])))
     return 0
@@ -78,7 +77,7 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
 
 
 def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
-    """Return what an event adds to the command's result."""
+    """Return the fields that an event adds to the command's result."""
     match event:
         case Condensed(question):
             return {"standalone_question": question}
