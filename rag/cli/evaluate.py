@@ -153,7 +153,6 @@ RETRIEVAL_COLUMNS = {
     **dict.fromkeys(("p50_ms", "p95_ms", "index_s"), ">8.2f"),
     "errors": ">6",
 }
-HEAD = "  ".join(f"{name:{form.split('.')[0]}}" for name, form in COLUMNS.items())
 
 
 def add_retrieval_command(kinds: Commands) -> None:
@@ -503,7 +502,7 @@ def _measure_reranker(
     questions: QuestionSet, candidates: Candidates, name: str, reranker: Reranker | None
 ) -> RerankingReport:
     sent: list[Sent] = []
-    recording = reranker.noting(sent) if isinstance(reranker, LLMReranker) else reranker
+    recording = reranker.recording(sent) if isinstance(reranker, LLMReranker) else reranker
     slow = {name: f"{name} puts the passages of {{total}} questions in order."} if reranker else {}
     with ProgressBar(slow) as bar:
         done = bar.collect(name, rerank_all(questions, candidates, recording), len(questions.questions))
@@ -577,12 +576,12 @@ def raptor_command(settings: Settings, options: Options) -> int:
 @contextmanager
 def _open_summariser(settings: Settings, kind: str) -> Iterator[Summariser]:
     if kind == "extractive":
-        yield Extracting()
+        yield ExtractiveSummariser()
         return
     with _open_llm(settings) as llm:
         if llm is None:
             raise SettingsError("No language model is connected to write summaries. Set FOOTNOTE_LLM_MODEL.")
-        yield ByModel(llm, lambda error: say(f"a summary was left out: {error}"))
+        yield LLMSummariser(llm, lambda error: say(f"a summary was left out: {error}"))
 
 
 def _figures(line: Mapping[str, Any], name: str) -> str:

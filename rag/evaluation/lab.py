@@ -248,7 +248,7 @@ class Lab:
             retrievers=retrievers,
             k=k,
             embedding=str((documents.index_state("vectors") or {}).get("model", "")),
-            mixture=mixture_text(self._library.weighing.mixture),
+            mixture=describe_weights(self._library.weighing.mixture),
             searched=searched_record(chosen, every=document_ids is None),
             asked=asked_records(prepared),
         )

@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from rag.evaluation.lab import differences, searched_record
-from rag.retrieval.weights import Mixture, mixture_text
+from rag.retrieval.weights import HybridWeights, describe_weights
 from storage.records import DocumentRecord, RunRecord
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
