@@ -8,31 +8,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag.cli import (
-    admin as ledger,
-)
-from rag.cli import admin as models
-from rag.cli import admin as users
-from rag.cli import (
-    ask as asking,
-)
-from rag.cli import (
-    evaluate as evaluating,
-)
-from rag.cli import (
-    export as exporting,
-)
-from rag.cli import ingest as growing
-from rag.cli import (
-    ingest as ingesting,
-)
-from rag.cli import ingest as syncing
+from rag.cli import admin, ask, evaluate, export, ingest
 from rag.cli.common import Parser
 from rag.errors import FootnoteError
 from rag.settings import load
 from rag.telemetry import untrace
 
-GROUPS = (ingesting, syncing, growing, asking, evaluating, exporting, models, ledger, users)
+GROUPS = (ingest, ask, evaluate, export, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
