@@ -86,17 +86,29 @@ LOCAL_OWNER = "local"  # the one user of an installation without sign-in
 STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
+RENAMED = {
+    "own_model": "local_model",
+    "best_outside": "lost_in_the_middle_order",
+    "folder_roots": "allowed_folders",
+    "recognition_minutes": "ocr_minutes",
+    "stop_seconds": "shutdown_seconds",
+    "admitted": "allowed_users",
+    "morphemes": "korean_japanese_analyzers",
+}
+"""Present name of each renamed setting by its earlier one, which keeps working everywhere."""
 
 
 # What the settings page may change; the rest belongs to whoever starts the server.
-_RERANKING = frozenset({"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "best_outside"})
+_RERANKING = frozenset(
+    {"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "lost_in_the_middle_order"}
+)
 EDITABLE = _RERANKING | frozenset(
     {
         "llm_base_url",
         "llm_api_key",
         "llm_model",
         "llm_context_tokens",
-        "own_model",
+        "local_model",
         "embedding_model",
         "retriever",
         "k",
@@ -108,6 +120,11 @@ EDITABLE = _RERANKING | frozenset(
 def default_model_cache() -> Path:
     """Return the folder that keeps embedding models, shared by all data directories of a user."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "footnote" / "models"
+
+
+def _renamed(earlier: str) -> AliasChoices:
+    """Return the environment variables of a renamed setting, the present name first."""
+    return AliasChoices(f"{PREFIX}{RENAMED[earlier].upper()}", f"{PREFIX}{earlier.upper()}")
 
 
 class Settings(BaseSettings):
@@ -165,8 +182,9 @@ class Settings(BaseSettings):
     llm_context_tokens: int = Field(
         8192, ge=512, description="Context length of the language model, in tokens."
     )
-    own_model: str = Field(
+    local_model: str = Field(
         "",
+        validation_alias=_renamed("own_model"),
         description="Language model that runs on this computer: its name, or the path of a GGUF file. "
         "Used when llm_model is not set. See [language models](../user/models.md).",
     )
@@ -221,8 +239,10 @@ class Settings(BaseSettings):
         le=50,
         description="Passages that the search gives to the reranker, which keeps `k` of them.",
     )
-    best_outside: bool = Field(
-        False, description="Put the best passages first and last in the prompt, the weakest in the middle."
+    lost_in_the_middle_order: bool = Field(
+        False,
+        validation_alias=_renamed("best_outside"),
+        description="Put the best passages first and last in the prompt, the weakest in the middle.",
     )
     max_upload_mb: int = Field(
         50,
@@ -234,19 +254,22 @@ class Settings(BaseSettings):
         description="Private hosts and networks that sources may reach, such as `wiki.corp,10.0.0.0/8`. "
         "See [sources](../user/sources.md#network-rules).",
     )
-    folder_roots: Annotated[tuple[str, ...], NoDecode] = Field(
+    allowed_folders: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
+        validation_alias=_renamed("folder_roots"),
         description="Folders that folder sources may read, as absolute paths. Empty means any folder, or "
         "none where people sign in.",
     )
-    recognition_minutes: float = Field(
+    ocr_minutes: float = Field(
         30.0,
+        validation_alias=_renamed("recognition_minutes"),
         gt=0,
         description="Minutes of text recognition (OCR) for one file. Pages that are left out are named on "
         "the page.",
     )
-    stop_seconds: float = Field(
+    shutdown_seconds: float = Field(
         10.0,
+        validation_alias=_renamed("stop_seconds"),
         ge=0,
         le=3600,
         description="Seconds that answers may continue after the server is told to stop. Then they are "
@@ -261,8 +284,9 @@ class Settings(BaseSettings):
         "", description="Request header in which a proxy names the user. See [sign-in](sign-in.md)."
     )
     trusted_proxies: Listed = Field((), description="Networks of the proxies whose header is believed.")
-    admitted: Listed = Field(
+    allowed_users: Listed = Field(
         (),
+        validation_alias=_renamed("admitted"),
         description="People who may enter: ids, e-mail addresses or `@domains`. Empty means everyone who "
         "signs in.",
     )
@@ -282,8 +306,9 @@ class Settings(BaseSettings):
     user_tokens_a_day: int | None = Field(
         None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
     )
-    morphemes: AnalyzerUse = Field(
+    korean_japanese_analyzers: AnalyzerUse = Field(
         "auto",
+        validation_alias=_renamed("morphemes"),
         description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
     )
     raptor: Literal["off", "extractive", "model"] = Field(
@@ -302,7 +327,7 @@ class Settings(BaseSettings):
     def _is_http(cls, url: str | None) -> str | None:
         return url if url is None else http_address(url)
 
-    @field_validator("trusted_proxies", "admitted", "admins", mode="before")
+    @field_validator("trusted_proxies", "allowed_users", "admins", mode="before")
     @classmethod
     def _is_listed(cls, given: Any) -> Any:
         """Read the environment's text, parted by commas; the secrets file may have an array."""
@@ -321,7 +346,7 @@ class Settings(BaseSettings):
             raise ValueError('it must be a JSON object, such as {"path": "vectors"}')
         return arguments
 
-    @field_validator("private_hosts", "folder_roots", mode="before")
+    @field_validator("private_hosts", "allowed_folders", mode="before")
     @classmethod
     def _is_a_list(cls, given: Any) -> Any:
         """Read the environment's text, separated by commas; the secrets file has an array."""
@@ -337,7 +362,7 @@ class Settings(BaseSettings):
             raise ValueError(str(error)) from error
         return given
 
-    @field_validator("folder_roots")
+    @field_validator("allowed_folders")
     @classmethod
     def _are_whole_paths(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         if not all(Path(root).expanduser().is_absolute() for root in given):
@@ -412,7 +437,14 @@ def shareable(data: Path) -> dict[str, Any]:
 
 
 def _editable(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name in EDITABLE}
+    return {name: value for name, value in _by_present_name(values).items() if name in EDITABLE}
+
+
+def _by_present_name(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values under the present names of their settings; a present name wins over an earlier one."""
+    return {
+        RENAMED.get(name, name): values[name] for name in sorted(values, key=lambda name: name not in RENAMED)
+    }
 
 
 def _absent_from_environment(secrets: Mapping[str, Any]) -> dict[str, Any]:
@@ -430,10 +462,10 @@ def _read_secrets(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
     if not isinstance(table, dict):
         raise SettingsError(f"In {path} footnote is no table. Write its settings under [footnote].")
-    unknown = table.keys() - Settings.model_fields.keys()
+    unknown = table.keys() - Settings.model_fields.keys() - RENAMED.keys()
     if unknown:
         raise SettingsError(f"{path} has no setting called {min(unknown)!r}. Correct or remove it.")
-    return dict(table)
+    return _by_present_name(table)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -155,8 +155,8 @@ class RagPipeline:
     What is searched is the question as it stands alone, which a model may take `rephrase_seconds` to
     write; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in several query
     variants (see rag/chat/rewrite.py), for `k` passages in all.
-    With a `reranker` `fetch_k` passages are searched for, and it keeps what it will; with `best_outside` a
-    model is shown the best first and last. `made_with` are settings that matter, by name.
+    A `reranker` orders `fetch_k` passages and keeps some of them. With `lost_in_the_middle_order` the prompt
+    has the best passages first and last. `made_with` are settings that matter, by name.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -169,7 +169,7 @@ class RagPipeline:
     k: int | None = None
     reranker: Reranker | None = None
     fetch_k: int | None = None
-    best_outside: bool = False
+    lost_in_the_middle_order: bool = False
     scope: Scope = EVERYTHING
     omissions: Omissions = field(default_factory=Omissions)
     made_with: Mapping[str, Any] = field(default_factory=dict)
@@ -274,7 +274,7 @@ class RagPipeline:
             judge=self._judge(turn),
             said=said,
             so_far=so_far,
-            outside=self.best_outside,
+            outside=self.lost_in_the_middle_order,
             cancelled=turn.cancelled,
         )
 

@@ -12,12 +12,12 @@ from rag.text.prompt_parts import count_fitting, count_tokens, fenced
 T = TypeVar("T")
 
 
-def best_outside(items: Sequence[T]) -> list[T]:
+def lost_in_the_middle_order(items: Sequence[T]) -> list[T]:
     """Return items, best first, so that the best stand first and last and the weakest in the middle.
 
     What stands in the middle of a long prompt is read worst: Liu et al., "Lost in the Middle" (TACL 2024).
 
-    >>> best_outside([1, 2, 3, 4, 5])
+    >>> lost_in_the_middle_order([1, 2, 3, 4, 5])
     [1, 3, 5, 4, 2]
     """
     return [*items[::2], *items[1::2][::-1]]
@@ -86,7 +86,7 @@ def answer_messages(
     """
     fences = [fenced(number, passage) for number, passage in enumerate(passages, 1)]
     asked = ANSWER_QUESTION.format(
-        passages="\n\n".join(best_outside(fences) if outside else fences), question=question
+        passages="\n\n".join(lost_in_the_middle_order(fences) if outside else fences), question=question
     )
     return [{"role": "system", "content": ANSWER}, {"role": "user", "content": asked}]
 

@@ -194,10 +194,13 @@ def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -
     )
     with st.form("reranking", border=True):
         changes = {**_reranker(settings, options), **_server(settings, options)}
-        changes["best_outside"] = st.checkbox(
+        changes["lost_in_the_middle_order"] = st.checkbox(
             "Show a language model the best passages first and last",
-            settings.best_outside,
-            **options("best_outside", "Models read the middle of a long prompt worst. No number changes."),
+            settings.lost_in_the_middle_order,
+            **options(
+                "lost_in_the_middle_order",
+                "Models read the middle of a long prompt worst. No number changes.",
+            ),
         )
         saved = st.form_submit_button("Save", type="primary", key="save-reranking")
     return changes if saved else None
@@ -281,9 +284,9 @@ def show_tree_setting(
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
     """Return what each choice means and takes, before it is made."""
-    model = f"{label(settings.llm_model or settings.own_model, 60)} reads every document once. "
+    model = f"{label(settings.llm_model or settings.local_model, 60)} reads every document once. "
     unconnected = "None is connected: until then they are made of the documents' own sentences. "
-    connected = settings.connected or bool(settings.own_model)
+    connected = settings.connected or bool(settings.local_model)
     return [
         "Trees that stand are kept as they are.",
         f"No model is asked. {_takes(here, by_model=False)}",
