@@ -14,7 +14,17 @@ from rag.errors import FootnoteError
 from rag.settings import load
 from rag.telemetry import untrace
 
-GROUPS = (ingest, ask, evaluate, export, admin)
+COMMANDS = (
+    ingest.add_commands,
+    ingest.add_sync_commands,
+    ingest.add_tree_commands,
+    ask.add_commands,
+    evaluate.add_commands,
+    export.add_commands,
+    admin.add_model_commands,
+    admin.add_commands,
+    admin.add_user_commands,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,6 +47,6 @@ def parser() -> Parser:
     top = Parser(prog="footnote", description="Chat with your own documents, every statement cited.")
     top.add_argument("--data", type=Path, help="the data directory (default: FOOTNOTE_DATA, or ./data)")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for group in GROUPS:
-        group.add_commands(commands)
+    for add in COMMANDS:
+        add(commands)
     return top
