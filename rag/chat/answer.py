@@ -12,8 +12,9 @@ from functools import partial
 from langchain_core.embeddings import Embeddings
 
 from rag.chat import prompts as brief
-from rag.chat.extractive import AnswerPart, Rarity, decide, write
+from rag.chat.extractive import AnswerPart, decide, write
 from rag.chat.prompts import answer_messages, fitting, going_on
+from rag.chat.scope import Rarity
 from rag.citations.checker import scale_of
 from rag.citations.cite import Citation, cite
 from rag.citations.judges import Judge

@@ -1,9 +1,10 @@
 """The answer without a model as it is written: the documents' own words, and what is said before them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 
+from rag.chat.scope import Rarity
 from rag.citations.cite import Citation
 from rag.citations.claims import LIGHT, LIGHT_WEIGHT
 from rag.passage import Passage
@@ -84,7 +85,6 @@ def _in_its_language(sayings: dict[str, str], question: str) -> str:
 
 
 # Whether documents seem to answer a question at all, told from the passages that a search brought.
-Rarity = Callable[[str], float]
 LEAST = 0.6
 LEAST_UNSPACED = {"ko": 0.42, "ja": 0.42}
 """Scores from which a question counts as answered. Korean and Japanese questions share fewer pairs of letters

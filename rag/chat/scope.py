@@ -98,7 +98,11 @@ def _name(one: Chosen) -> str:
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
-# Corpus view: what a RAG pipeline knows of the documents behind its retriever.
+# Corpus view
+History = Sequence[tuple[str, str]]
+"""Messages before a question as (role, content), oldest first."""
+Rarity = Callable[[str], float]
+"""Inverse document frequency of a token."""
 CorpusStatus = Literal["searchable", "reading", "empty", "gone"]
 """Something can be searched, or soon; there is no document, or none of those that were chosen."""
 
@@ -131,7 +135,7 @@ class CorpusView(Protocol):
         ...
 
     @property
-    def rarity(self) -> Callable[[str], float] | None:
+    def rarity(self) -> Rarity | None:
         """Inverse document frequency of a token; None where the corpus has no word statistics."""
         ...
 
@@ -140,7 +144,7 @@ class CorpusView(Protocol):
 class PlainCorpus:
     """The documents of any retriever, of which nothing more is known than perhaps how rare words are."""
 
-    rarity: Callable[[str], float] | None = None
+    rarity: Rarity | None = None
 
     def status(self) -> CorpusStatus:
         """Return that there is something to search."""
