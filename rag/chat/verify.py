@@ -1,4 +1,4 @@
-"""The quotes of an exported chat checked again, against the original files, which are read anew."""
+"""Verification of an exported chat: its quotes are checked against the original files."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ _FIELDS = {"number": int, "text": str, "document": str, "sha256": str, "start": 
 
 @dataclass(frozen=True)
 class Claimed:
-    """What an export claims of a quote: `text` is at [start, end) of the file with this hash."""
+    """Quote of an export: `text` at [start, end) of the file with this hash."""
 
     number: int
     text: str
@@ -34,7 +34,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of a quote: it `stands` when the very file still has its words; `reason` may say more."""
+    """Verdict on a quote: it `stands` where the file of this hash has its words; `reason` may say more."""
 
     quote: Claimed
     verdict: Verdict
@@ -42,12 +42,12 @@ class Checked:
 
     @property
     def stands(self) -> bool:
-        """Whether the words are in the file that was quoted."""
+        """True where the words are in the file that was quoted."""
         return self.verdict in STANDING
 
 
 def read_export(path: Path) -> list[Claimed]:
-    """Read the quotes of an export, those that have words; raises ExportRefused where it is none."""
+    """Read the quotes of an export that have words; raises ExportRefused where the file is no export."""
     try:
         if path.stat().st_size > LARGEST:
             raise ExportRefused(f"{shown(path)} is larger than any export. Choose a chat exported as JSON.")
@@ -75,7 +75,7 @@ def verify(quotes: Sequence[Claimed], folder: Path) -> Iterator[Checked]:
 
 
 class _Originals:
-    """The files of a folder, by hash and by name."""
+    """Files of a folder by hash and by name."""
 
     def __init__(self, folder: Path):
         files = list(files_of([folder]))
@@ -100,7 +100,7 @@ class _Originals:
             return Checked(quote, "unreadable file" if same else "changed file", str(error))
 
     def _has(self, path: Path, quote: Claimed) -> bool:
-        """Return whether a file has the words anywhere, however its lines break."""
+        """Return True where a file has the words anywhere, however its lines break."""
         folded: Folded = self._folded(path, quote.document)
         return folded.find(fold(quote.text).text) is not None
 
