@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token
-from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, checked
+from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, validated_question
 from rag.chat.scope import SearchedIn
 from rag.citations.cite import Citation
 from rag.citations.support import rests_on_nothing
@@ -70,13 +70,13 @@ class Conversation:
 
     def begin(self, conversation_id: str, question: str) -> TurnRecord:
         """Commit the question and an empty answer together; the first question names the conversation."""
-        question = checked(question)
+        question = validated_question(question)
         return self._conversations.begin_turn(conversation_id, question, title=title_of(question))
 
     def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
         """Commit a question beside an earlier one, with an empty answer; `searched` is what to search for."""
-        wanted = None if searched is None else checked(searched)
-        return self._conversations.begin_version(question_id, checked(question), searched=wanted)
+        wanted = None if searched is None else validated_question(searched)
+        return self._conversations.begin_version(question_id, validated_question(question), searched=wanted)
 
     def run(self, turn: TurnRecord, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed."""

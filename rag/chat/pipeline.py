@@ -94,11 +94,11 @@ class Request:
             yield self.sent.pop(0)
 
 
-NAME = "previous question"
+PREVIOUS_QUESTION = "previous question"
 """Key in `found_by` of a passage that was reused from the previous answer."""
 
 
-def carried_first(
+def prepend_previous(
     carried: Sequence[Passage], found: Sequence[Passage], k: int | None = None
 ) -> list[Passage]:
     """Return the passages of the previous answer, then the search results: at most `k` in all, none twice.
@@ -106,7 +106,7 @@ def carried_first(
     A reused passage has PREVIOUS_QUESTION in `found_by`, beside the searches that found it again.
 
     >>> one, other = (Passage(id_, "d", "a.pdf", "", 1, "", 0, 3, id_) for id_ in ("one", "other"))
-    >>> [(p.id, list(p.found_by)) for p in carried_first([other], [one, other])]
+    >>> [(p.id, list(p.found_by)) for p in prepend_previous([other], [one, other])]
     [('other', ['previous question']), ('one', [])]
     """
     again = {passage.id: passage.found_by for passage in found}
@@ -119,7 +119,7 @@ def carried_first(
 
 
 def _carried(passage: Passage, rank: int, score: float, found_by: Mapping[str, Found]) -> Passage:
-    return replace(passage, score=score, found_by={NAME: Found(rank, 1.0, 1.0), **found_by})
+    return replace(passage, score=score, found_by={PREVIOUS_QUESTION: Found(rank, 1.0, 1.0), **found_by})
 
 
 def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:
@@ -251,7 +251,7 @@ class RagPipeline:
 
     def _with_carried(self, found: Sequence[Document], carried: Sequence[Passage]) -> list[Passage]:
         passages = [Passage.from_document(document) for document in found]
-        return carried_first(self.corpus.still_valid(carried), passages, self.k) if carried else passages
+        return prepend_previous(self.corpus.still_valid(carried), passages, self.k) if carried else passages
 
     def _write(
         self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""
@@ -291,10 +291,10 @@ def _said(text: str) -> Iterator[Event]:
     yield Done(text, (), None)
 
 
-def checked(question: str) -> str:
+def validated_question(question: str) -> str:
     """Return the question trimmed, without control characters; raises QuestionRefused with the reason.
 
-    >>> checked("  What is due?  ")
+    >>> validated_question("  What is due?  ")
     'What is due?'
     """
     text = "".join(c for c in question if c == "\n" or c.isprintable()).strip()

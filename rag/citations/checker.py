@@ -13,11 +13,11 @@ from typing import Literal
 
 from langchain_core.embeddings import Embeddings
 
-from rag.citations.claims import Stated, joined
-from rag.citations.differences import differs
+from rag.citations.claims import Sentence, joined
+from rag.citations.contradictions import find_contradiction
 from rag.citations.judges import SUPPORTS, Judge
 from rag.passage import Passage
-from rag.text.normalize import Folded, fold
+from rag.text.normalize import NormalizedText, normalize_with_offsets
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
@@ -26,7 +26,7 @@ MOST = 0.2  # that similarity adds to a score or takes from it
 
 
 @dataclass(frozen=True)
-class Scale:
+class SimilarityScale:
     """Calibration of a model's cosines: the neutral cosine of two texts, and the weight of a difference.
 
     `asked` is the neutral cosine of a question and a passage.
@@ -37,24 +37,26 @@ class Scale:
     asked: float
 
 
-SCALES: Mapping[str, Scale] = MappingProxyType({"multilingual-e5-small": Scale(0.87, 3.0, 0.85)})
+SCALES: Mapping[str, SimilarityScale] = MappingProxyType(
+    {"multilingual-e5-small": SimilarityScale(0.87, 3.0, 0.85)}
+)
 """By model name; only models whose cosines were measured (docs/developer/citations.md)."""
 
 
-def scale_of(embedder: Embeddings | None) -> Scale | None:
+def scale_of(embedder: Embeddings | None) -> SimilarityScale | None:
     """Return the scale of an embedding model's cosines; None where it is not known."""
     return SCALES.get(getattr(embedder, "name", ""))
 
 
 @dataclass(frozen=True)
-class Meaning:
+class Similarity:
     """Semantic similarity by an embedding model with a known scale."""
 
     embedder: Embeddings
-    scale: Scale
+    scale: SimilarityScale
 
     @classmethod
-    def of(cls, embedder: Embeddings | None) -> "Meaning | None":
+    def of(cls, embedder: Embeddings | None) -> "Similarity | None":
         """Return the similarity of an embedding model; None without one, or where its scale is not known."""
         scale = scale_of(embedder)
         return cls(embedder, scale) if embedder is not None and scale is not None else None
@@ -143,13 +145,13 @@ class Checker:
         least: float | None = None,
     ):
         self._passages = [_ParsedPassage(passage) for passage in passages]
-        self._meaning = Meaning.of(embedder)
+        self._meaning = Similarity.of(embedder)
         self._judge = judge
         self._least = least
 
     def check(self, sentence: str, among: Collection[int] | None = None) -> Evidence:
         """Return the best evidence among the passages of these numbers, or among all."""
-        claim = Stated(sentence, 0, len(sentence))
+        claim = Sentence(sentence, 0, len(sentence))
         least = _threshold(claim) if self._least is None else self._least
         open_from = min(least, _threshold(claim) - OPEN if self._meaning and not claim.unspaced else least)
         if self._judge is not None:
@@ -162,7 +164,7 @@ class Checker:
         best = max(found, key=_rank, default=Evidence("unsupported"))
         return self._decided(claim, best, least) if best.status == "verified" else best
 
-    def _decided(self, claim: Stated, found: Evidence, least: float) -> Evidence:
+    def _decided(self, claim: Sentence, found: Evidence, least: float) -> Evidence:
         """Return evidence without contradictions, decided by the judge, or else by words and similarity."""
         if self._judge is None or found.score == VERBATIM:
             return self._weighed(claim, found, least)
@@ -174,7 +176,7 @@ class Checker:
     def _words(self, found: Evidence) -> str:
         return self._passages[found.number - 1].text[found.start : found.end]
 
-    def _weighed(self, claim: Stated, found: Evidence, least: float) -> Evidence:
+    def _weighed(self, claim: Sentence, found: Evidence, least: float) -> Evidence:
         """Return evidence near the threshold with similarity added to its score."""
         score = found.score
         if self._meaning and not claim.unspaced and abs(score - _threshold(claim)) < OPEN:
@@ -183,7 +185,7 @@ class Checker:
         return replace(found, status="verified" if score >= least else "related", score=score)
 
 
-def _threshold(claim: Stated) -> float:
+def _threshold(claim: Sentence) -> float:
     return VERIFIED_UNSPACED if claim.unspaced else VERIFIED
 
 
@@ -196,7 +198,7 @@ def _rank(evidence: Evidence) -> tuple[int, float]:
 class _Window:
     """Neighbouring sentences with the share of a claim's words in them and their score."""
 
-    units: Sequence[Stated]
+    units: Sequence[Sentence]
     share: float
     score: float
 
@@ -206,11 +208,11 @@ class _ParsedPassage:
 
     def __init__(self, passage: Passage):
         self.text = passage.text
-        self.folded: Folded = fold(passage.text)
-        self.units = [Stated(self.text[start:end], start, end) for start, end in sentences(passage.text)]
-        self.above = Stated(f"{passage.heading} {passage.document}", 0, 0)
+        self.folded: NormalizedText = normalize_with_offsets(passage.text)
+        self.units = [Sentence(self.text[start:end], start, end) for start, end in sentences(passage.text)]
+        self.above = Sentence(f"{passage.heading} {passage.document}", 0, 0)
 
-    def evidence(self, claim: Stated, number: int, least: float) -> Evidence:
+    def evidence(self, claim: Sentence, number: int, least: float) -> Evidence:
         """Return the passage's best evidence, verified from a score of `least`."""
         verbatim = self._verbatim(claim)
         if verbatim is not None:
@@ -219,13 +221,15 @@ class _ParsedPassage:
         for window in windows:
             if window.score < least:
                 break
-            if not differs(claim, _anchor(claim, window.units), window.units, [*self.units, self.above]):
+            if not find_contradiction(
+                claim, _anchor(claim, window.units), window.units, [*self.units, self.above]
+            ):
                 return _evidence("verified", number, window)
         if not windows:
             return Evidence("unsupported")
         return _evidence("related" if windows[0].share >= RELATED else "unsupported", number, windows[0])
 
-    def _verbatim(self, claim: Stated) -> tuple[int, int] | None:
+    def _verbatim(self, claim: Sentence) -> tuple[int, int] | None:
         """Return the span of a verbatim quote, unless the sentence around it denies it."""
         span = self.folded.find(claim.folded) or self.folded.find(claim.folded.rstrip(".。!?！？ "))
         if span is None or not tokens(claim.text):
@@ -240,7 +244,7 @@ class _ParsedPassage:
             _DENIED_BEFORE.search(self.text[begin:start]) or _DENIED_AFTER.match(self.text[end:close])
         )
 
-    def _windows(self, claim: Stated) -> Iterator[_Window]:
+    def _windows(self, claim: Sentence) -> Iterator[_Window]:
         """Yield runs of sentences whose first and last share words with the claim."""
         sharing = [not claim.words.isdisjoint(unit.words) for unit in self.units]
         for first, begins in enumerate(sharing):
@@ -248,7 +252,7 @@ class _ParsedPassage:
                 if sharing[last]:
                     yield self._window(claim, self.units[first : last + 1])
 
-    def _window(self, claim: Stated, units: Sequence[Stated]) -> _Window:
+    def _window(self, claim: Sentence, units: Sequence[Sentence]) -> _Window:
         given = joined(units) | self.above.words
         share = claim.share(given)
         if share < RELATED:
@@ -261,18 +265,18 @@ def _evidence(status: Status, number: int, window: _Window) -> Evidence:
     return Evidence(status, number, window.units[0].start, window.units[-1].end, score)
 
 
-def _anchor(claim: Stated, units: Sequence[Stated]) -> Stated:
+def _anchor(claim: Sentence, units: Sequence[Sentence]) -> Sentence:
     """Return the sentence of a window with the largest share of the claim."""
     return max(units, key=lambda unit: claim.share(unit.words))
 
 
-def _forms(claim: Stated, given: Collection[str]) -> float:
+def _forms(claim: Sentence, given: Collection[str]) -> float:
     """Return the share that other inflections of the claim's words add."""
     weights = claim.weights
     return sum(weights[word] * share for word, share in claim.alike(given).items()) / sum(weights.values())
 
 
-def _cost(claim: Stated, units: Sequence[Stated], given: Collection[str], above: Stated) -> float:
+def _cost(claim: Sentence, units: Sequence[Sentence], given: Collection[str], above: Sentence) -> float:
     """Return the costs of a window (see COSTS)."""
     absent = [name for name in claim.names if not any(unit.holds(name) for unit in (*units, above))]
     unsaid = _UNSAID_TIME.search(claim.text) and not any(_UNSAID_TIME.search(unit.text) for unit in units)
@@ -285,7 +289,7 @@ def _cost(claim: Stated, units: Sequence[Stated], given: Collection[str], above:
     )
 
 
-def _longest_gap(claim: Stated, given: Collection[str]) -> int:
+def _longest_gap(claim: Sentence, given: Collection[str]) -> int:
     """Return the length of the claim's longest run of words that are not given."""
     alike = claim.alike(given)
     longest = here = 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag.text.facts import holds_name, latin_words, names, numbers, outline, with_values, without_numbers
-from rag.text.normalize import fold, plain_ends
+from rag.text.normalize import normalize_with_offsets, without_politeness
 from rag.text.tokenize import tokens
 
 _LIGHT = """
@@ -37,7 +37,7 @@ _PIECE = re.compile(
 
 
 @dataclass(frozen=True)
-class Stated:
+class Sentence:
     """Sentence of a text with its features, ``text == whole[start:end]``."""
 
     text: str
@@ -47,12 +47,12 @@ class Stated:
     @cached_property
     def said(self) -> str:
         """Text without polite endings, which state nothing."""
-        return plain_ends(self.text) if self.unspaced else self.text
+        return without_politeness(self.text) if self.unspaced else self.text
 
     @cached_property
     def folded(self) -> str:
         """Normalised text."""
-        return fold(self.text).text
+        return normalize_with_offsets(self.text).text
 
     @cached_property
     def sequence(self) -> list[str]:
@@ -62,7 +62,7 @@ class Stated:
     @cached_property
     def surface(self) -> list[str]:
         """Surface forms in order: words, numbers by value, single letters of scripts without spaces."""
-        return _PIECE.findall(with_values(fold(self.said).text))
+        return _PIECE.findall(with_values(normalize_with_offsets(self.said).text))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -114,7 +114,7 @@ class Stated:
     def share(self, given: Collection[str]) -> float:
         """Return the share of its tokens that are given, by weight, 0 to 1.
 
-        >>> Stated("Bridges opened later", 0, 20).share({"bridg"})
+        >>> Sentence("Bridges opened later", 0, 20).share({"bridg"})
         0.45454545454545453
         """
         total = sum(self.weights.values())
@@ -140,6 +140,6 @@ def _common(one: str, other: str) -> int:
     )
 
 
-def joined(parts: Sequence[Stated]) -> frozenset[str]:
+def joined(parts: Sequence[Sentence]) -> frozenset[str]:
     """Return the words of several sentences."""
     return frozenset[str]().union(*(part.words for part in parts))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from rag.citations.claims import LIGHT, Stated, joined
+from rag.citations.claims import LIGHT, Sentence, joined
 from rag.text.facts import clauses, in_order, is_year, negations, opposed
 from rag.text.language import words_of
 from rag.text.tokenize import tokens
@@ -35,13 +35,13 @@ def steps(claim: Sequence[str], anchor: Sequence[str]) -> Iterator[Step]:
         yield operation, claim[c:d], anchor[a:b]
 
 
-def tampered(claim: Stated, anchor: Stated) -> bool:
+def is_altered_copy(claim: Sentence, anchor: Sentence) -> bool:
     """Return True where a claim copies a sentence except for a content word.
 
-    >>> copied = Stated("The hall was opened in spring by Tom Berg.", 0, 0)
-    >>> tampered(Stated("The hall was opened in spring by Ann Lee.", 0, 0), copied)
+    >>> copied = Sentence("The hall was opened in spring by Tom Berg.", 0, 0)
+    >>> is_altered_copy(Sentence("The hall was opened in spring by Ann Lee.", 0, 0), copied)
     True
-    >>> tampered(Stated("However, the hall was opened in spring.", 0, 0), copied)
+    >>> is_altered_copy(Sentence("However, the hall was opened in spring.", 0, 0), copied)
     False
     """
     taken = list(steps(claim.surface, anchor.surface))
@@ -65,14 +65,14 @@ def _tells(word: str) -> bool:
     return any(token not in LIGHT for token in tokens(word, "en"))
 
 
-def exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
+def is_exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
     """Return True where two sentences in the same order have different words in one place.
 
     Words that only moved are no exchange, nor are words that only one of them has.
 
-    >>> exchanged("elder order of deacon".split(), "elder order of elder".split())
+    >>> is_exchanged("elder order of deacon".split(), "elder order of elder".split())
     True
-    >>> exchanged("film open 2004".split(), "2004 film open".split())
+    >>> is_exchanged("film open 2004".split(), "2004 film open".split())
     False
     """
     more, less = Counter(claim) - Counter(anchor), Counter(anchor) - Counter(claim)
@@ -84,7 +84,7 @@ def exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
     )
 
 
-def shuffled(claim: Stated, window: Sequence[Stated], passage: Sequence[Stated]) -> bool:
+def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]) -> bool:
     """Return True where the claim has only words of the evidence, in an order of another meaning.
 
     One part may have moved, as "in 2019" in "In 2019 sales rose": that leaves three pieces, one of them
@@ -94,13 +94,13 @@ def shuffled(claim: Stated, window: Sequence[Stated], passage: Sequence[Stated])
     return any(_contained(claim, source) and _disordered(claim, source) for source in (window, *sources))
 
 
-def _contained(claim: Stated, source: Sequence[Stated]) -> bool:
+def _contained(claim: Sentence, source: Sequence[Sentence]) -> bool:
     """Return True where the sentences contain nearly all surface forms of the claim."""
     new = Counter(claim.surface) - Counter(word for unit in source for word in unit.surface)
     return new.total() <= NEW * len(claim.surface)
 
 
-def _disordered(claim: Stated, source: Sequence[Stated]) -> bool:
+def _disordered(claim: Sentence, source: Sequence[Sentence]) -> bool:
     letters = bool(_LETTERS.search(claim.folded))
     if _paired(claim, source) < PAIRED["letters" if letters else "words"]:
         return True
@@ -110,7 +110,7 @@ def _disordered(claim: Stated, source: Sequence[Stated]) -> bool:
     return back > 1 or (back == 1 and not moved)
 
 
-def _paired(claim: Stated, window: Sequence[Stated]) -> float:
+def _paired(claim: Sentence, window: Sequence[Sentence]) -> float:
     """Return the share of the claim's neighbouring words that are neighbours in the evidence, 0 to 1."""
     pairs = _neighbours(claim.surface)
     given = frozenset(pair for unit in window for pair in _neighbours(unit.surface))
@@ -147,13 +147,13 @@ def _run(claim: Sequence[str], anchor: Sequence[str]) -> int:
     return next((at for at, (a, b) in enumerate(both) if a != b), min(len(claim), len(anchor)))
 
 
-def spliced(claim: Stated, passage: Sequence[Stated]) -> bool:
+def is_spliced(claim: Sentence, passage: Sequence[Sentence]) -> bool:
     """Return True where the claim joins the beginning of one sentence and the end of another.
 
     An end that follows only "It" or "He" is no splice: the beginning may name who that is.
 
     >>> told = "The north gate opens at nine.", "The old mill closes at six."
-    >>> spliced(Stated("The north gate closes at six.", 0, 0), [Stated(text, 0, 0) for text in told])
+    >>> is_spliced(Sentence("The north gate closes at six.", 0, 0), [Sentence(text, 0, 0) for text in told])
     True
     """
     said = claim.surface
@@ -187,13 +187,18 @@ _COUNTS = tuple(frozenset(words.split()) for words in (_MONTHS, _WEEKDAYS, _ORDI
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
 
 
-def differs(claim: Stated, anchor: Stated, window: Sequence[Stated], passage: Sequence[Stated]) -> str:
+def find_contradiction(
+    claim: Sentence,
+    anchor: Sentence,
+    window: Sequence[Sentence],
+    passage: Sequence[Sentence],
+) -> str:
     """Return the kind of contradiction between claim and evidence; empty without one.
 
     `passage` are all sentences whose names a pronoun of the window may refer to.
 
-    >>> claim, anchor = Stated("It opened in 1933.", 0, 18), Stated("It opened in 1932.", 0, 18)
-    >>> differs(claim, anchor, [anchor], [anchor])
+    >>> claim, anchor = Sentence("It opened in 1933.", 0, 18), Sentence("It opened in 1932.", 0, 18)
+    >>> find_contradiction(claim, anchor, [anchor], [anchor])
     'number'
     """
     rules: tuple[tuple[str, Callable[[], bool]], ...] = (
@@ -201,15 +206,20 @@ def differs(claim: Stated, anchor: Stated, window: Sequence[Stated], passage: Se
         ("name", lambda: _other_name(claim, anchor, passage)),
         ("denial", lambda: _denied(claim, anchor, window)),
         ("direction", lambda: opposed(claim.text, anchor.text) or _reversed(claim, window)),
-        ("word", lambda: tampered(claim, anchor)),
-        ("order", lambda: shuffled(claim, window, passage)),
-        ("splice", lambda: spliced(claim, passage)),
-        ("exchange", lambda: claim.unspaced and exchanged(claim.outline, anchor.outline)),
+        ("word", lambda: is_altered_copy(claim, anchor)),
+        ("order", lambda: is_reordered(claim, window, passage)),
+        ("splice", lambda: is_spliced(claim, passage)),
+        ("exchange", lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline)),
     )
     return next((kind for kind, contradicts in rules if contradicts()), "")
 
 
-def _other_number(claim: Stated, anchor: Stated, window: Sequence[Stated], passage: Sequence[Stated]) -> bool:
+def _other_number(
+    claim: Sentence,
+    anchor: Sentence,
+    window: Sequence[Sentence],
+    passage: Sequence[Sentence],
+) -> bool:
     """Return True where a number is missing from the window, or in the place of another in the anchor.
 
     A year may be anywhere in the passage, unless the window has another year: "on 7 May" in a text of 2018.
@@ -226,7 +236,7 @@ def _other_number(claim: Stated, anchor: Stated, window: Sequence[Stated], passa
     ) or not in_order([number for number in claim.numbers if number in anchor.numbers], anchor.numbers)
 
 
-def _counts(unit: Stated) -> Iterator[frozenset[str]]:
+def _counts(unit: Sentence) -> Iterator[frozenset[str]]:
     """Yield the quantities of a sentence by kind: years, other numbers, months, weekdays, ordinals."""
     words = frozenset(unit.surface)
     yield frozenset(number for number in unit.numbers if is_year(number))
@@ -239,7 +249,7 @@ def _conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
     return bool(claimed - given and given - claimed)
 
 
-def _other_name(claim: Stated, anchor: Stated, passage: Sequence[Stated]) -> bool:
+def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:
     """Return True where a name is missing, or in the place of another in the anchor."""
     missing = [name for name in anchor.lacks(claim.names) if name.casefold() not in _DATED]
     if not missing:
@@ -250,7 +260,7 @@ def _other_name(claim: Stated, anchor: Stated, passage: Sequence[Stated]) -> boo
     return alone and bool(claim.lacks(_sure_names(anchor)))
 
 
-def _sure_names(unit: Stated) -> list[str]:
+def _sure_names(unit: Sentence) -> list[str]:
     """Return the names of a sentence except dates, headings in capitals, and a single first word."""
     opening = re.match(r"\W*(\w+)\s+[a-z(]", unit.text)
     return [
@@ -262,7 +272,7 @@ def _sure_names(unit: Stated) -> list[str]:
     ]
 
 
-def _denied(claim: Stated, anchor: Stated, window: Sequence[Stated]) -> bool:
+def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bool:
     """Return True where one of claim and evidence is negated and the other is not.
 
     A clause of the claim is compared with the clause that has most of its words.
@@ -280,7 +290,7 @@ def _other_denial(clause: str, given: Sequence[tuple[frozenset[str], str]]) -> b
     return shared > SAME_CLAUSE * len(words) and negations(clause) != negations(nearest)
 
 
-def _reversed(claim: Stated, window: Sequence[Stated]) -> bool:
+def _reversed(claim: Sentence, window: Sequence[Sentence]) -> bool:
     """Return True where the evidence has a word with a negating prefix: "deactivate" for "activate"."""
     given = joined(window)
     return any(
