@@ -16,9 +16,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from rag.errors import SettingsError
-from rag.logs import Sentence, count_errors, write_lines
+from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
-from rag.telemetry import untrace
+from rag.telemetry import disable_tracing
 from ui.auth.identity import Alone, Entrance, on_this_machine, read_entrance
 from ui.auth.middleware import Door
 from ui.server.operations import share_pools
@@ -44,7 +44,7 @@ def _warm_up(stopped: threading.Event) -> None:
             break
         except FootnoteError as error:
             if str(error) != said:  # what lasts is said once
-                log.error("Footnote cannot work yet. %s", Sentence(error))
+                log.error("Footnote cannot work yet. %s", LoggableText(error))
             said = str(error)
             stopped.wait(AGAIN)
     # What is loaded once need not be looked at again whenever garbage is collected.
@@ -55,7 +55,7 @@ def _warm_up(stopped: threading.Event) -> None:
 @asynccontextmanager
 async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     write_lines(sys.stderr)
-    untrace()
+    disable_tracing()
     share_pools()
     stopped = threading.Event()
     threading.Thread(target=_warm_up, args=[stopped], name="warm-up", daemon=True).start()

@@ -84,11 +84,11 @@ def make_library(
         owner,
         lambda: make_embedder(current()[0], opened=opened),
         make_store(settings),
-        analysers=find(settings.morphemes),
+        analysers=find(settings.korean_japanese_analyzers),
         summariser=summariser or (lambda: make_summariser(*current())),
         open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),
         admit=admit,
-        recognition=60 * settings.recognition_minutes,
+        recognition=60 * settings.ocr_minutes,
     )
 
 
@@ -99,7 +99,7 @@ def make_bench_library(
     summariser: Callable[[], Summariser] = ExtractiveSummariser,
 ) -> Library:
     """Return a library to measure with: a given embedding model, no morphemes, else the settings."""
-    settings = Settings(morphemes="off")
+    settings = Settings(korean_japanese_analyzers="off")
     return make_library(
         database,
         owner,
@@ -118,7 +118,7 @@ def make_means(settings: Settings, owner: str) -> Means:
     return Means(
         fetcher=Fetcher(private=settings.private_hosts, max_bytes=most),
         credentials=Credentials.of_this_machine("" if alone else owner),
-        folder_roots=(settings.folder_roots or None) if alone else settings.folder_roots,
+        folder_roots=(settings.allowed_folders or None) if alone else settings.allowed_folders,
         max_bytes=most,
     )
 
@@ -133,7 +133,7 @@ def make_summariser(settings: Settings, llm: LanguageModel | None) -> Summariser
 def make_llm(settings: Settings) -> LLM | LocalModel | None:
     """Return the language model that the settings name: on a server, else one's own, or None."""
     if not settings.connected:
-        return make_own_model(settings) if settings.own_model else None
+        return make_own_model(settings) if settings.local_model else None
     return LLM(
         LLMSettings(
             base_url=settings.llm_base_url,
@@ -148,7 +148,7 @@ def make_llm(settings: Settings) -> LLM | LocalModel | None:
 
 def make_own_model(settings: Settings) -> LocalModel:
     """Return the model to serve here. It is started when first asked, and what is wrong with it said then."""
-    choice = ModelChoice.of(settings.own_model, settings.model_cache)
+    choice = ModelChoice.of(settings.local_model, settings.model_cache)
     return LocalModel(choice.path, name=choice.name, context_tokens=settings.llm_context_tokens)
 
 
@@ -236,7 +236,7 @@ def make_pipeline(
         scope=scope,
         reranker=reranker,
         fetch_k=fetch_k,
-        best_outside=settings.best_outside,
+        lost_in_the_middle_order=settings.lost_in_the_middle_order,
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         judge=None if llm is None else make_judge(settings, llm),
@@ -272,7 +272,7 @@ def _made_with(
 
 def _reranked_with(settings: Settings) -> dict[str, Any]:
     """Return the settings of the passages' order, as `_made_with`, where they differ from the usual."""
-    shown = {"order": "best first and last"} if settings.best_outside else {}
+    shown = {"order": "best first and last"} if settings.lost_in_the_middle_order else {}
     if settings.reranker == NO_RERANKER:
         return shown
     named = " ".join(part for part in (settings.reranker, settings.rerank_model) if part)

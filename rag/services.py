@@ -207,8 +207,8 @@ class Services:
 
     def _use_own(self, name: str) -> None:
         """Have a model that was just installed write the answers, where no server is connected."""
-        if not self.settings.connected and "own_model" not in config.fixed_fields():
-            self.apply({"own_model": name})
+        if not self.settings.connected and "local_model" not in config.fixed_fields():
+            self.apply({"local_model": name})
 
     def _reconnect(self) -> None:
         """Use the model of the settings; the one in use goes on where it is the same."""
@@ -222,12 +222,12 @@ class Services:
     def close(self) -> None:
         """Stop the jobs, each putting its things in order, and give the data directory back.
 
-        Answers that are being written may end by themselves for `stop_seconds`; then they are interrupted.
+        Answers in progress may end by themselves within `shutdown_seconds`; then they are interrupted.
         """
         answers = sum(kind == ANSWERS for kind, _ in self.jobs.standing())
-        log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.stop_seconds)
+        log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.shutdown_seconds)
         self._schedule.close()
-        self.jobs.close(patience=self.settings.stop_seconds)
+        self.jobs.close(patience=self.settings.shutdown_seconds)
         if self.llm is not None:
             self.llm.close()
         for workspace in self._workspaces.values():

@@ -54,7 +54,7 @@ def no_settings_of_this_machine() -> Iterator[None]:
             if name.startswith(SETTINGS):
                 patch.delenv(name)
         # Loading an analyser takes seconds in each process; test_morphemes.py and others ask for them.
-        patch.setenv("FOOTNOTE_MORPHEMES", "off")
+        patch.setenv("FOOTNOTE_KOREAN_JAPANESE_ANALYZERS", "off")
         # On a slow machine a model that answers at once may seem to have taken too long to rewrite one.
         patch.setenv("FOOTNOTE_LLM_REPHRASE_TIMEOUT", "60")
         yield

@@ -11,7 +11,7 @@ from rag.cli import admin, ask, evaluate, export, ingest
 from rag.cli.common import Parser, say
 from rag.errors import FootnoteError
 from rag.settings import load
-from rag.telemetry import untrace
+from rag.telemetry import disable_tracing
 
 MODULES = (ingest, ask, evaluate, export, admin)
 
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 when a file was refused, 2 for bad input."""
     options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    untrace()
+    disable_tracing()
     try:
         return int(options.command(load({"data": options.data}), options))
     except FootnoteError as error:

@@ -232,11 +232,11 @@ def _install(offer: ModelPackage, cache: Path) -> None:
 def _use(settings: Settings, spec: str) -> None:
     """Save the choice in the data directory, and say which model answers from now on."""
     settings.data.mkdir(parents=True, exist_ok=True)
-    config.save(settings.data, {"own_model": spec})
+    config.save(settings.data, {"local_model": spec})
     if settings.connected:
         print(f"Answers are still written by {settings.llm_model}; the Settings page changes that.")
-    elif "own_model" in config.fixed_fields():
-        print(f"Answers are still written by {settings.own_model}, as FOOTNOTE_OWN_MODEL says.")
+    elif "local_model" in config.fixed_fields():
+        print(f"Answers are still written by {settings.local_model}, as FOOTNOTE_LOCAL_MODEL says.")
     else:
         print("It writes the answers from the next start on.")
 
@@ -249,7 +249,7 @@ def list_models_command(settings: Settings, options: Options) -> int:
     if settings.connected:
         print(f"Answers are written by {settings.llm_model}, on {settings.llm_base_url}.")
     else:
-        print(f"Answers are written by {settings.own_model or 'no model'}.")
+        print(f"Answers are written by {settings.local_model or 'no model'}.")
     return 0
 
 
@@ -258,6 +258,6 @@ def remove_model_command(settings: Settings, options: Options) -> int:
     offer = catalog.require_package(options.name)
     freed = catalog.remove(offer, settings.model_cache)
     print(f"{offer.name} is removed: {size(freed)} freed." if freed else f"{offer.name} was not here.")
-    if settings.own_model == offer.name:
-        config.save(settings.data, {"own_model": ""})
+    if settings.local_model == offer.name:
+        config.save(settings.data, {"local_model": ""})
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.pipeline import Timings, checked
+from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import SearchedIn, scope_within
 from rag.citations.cite import Citation
 from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
@@ -35,7 +35,7 @@ def add_commands(commands: Commands) -> None:
 
 def ask_command(settings: Settings, options: Options) -> int:
     """Answer one question over the library."""
-    question, history = checked(options.question), _history(options.history)
+    question, history = validated_question(options.question), _history(options.history)
     result: dict[str, Any] = {"question": question, "searched_in": None, "left_out": []}
     with open_services(settings) as (services, library):
         library.recover()

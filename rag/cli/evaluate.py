@@ -116,7 +116,7 @@ def _collection(
         questions.corpus,
         lambda: make_embedder(settings),
         cache=default_cache(),
-        analysers=find(settings.morphemes),
+        analysers=find(settings.korean_japanese_analyzers),
         waiting=lambda: say("another run uses the indexes of this question set; waiting until it is done."),
         told=bar,
     )

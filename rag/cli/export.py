@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from rag.chat.export import FORMS, FormName, cases, export, to_jsonl
-from rag.chat.verify import Checked, read_export, verify
+from rag.chat.verify import CheckedQuote, read_export, verify
 from rag.cli.common import Commands, Options, print_json, say
 from rag.errors import ExportRefused
 from rag.settings import LOCAL_OWNER, Settings
@@ -94,7 +94,7 @@ def _feedback(database: Database) -> str:
     return to_jsonl(found)
 
 
-def _line(checked: Checked) -> str:
+def _line(checked: CheckedQuote) -> str:
     quote = checked.quote
     reason = f" ({checked.reason})" if checked.reason else ""
     words = " ".join(clean(quote.text).split())
@@ -102,7 +102,7 @@ def _line(checked: Checked) -> str:
     return f"[{quote.number}] {checked.verdict:<15} {clean(quote.document)}: “{short}”{reason}"
 
 
-def _fields(checked: Checked) -> dict[str, object]:
+def _fields(checked: CheckedQuote) -> dict[str, object]:
     quote = checked.quote
     return {
         "number": quote.number,

@@ -15,7 +15,7 @@ from rag.errors import QuestionRefused
 from rag.evaluation.datasets import QuestionSet, read_text
 from rag.evaluation.metrics import percentile
 from rag.jobs import Cancel, never
-from rag.text.normalize import fold
+from rag.text.normalize import normalize_with_offsets
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ def quote_contains(quote: str, words: str) -> bool:
     >>> quote_contains("１９３２年に開通", "1932年")
     True
     """
-    return "".join(fold(words).text.split()) in "".join(fold(quote).text.split())
+    return "".join(normalize_with_offsets(words).text.split()) in "".join(
+        normalize_with_offsets(quote).text.split()
+    )
 
 
 def summarize_answers(name: str, answers: Sequence[Answer]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.chat.pipeline import checked
+from rag.chat.pipeline import validated_question
 from rag.errors import QuestionRefused, SettingsError
 from rag.evaluation.lab_run import LabRunner, PreparedQuestion, RunProgress, asked_records, prepare_questions
 from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
@@ -117,14 +117,14 @@ class Lab:
         RetrievalError.
         """
         retriever = self._library.retriever("ensemble-rrf", k, document_ids=document_ids)
-        return [Passage.from_document(found) for found in retriever.invoke(checked(question))]
+        return [Passage.from_document(found) for found in retriever.invoke(validated_question(question))]
 
     def add_typed(self, set_id: str, question: str, chunk_ids: Sequence[str]) -> QuestionRecord:
         """Keep a typed question with the chunks that were marked as answering it.
 
         Raises QuestionRefused for a question without words or right passage, or a set that is full.
         """
-        text = checked(question)
+        text = validated_question(question)
         chunks = self._library.documents.chunks_by_id(chunk_ids[:MOST_PASSAGES])
         if not chunks:
             raise QuestionRefused("No passage is marked as the right one. Mark at least one that answers it.")

@@ -15,7 +15,7 @@ from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.sentences import width
-from rag.text.language import STOP_WORDS, language
+from rag.text.language import STOP_WORDS, language, without_particle
 from rag.text.sentences import sentences
 from storage.lab import QuestionSets
 from storage.records import ChunkRecord, DocumentRecord, MarkedPassage
@@ -42,9 +42,6 @@ _LEANING = re.compile(  # a sentence that speaks of the one before it asks about
 )
 _ENDED = re.compile(r"[.。．!！?？][\"'”’」』）)\]]*\Z")
 _HANGUL = re.compile(r"[가-힣]+\Z")
-_PARTICLE = re.compile(
-    r"(?:에서는|에서|에게|한테|부터|까지|마다|으로|처럼|보다|이라는|라는|이란|에는|은|는|이|가|을|를|의|에|와|과|로|도|만|란)\Z"
-)
 _PREDICATE = re.compile(
     r"(?:(?<!마)다|[요죠]|했던|하는|되는|있는|없는|하고|되고|하며|되며|이며|하여|되어|위해|대한|통해|따라|있어|않은)\Z"
 )
@@ -120,9 +117,9 @@ def _words(sentence: str, code: str) -> Iterator[str]:
         elif _KANA.search(found) or _HAN.search(found):
             yield from _NOUN.findall(found)
         elif not _HANGUL.match(found):
-            yield _PARTICLE.sub("", found)
+            yield without_particle(found)
         elif not _PREDICATE.search(found):
-            stem = _PARTICLE.sub("", found)
+            stem = without_particle(found)
             if len(stem) > 1:
                 yield stem
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.followup import History, Rarity
 from rag.chat.rewrite import REWRITE_SECONDS, make_standalone
+from rag.chat.scope import History, Rarity
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import read_questions
 from rag.models.protocol import LanguageModel

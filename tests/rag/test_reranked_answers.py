@@ -153,7 +153,7 @@ def test_the_settings_name_the_reranker(llm):
 
 def test_a_model_is_shown_the_best_first_and_last_and_their_numbers_stay(library, fake_llm, llm):
     fake_llm.say("It is the castle of Aldenburg [1].")
-    chosen = Settings(retriever="bm25", k=5, best_outside=True)
+    chosen = Settings(retriever="bm25", k=5, lost_in_the_middle_order=True)
     events = ask(make_pipeline(chosen, library, llm))
     (request,) = fake_llm.requests
     shown = re.findall(r'<passage number="(\d)" document="(\w+\.md)"', request.prompt)

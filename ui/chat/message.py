@@ -373,7 +373,7 @@ def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
     """Show a way to a passage, beside it whether it was carried over, and what became of its document."""
     standing = standings.get(passage.document_id, "here")
-    notes = ["from your previous question"] if carrying.NAME in passage.found_by else []
+    notes = ["from your previous question"] if carrying.PREVIOUS_QUESTION in passage.found_by else []
     notes += [f"{standing} since"] if standing != "here" else []
     if not notes:
         _way_to(message, passage)

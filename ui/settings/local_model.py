@@ -32,14 +32,14 @@ def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
         with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
             _show_offer(held, offer, fixed)
     _show_file(held, fixed)
-    if held.settings.own_model and not held.settings.connected:
+    if held.settings.local_model and not held.settings.connected:
         st.button(
             "Use no model",
             key="own-none",
             on_click=tried(_use),
-            args=(held, {"own_model": ""}),
-            disabled="own_model" in fixed,
-            help=FIXED if "own_model" in fixed else "Footnote then only shows matching passages.",
+            args=(held, {"local_model": ""}),
+            disabled="local_model" in fixed,
+            help=FIXED if "local_model" in fixed else "Footnote then only shows matching passages.",
         )
 
 
@@ -47,8 +47,8 @@ def used(settings: Settings) -> str:
     """Return the sentence that says which model writes the answers."""
     if settings.connected:
         return f"Answers are written by **{label(settings.llm_model)}**."
-    if settings.own_model:
-        name = ModelChoice.of(settings.own_model, settings.model_cache).name
+    if settings.local_model:
+        name = ModelChoice.of(settings.local_model, settings.model_cache).name
         return f"Answers are written by **{label(name)}**, on this computer."
     return (
         "No model is connected: Footnote shows matching passages. Install a local model below, or connect "
@@ -117,12 +117,12 @@ def _use_button(held: PageServices, offer: ModelPackage, fixed: frozenset[str]) 
 
 def _bound(settings: Settings, fixed: frozenset[str]) -> bool:
     """Return whether the choice of a model is not this page's."""
-    return "own_model" in fixed or (settings.connected and "llm_model" in fixed)
+    return "local_model" in fixed or (settings.connected and "llm_model" in fixed)
 
 
 def _alone(spec: str) -> dict[str, str]:
     """Return the changes that have a model of one's own write the answers: a connected server would win."""
-    return {"own_model": spec, "llm_model": ""}
+    return {"local_model": spec, "llm_model": ""}
 
 
 def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
@@ -132,7 +132,7 @@ def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
         path = st.text_input(
             "Other model: path of a GGUF file on this computer",
             key="own-file-path",
-            value="" if find_package(settings.own_model) else settings.own_model,
+            value="" if find_package(settings.local_model) else settings.local_model,
             disabled=bound,
             help=FIXED if bound else None,
         )
@@ -164,14 +164,14 @@ def _ask_to_remove(held: PageServices, offer: ModelPackage) -> None:
 
 
 def _remove(held: PageServices, offer: ModelPackage) -> None:
-    if held.settings.own_model == offer.name:
-        held.change({"own_model": ""})
+    if held.settings.local_model == offer.name:
+        held.change({"local_model": ""})
     shelf.remove(offer, held.settings.model_cache)
     notices.leave("Removed.", ":material/delete:")
 
 
 def _is_used(spec: str, settings: Settings) -> bool:
-    return settings.own_model == spec and not settings.connected
+    return settings.local_model == spec and not settings.connected
 
 
 def _free(cache: Path) -> int:

@@ -189,11 +189,11 @@ def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -
     )
     with st.form("reranking", border=True):
         changes = {**_reranker(settings, options), **_server(settings, options)}
-        changes["best_outside"] = st.checkbox(
+        changes["lost_in_the_middle_order"] = st.checkbox(
             "Put the best passages first and last in the prompt",
-            settings.best_outside,
+            settings.lost_in_the_middle_order,
             **options(
-                "best_outside",
+                "lost_in_the_middle_order",
                 "Models read the middle of a long prompt worst. Citation numbers do not change.",
             ),
         )
@@ -279,9 +279,9 @@ def show_tree_setting(
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
     """Return what each choice means and takes, before it is made."""
-    model = f"{label(settings.llm_model or settings.own_model, 60)} reads every document once. "
+    model = f"{label(settings.llm_model or settings.local_model, 60)} reads every document once. "
     unconnected = "No model is connected. Until then, summaries quote the documents. "
-    connected = settings.connected or bool(settings.own_model)
+    connected = settings.connected or bool(settings.local_model)
     return [
         "Existing summaries are kept.",
         f"Uses no model. {_takes(here, by_model=False)}",

@@ -7,7 +7,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.conversation import Conversation, Failed, title_of
-from rag.chat.pipeline import RagPipeline, Timings, checked
+from rag.chat.pipeline import RagPipeline, Timings, validated_question
 from rag.errors import QuestionRefused, RetrievalError
 from rag.jobs import Jobs, never
 from rag.models.llm import LLM, LLMSettings
@@ -164,7 +164,7 @@ def test_a_question_that_cannot_be_asked_is_refused_and_not_stored(conversation,
     ],
 )
 def test_control_characters_leave_a_question(raw, clean):
-    assert checked(raw) == clean
+    assert validated_question(raw) == clean
 
 
 def test_a_long_conversation_is_read_with_the_question_it_began_with(conversations):
