@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rag.connectors.http import Fetcher, resolved
-from rag.connectors.ssrf import Address, allowed, is_public
+from rag.connectors.ssrf import Address, is_public, parse_allowed
 from rag.errors import AddressRefused, ConnectionLost, ItemFailed, SourceError
 from tests.rag.connectors.site import Page, Site
 
@@ -419,4 +419,4 @@ def test_public_is_what_everyone_reaches(address: str, public: bool):
 def test_what_is_named_as_private_is_reached_and_nothing_beside_it(
     private: str, host: str, address: str, reached: bool
 ):
-    assert ((host, ipaddress.ip_address(address)) in allowed([private])) is reached
+    assert ((host, ipaddress.ip_address(address)) in parse_allowed([private])) is reached
