@@ -132,10 +132,11 @@ class FolderSource(Source):
             if cancelled():
                 return
             if isinstance(found, UnlistedPath):
-                lost = {folder for folder in before if _is_below(folder, _id(found.path))}
+                id_ = _id(found.path)
+                lost = {folder for folder in before if f"{folder}/".startswith(f"{id_}/")}
                 now |= lost
                 whole = whole and not lost
-                yield Unreadable(_id(found.path), _name(found.path), found.reason)
+                yield Unreadable(id_, _name(found.path), found.reason)
             else:
                 now.add(_id(found.path.rpartition("/")[0]))
                 yield Item(_id(found.path), _name(found.path), found.version)
@@ -172,10 +173,6 @@ def _id(path: str) -> str:
 
 def _name(path: str) -> str:
     return unicodedata.normalize("NFC", path.encode("utf-8", "replace").decode())[:_MAX_NAME]
-
-
-def _is_below(folder: str, above: str) -> bool:
-    return folder == above or folder.startswith(f"{above}/")
 
 
 # Patterns
@@ -285,8 +282,10 @@ class _FolderWalk:
     def _entry(
         self, entry: os.DirEntry[str], path: str, above: tuple[tuple[int, int], ...]
     ) -> Iterator[FolderFile | UnlistedPath]:
-        if entry.is_symlink() and not (self._links and self._is_inside(path)):
-            return
+        if entry.is_symlink():
+            real = Path(os.path.realpath(self._root / path))
+            if not self._links or not real.is_relative_to(self._root):
+                return
         try:
             facts = entry.stat()
         except FileNotFoundError:
@@ -311,9 +310,6 @@ class _FolderWalk:
         """Return whether a folder is a data directory of Footnote or belongs to the system."""
         systems = any((self._root / folder).is_relative_to(system) for system in SYSTEM_FOLDERS)
         return systems or any(entry.name == DATA_MARKER for entry in inside)
-
-    def _is_inside(self, path: str) -> bool:
-        return Path(os.path.realpath(self._root / path)).is_relative_to(self._root)
 
 
 def version(facts: os.stat_result) -> str:

@@ -22,13 +22,13 @@ _MAX_ERROR = 100_000  # bytes of a response with the reason of a refusal
 
 
 class RestClient(ABC):
-    """REST API below the address `base`; `asked` counts the answered requests.
+    """REST API below the address `base`; `requests` counts the answered requests.
 
     Raises SourceError where the service as a whole fails, ItemFailed for a failure of one item.
     """
 
     def __init__(self, fetcher: Fetcher, base: str, *, first_wait: float = FIRST_WAIT):
-        self.asked = 0
+        self.requests = 0
         self._base, self._host = base, urlsplit(base).netloc
         self._fetcher, self._first_wait = fetcher, first_wait
 
@@ -53,7 +53,7 @@ class RestClient(ABC):
                 for piece in self._fetcher.stream(whole, headers=headers, cancelled=cancelled):
                     begun = True
                     yield piece
-                self.asked += 1
+                self.requests += 1
                 return
             except SourceError as error:
                 if begun:
@@ -86,7 +86,7 @@ class RestClient(ABC):
             given = headers()
             try:
                 answer = send(given)
-                self.asked += 1
+                self.requests += 1
                 if attempt >= self._tries(answer):
                     return answer
             except ConnectionLost:

@@ -167,8 +167,8 @@ class _Known:
     @property
     def conditions(self) -> dict[str, str]:
         """Headers that request the page only if it has changed."""
-        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
-        return {name: value for name, value in asked.items() if value}
+        headers = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
+        return {name: value for name, value in headers.items() if value}
 
 
 class WebSource(Source):

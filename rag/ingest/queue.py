@@ -370,12 +370,11 @@ class Reindexing:
 
     def _work(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
         yield from self._library.reindex(
-            cancelled, stop_writers=self._stop_writers, drain_seconds=DRAIN_SECONDS
+            cancelled,
+            stop_writers=lambda: _wait(self._ingest.stop_writing()),
+            drain_seconds=DRAIN_SECONDS,
         )
         self._ingest.go_on()
-
-    def _stop_writers(self) -> None:
-        _wait(self._ingest.stop_writing())
 
 
 def _wait(jobs: Iterable[Job[Any]]) -> None:

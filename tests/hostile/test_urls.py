@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.connectors.http import Fetcher, resolved
+from rag.connectors.http import Fetcher, resolve_host
 from rag.connectors.ssrf import Address, is_public, parse_allowed
 from rag.errors import AddressRefused, ConnectionLost, ItemFailed, SourceError
 from tests.rag.connectors.site import Page, Site
@@ -164,7 +164,7 @@ def test_every_source_goes_through_the_fetcher():
 
 def resolve(host: str, port: int) -> Sequence[Address]:
     """Resolve as DNS would for the names above, and numbers as this machine does."""
-    return [ipaddress.ip_address(text) for text in NAMES[host]] if host in NAMES else resolved(host, port)
+    return [ipaddress.ip_address(text) for text in NAMES[host]] if host in NAMES else resolve_host(host, port)
 
 
 class Listener:

@@ -78,8 +78,8 @@ def _quoted(values: Sequence[str]) -> str:
 
 
 def _search(api: ConfluenceApi, query: str, expand: str, cancelled: Cancel) -> Iterator[Content]:
-    asked = {"cql": query, "expand": expand}
-    for content in api.read_list(Results[Content], _SEARCH_PATH, asked, cancelled):
+    parameters = {"cql": query, "expand": expand}
+    for content in api.read_list(Results[Content], _SEARCH_PATH, parameters, cancelled):
         if content.status == "current":
             yield content
 
@@ -155,9 +155,9 @@ class ConfluenceSource(Source):
 
     def _all(self, scope: SyncScope, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
         """Yield every page and its files; the pages are listed first, before any can move."""
-        before = self._api.asked
+        before = self._api.requests
         pages = {page.id: page for page in self._wiki.pages(scope, cancelled)}
-        requests = self._api.asked - before + (len(pages) if self._settings.attachments else 0)
+        requests = self._api.requests - before + (len(pages) if self._settings.attachments else 0)
         unlisted = []
         for page in pages.values():
             yield page.page_item(self._api.web)

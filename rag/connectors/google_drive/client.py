@@ -145,6 +145,7 @@ def credential_refused() -> SourceError:
 
 
 R = TypeVar("R", bound=DriveRecord)
+P = TypeVar("P", FilePage, Changes)
 
 _RENEW_BEFORE = timedelta(minutes=5)  # before a token expires
 _RATE_LIMIT_TRIES = 7  # with doubled waits they take a minute, the unit of Google's limits
@@ -194,37 +195,30 @@ class DriveApi(RestClient):
 
     def files(self, query: str, corpus: Parameters, cancelled: Cancel) -> Iterator[FilePage]:
         """Yield the pages of a search among the drives of `corpus`."""
-        asked: Parameters = {"q": query, "pageSize": 1000, **_ALL_DRIVES, **corpus}
-        token = ""
-        while True:
-            page = self._read(FilePage, "/files", {**asked, "pageToken": token}, cancelled)
-            yield page
-            if not page.next:
-                return
-            if page.next == token:
-                raise _endless()
-            token = page.next
+        return self._pages(FilePage, "/files", {"q": query, **corpus}, "", cancelled)
 
     def start(self, drive_id: str, cancelled: Cancel) -> str:
         """Return the present position of a shared drive's change log, or of the account's own."""
-        asked = {"supportsAllDrives": "true", "driveId": drive_id}
-        return self._read(Start, "/changes/startPageToken", asked, cancelled).token
+        parameters = {"supportsAllDrives": "true", "driveId": drive_id}
+        return self._read(Start, "/changes/startPageToken", parameters, cancelled).token
 
     def changes(self, token: str, drive_id: str, cancelled: Cancel) -> Iterator[Changes]:
         """Yield the pages of a change log from a position; the last one has the next position."""
-        asked: Parameters = {
-            "pageSize": 1000,
-            "includeRemoved": "true",
-            "driveId": drive_id,
-            **_ALL_DRIVES,
-        }
+        parameters = {"includeRemoved": "true", "driveId": drive_id}
+        return self._pages(Changes, "/changes", parameters, token, cancelled)
+
+    def _pages(
+        self, record: type[P], path: str, parameters: Parameters, token: str, cancelled: Cancel
+    ) -> Iterator[P]:
+        """Yield the pages of a list; raise SourceError where it has no end."""
+        common = {"pageSize": 1000, **_ALL_DRIVES, **parameters}
         while True:
-            page = self._read(Changes, "/changes", {**asked, "pageToken": token}, cancelled)
+            page = self._read(record, path, {**common, "pageToken": token}, cancelled)
             yield page
-            if page.start:
+            if page.is_last:
                 return
-            if not page.next or page.next == token:
-                raise _endless()
+            if page.next in ("", token):
+                raise SourceError("Google Drive lists the same again and again, so its list has no end.")
             token = page.next
 
     def content(self, file: DriveFile, exported: str, cancelled: Cancel) -> Iterator[bytes]:
@@ -291,7 +285,3 @@ def _reasons(answer: Response) -> frozenset[str]:
     except ValidationError:
         return frozenset()
     return frozenset(reason.reason for reason in error.errors)
-
-
-def _endless() -> SourceError:
-    return SourceError("Google Drive lists the same again and again, so its list has no end.")

@@ -101,6 +101,11 @@ class FilePage(DriveRecord):
     next: str = Field("", alias="nextPageToken")
     incomplete: bool = Field(False, alias="incompleteSearch")
 
+    @property
+    def is_last(self) -> bool:
+        """True for the last page of a listing."""
+        return not self.next
+
 
 class Change(DriveRecord):
     """Change of a file, or of a whole shared drive."""
@@ -118,6 +123,11 @@ class Changes(DriveRecord):
     changes: tuple[Change, ...] = ()
     next: str = Field("", alias="nextPageToken")
     start: str = Field("", alias="newStartPageToken")
+
+    @property
+    def is_last(self) -> bool:
+        """True for the last page of a log."""
+        return bool(self.start)
 
 
 class Start(DriveRecord):

@@ -20,7 +20,6 @@ from rag.connectors.google_drive.models import (
     FOLDER,
     SHORTCUT,
     Change,
-    Changes,
     DriveFile,
     DriveSettings,
     export_type,
@@ -272,7 +271,10 @@ class DriveSource(Source):
     def _changed(self, state: _DriveState, cancelled: Cancel) -> tuple[Listed, ...] | None:
         """Return the changes and a checkpoint; None where a whole listing is necessary."""
         try:
-            logs = {drive: self._log(token, drive, cancelled) for drive, token in state.logs.items()}
+            logs = {
+                drive: tuple(self._api.changes(token, drive, cancelled))
+                for drive, token in state.logs.items()
+            }
         except ItemFailed:  # a position that Drive no longer knows
             return None
         changes = [change for pages in logs.values() for page in pages for change in page.changes]
@@ -285,6 +287,3 @@ class DriveSource(Source):
         )
         ends = {drive: pages[-1].start for drive, pages in logs.items()}
         return (*found, Checkpoint(state.model_copy(update={"logs": ends}).model_dump_json(), whole=False))
-
-    def _log(self, token: str, drive: str, cancelled: Cancel) -> tuple[Changes, ...]:
-        return tuple(self._api.changes(token, drive, cancelled))

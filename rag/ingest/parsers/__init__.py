@@ -51,10 +51,10 @@ def load_steps(
     if not path.is_file():
         raise DocumentRefused(f"{shown(name)} cannot be found where it was kept. Add it again.")
     facts, output = sandbox.run("load", path, name, timeout=timeout, memory=memory)
-    spans = {field: tuple(map(tuple, facts.pop(field))) for field in ("pages", "headings")}
-    document = LoadedDocument(
-        **{**facts, **spans, "pictured": tuple(facts["pictured"])}, text=output.decode("utf-8")
-    )
+    for field in ("pages", "headings"):
+        facts[field] = tuple(map(tuple, facts[field]))
+    facts["pictured"] = tuple(facts["pictured"])
+    document = LoadedDocument(output.decode("utf-8"), **facts)
     if document.pictured:
         document = yield from recognise_pages(path, name, document, tesseract, recognition, cancelled)
     if not any(character.isalnum() for character in document.text):

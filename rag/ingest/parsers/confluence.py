@@ -49,14 +49,7 @@ _RESOURCES = (
     ("ri:space", "ri:space-key"),
 )
 _USER_IDS = ("ri:account-id", "ri:userkey", "ri:username")
-_PANELS = {
-    "info": "Info",
-    "note": "Note",
-    "tip": "Tip",
-    "warning": "Warning",
-    "success": "Success",
-    "error": "Error",
-}
+_PANELS = frozenset(("info", "note", "tip", "warning", "success", "error"))
 _MAY_HIDE = frozenset(("excerpt", "details"))
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
 _CONTAINERS = frozenset(
@@ -247,8 +240,9 @@ def _node(page: Page, node: Any) -> None:
         str(attribute.get("key")): attribute.get_text().strip()
         for attribute in node.find_all("ac:adf-attribute", recursive=False)
     }
-    if kind == "panel" and (label := _PANELS.get(attributes.get("panel-type", ""))):
-        node.insert(0, page.paragraph(f"{label}:"))
+    panel = attributes.get("panel-type", "")
+    if kind == "panel" and panel in _PANELS:
+        node.insert(0, page.paragraph(f"{panel.capitalize()}:"))
     node.name = {"decision-list": "ul", "decision-item": "li"}.get(str(kind), "div")
 
 
@@ -281,7 +275,7 @@ def _macro(page: Page, element: Any) -> None:
         element.replace_with(*_titled(page, "", parameters), code)
     elif rich is not None:
         rich.name = "div"
-        element.replace_with(*_titled(page, _PANELS.get(name, ""), parameters), rich)
+        element.replace_with(*_titled(page, name.capitalize() if name in _PANELS else "", parameters), rich)
     else:
         page.replace(element, _MACRO_TEXT[name](parameters) if name in _MACRO_TEXT else "")
 

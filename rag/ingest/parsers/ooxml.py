@@ -154,16 +154,13 @@ def comments(container: zipfile.ZipFile, part: str) -> list[str]:
         root = parse_part(container, target)
         authors = [text for author in descendants(root, "author") if (text := author.text)]
         for comment in descendants(root, "comment", "threadedComment", "cm", "reply"):
-            text = " ".join(filter(None, map(text_of, _without_replies(comment))))
+            own = (part for part in children(comment) if local_name(part) != "replyLst")
+            text = " ".join(filter(None, map(text_of, own)))
             if text and not text.startswith(_THREADED_COPY):
                 author = attribute(comment, "author") or _author(comment, authors, people)
                 date = next((value for name in _DATE_ATTRIBUTES if (value := attribute(comment, name))), "")
                 lines[comment_line(author, date, text, attribute(comment, "ref"))] = None
     return list(lines)
-
-
-def _without_replies(comment: Any) -> Iterator[Any]:
-    return (part for part in children(comment) if local_name(part) != "replyLst")
 
 
 def _author(comment: Any, authors: list[str], people: dict[str, str]) -> str:

@@ -10,6 +10,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,8 @@ def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
     """Read a file into facts and UTF-8 text."""
     from rag.ingest.parsers.detect import parse
 
-    document = parse(path, name)
-    facts = {
-        "pages": document.pages,
-        "title": document.title,
-        "media_type": document.media_type,
-        "headings": document.headings,
-        "pictured": document.pictured,
-    }
-    return facts, document.text.encode("utf-8")
+    facts = asdict(parse(path, name))
+    return facts, facts.pop("text").encode("utf-8")
 
 
 def page(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
