@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.connectors.base import Item, Listed, Mark, Source
+from rag.connectors.base import Checkpoint, Item, Listed, Source
 from rag.connectors.sync import Sync
 from rag.factory import make_bench_library, make_embedder
 from rag.jobs import Cancel, never
@@ -40,7 +40,7 @@ class Pages(Source):
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield every page at version 1."""
         yield from (Item(f"{n}", f"Page {n}.md", "1", f"https://wiki.test/{n}") for n in range(self.count))
-        yield Mark("", whole=True)
+        yield Checkpoint("", whole=True)
 
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield a page."""

@@ -12,7 +12,7 @@ from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED
 from rag.citations.judges import CrossEncoderJudge, Judge, LanguageModelJudge
 from rag.connectors.base import Credentials
 from rag.connectors.http import Fetcher
-from rag.connectors.registry import Means
+from rag.connectors.registry import ConnectorContext
 from rag.errors import EmbeddingError, SettingsError
 from rag.index.external import StoreSpec
 from rag.ingest.library import Library, admit_all
@@ -109,13 +109,13 @@ def make_bench_library(
     )
 
 
-def make_means(settings: Settings, owner: str) -> Means:
+def make_means(settings: Settings, owner: str) -> ConnectorContext:
     """Return what an owner's sources are opened with: a way to the network, secrets, folders they may read.
 
     The one user of this computer may read any folder and use every secret; people who sign in may not.
     """
     alone, most = owner == LOCAL_OWNER, settings.max_upload_mb << 20
-    return Means(
+    return ConnectorContext(
         fetcher=Fetcher(private=settings.private_hosts, max_bytes=most),
         credentials=Credentials.of_this_machine("" if alone else owner),
         folder_roots=(settings.allowed_folders or None) if alone else settings.allowed_folders,

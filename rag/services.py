@@ -9,7 +9,7 @@ from typing import Any
 
 from rag import settings as config
 from rag.connectors import scheduler
-from rag.connectors.scheduler import Schedule
+from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
 from rag.evaluation import lab
 from rag.factory import make_embedder, make_library, make_llm, make_store
@@ -62,7 +62,7 @@ class Services:
         """True once all that goes on by itself was begun, and every open library is in step."""
         self.looking = threading.Lock()
         """Lock held while open libraries are looked into, and while they are closed."""
-        self._schedule = Schedule(self._tick)
+        self._schedule = Scheduler(self._tick)
         self._workspaces: dict[str, Workspace] = {}
         self._used: dict[str, float] = {}
         self._in_step: set[str] = set()

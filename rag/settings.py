@@ -17,7 +17,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from rag.connectors.ssrf import allowed
+from rag.connectors.ssrf import parse_allowed
 from rag.errors import SettingsError
 
 PREFIX = "FOOTNOTE_"
@@ -350,7 +350,7 @@ class Settings(BaseSettings):
     @classmethod
     def _may_be_private(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         try:
-            allowed(given)
+            parse_allowed(given)
         except SettingsError as error:
             raise ValueError(str(error)) from error
         return given

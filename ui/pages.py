@@ -1,7 +1,6 @@
 """Pages of the app, so that each can link to the others."""
 
 from collections.abc import Callable, Mapping
-from copy import copy
 from pathlib import Path
 
 import streamlit as st
@@ -11,21 +10,34 @@ from ui.components.markdown import plain
 _bodies: dict[str, Callable[[], None]] = {}
 
 
-def _page(title: str, icon: str, *, default: bool = False) -> st.Page:
+CHAT: st.Page
+DOCUMENTS: st.Page
+SOURCES: st.Page
+TREES: st.Page
+LAB: st.Page
+SETTINGS: st.Page
+PEOPLE: st.Page
+_ICONS = {
+    "CHAT": ":material/forum:",
+    "DOCUMENTS": ":material/library_books:",
+    "SOURCES": ":material/sync:",
+    "TREES": ":material/account_tree:",
+    "LAB": ":material/science:",
+    "SETTINGS": ":material/tune:",
+    "PEOPLE": ":material/group:",
+}
+
+
+def __getattr__(name: str) -> st.Page:
+    """Return a page, made anew: Streamlit makes complete pages in a script run only, and keeps state in them."""
+    if name not in _ICONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    title = name.title()
+
     def show() -> None:
         _bodies[title]()
 
-    return st.Page(show, title=title, icon=icon, url_path=title.lower(), default=default)
-
-
-CHAT = _page("Chat", ":material/forum:", default=True)
-DOCUMENTS = _page("Documents", ":material/library_books:")
-SOURCES = _page("Sources", ":material/sync:")
-TREES = _page("Trees", ":material/account_tree:")
-LAB = _page("Lab", ":material/science:")
-SETTINGS = _page("Settings", ":material/tune:")
-PEOPLE = _page("People", ":material/group:")
-_FOR_ALL = [CHAT, DOCUMENTS, SOURCES, TREES, LAB, SETTINGS]
+    return st.Page(show, title=title, icon=_ICONS[name], url_path=title.lower(), default=name == "CHAT")
 
 
 def draw_with(bodies: Mapping[str, Callable[[], None]]) -> None:
@@ -34,12 +46,8 @@ def draw_with(bodies: Mapping[str, Callable[[], None]]) -> None:
 
 
 def offered(*, people: bool) -> list[st.Page]:
-    """Return the pages of one run, with the one about people or without it.
-
-    The pages are the run's own: Streamlit notes in a page that it may be run, and strikes that out as it
-    runs it. Of two visitors who shared a page and came at once, the second would see an error in its place.
-    """
-    return [copy(page) for page in (*_FOR_ALL, *([PEOPLE] if people else []))]
+    """Return the pages of one run, with the People page or without it."""
+    return [__getattr__(name) for name in _ICONS if people or name != "PEOPLE"]
 
 
 # What surrounds every page: style sheet, tab title, the drawer that makes way on a narrow screen.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from rag.chat.export import FORM, VERSION
 from rag.errors import DocumentRefused, ExportRefused
 from rag.ingest.parsers import load
-from rag.ingest.paths import files_of, shown
+from rag.ingest.paths import iter_files, path_text
 from rag.text.normalize import NormalizedText, normalize_with_offsets
 
 Verdict = Literal["exact", "moved", "changed file", "missing file", "not there", "unreadable file"]
@@ -50,16 +50,19 @@ def read_export(path: Path) -> list[ExportedQuote]:
     """Read the quotes of an export that have words; raises ExportRefused where the file is no export."""
     try:
         if path.stat().st_size > LARGEST:
-            raise ExportRefused(f"{shown(path)} is larger than any export. Choose a chat exported as JSON.")
+            raise ExportRefused(
+                f"{path_text(path)} is larger than any export. Choose a chat exported as JSON."
+            )
         told = json.loads(path.read_bytes())
         if told["form"] != FORM or told["version"] != VERSION:
             raise ValueError(told["form"], told["version"])
         quotes = [_claimed(quote) for turn in told["turns"] for quote in turn["quotes"]]
     except OSError as error:
-        raise ExportRefused(f"{shown(path)} cannot be read. Check the path.") from error
+        raise ExportRefused(f"{path_text(path)} cannot be read. Check the path.") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ExportRefused(
-            f"{shown(path)} is no chat exported as JSON by this version of Footnote. Export the chat again."
+            f"{path_text(path)} is no chat exported as JSON by this version of Footnote. "
+            "Export the chat again."
         ) from error
     return [quote for quote in quotes if quote.text]
 
@@ -78,7 +81,7 @@ class _Originals:
     """Files of a folder by hash and by name."""
 
     def __init__(self, folder: Path):
-        files = list(files_of([folder]))
+        files = list(iter_files([folder]))
         self._by_hash = {_sha256(path): path for path, _ in files}
         self._by_name: dict[str, Path] = {PurePosixPath(name).name: path for path, name in files}
         self._text = cache(_text)
@@ -114,7 +117,7 @@ def _sha256(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ExportRefused(f"{shown(path)} cannot be read. See to it, or move it elsewhere.") from error
+        raise ExportRefused(f"{path_text(path)} cannot be read. See to it, or move it elsewhere.") from error
 
 
 def _claimed(quote: dict[str, Any]) -> ExportedQuote:

@@ -20,11 +20,11 @@ from rag.cli.common import (
     say,
 )
 from rag.connectors.registry import open_source
-from rag.connectors.sync import Sync, Synced
+from rag.connectors.sync import Sync, SyncProgress
 from rag.errors import EmbeddingError, FootnoteError, SourceError
 from rag.factory import make_means
 from rag.ingest.library import Library
-from rag.ingest.paths import files_of, shown
+from rag.ingest.paths import iter_files, path_text
 from rag.ingest.queue import resplit
 from rag.jobs import never
 from rag.settings import Settings
@@ -56,7 +56,7 @@ def add_commands(commands: Commands) -> None:
 
 def ingest_command(settings: Settings, options: Options) -> int:
     """Add every file, one result line each; 1 when any was refused."""
-    files = list(files_of(options.paths))
+    files = list(iter_files(options.paths))
     refused = 0
     with open_library(settings) as library:
         library.recover()
@@ -114,11 +114,11 @@ def _collection(library: Library, name: str) -> str:
 
 
 def _ingest_one(library: Library, path: Path, name: str, into: str | None, *, quiet: bool) -> dict[str, Any]:
-    result = {"path": shown(path), "status": "refused", "document_id": None, "pages": None, "chunks": 0}
+    result = {"path": path_text(path), "status": "refused", "document_id": None, "pages": None, "chunks": 0}
     try:
         record, outcome = library.add(name, path.read_bytes())
     except OSError as error:
-        return {**result, "reason": f"{shown(path)} cannot be read: {error.strerror}."}
+        return {**result, "reason": f"{path_text(path)} cannot be read: {error.strerror}."}
     if into is not None:
         library.collections.put([record.id], into)
     reason = None
@@ -229,8 +229,8 @@ def _sources_named(records: Sequence[SourceRecord], names: Sequence[str]) -> lis
     return [record for record in records if not names or record.name in names]
 
 
-def _sync_one(record: SourceRecord, run: Callable[[], Iterator[Synced]]) -> dict[str, Any]:
-    synced, reason = Synced(), None
+def _sync_one(record: SourceRecord, run: Callable[[], Iterator[SyncProgress]]) -> dict[str, Any]:
+    synced, reason = SyncProgress(), None
     with ProgressBar() as bar:
         try:
             for synced in run():

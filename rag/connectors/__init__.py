@@ -1,1 +1,1 @@
-"""Where documents come from when nobody uploads them: folders, Confluence, Google Drive, web pages."""
+"""Connectors: folders, web pages, Confluence and Google Drive as sources of documents."""

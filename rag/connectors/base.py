@@ -1,4 +1,4 @@
-"""Interface of all sources: items and their bytes, the state that a sync keeps, and the secrets it needs."""
+"""Interface of all sources: listings of items, their content, the stored state of a sync, and secrets."""
 
 import hashlib
 import os
@@ -10,21 +10,28 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
 
 from rag.errors import SourceError
 from rag.jobs import Cancel, never
 
+SOON = timedelta(minutes=15)
+DAY = timedelta(days=1)
+MAX_LASTING_TRIES = 5  # with doubled delays they take a month
+WHOLE_AFTER = DAY
+SECRETS = Path(".streamlit/secrets.toml")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+
 
 @dataclass(frozen=True)
 class Item:
-    """One thing at a source that can become a document.
+    """Item of a source that can become a document.
 
-    `id` is the source's own name for it and never changes; `version` changes whenever the content does, and
-    an item whose version is known is not fetched. `name` is what people see, its suffix telling the format,
-    and `url` where they can see the thing itself, if they can.
+    `id` is the source's own and never changes; `version` changes whenever the content does, and an item whose
+    version is known is not fetched. `name` is for people, with the suffix of the format; `url` is the address
+    of the original, if it has one.
     """
 
     id: str
@@ -35,9 +42,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """An item that the source lists but cannot give, and why, in a sentence.
+    """Item that the source lists but cannot deliver, with the reason as a sentence.
 
-    What is `lasting` is not worth asking for again soon.
+    A `lasting` reason makes an early retry useless.
     """
 
     id: str
@@ -47,53 +54,53 @@ class Unreadable:
 
 
 @dataclass(frozen=True)
-class Resting:
-    """An item that could not be had, and that was not asked for because it waits for its next try."""
+class Deferred:
+    """Item that failed earlier and was not requested, because its next retry is not due."""
 
     id: str
 
 
 @dataclass(frozen=True)
 class Gone:
-    """An item that is no longer at the source."""
+    """Item that is no longer at the source."""
 
     id: str
 
 
 @dataclass(frozen=True)
-class Mark:
-    """What came before is all there is up to here; the next listing may begin from `cursor`.
+class Checkpoint:
+    """End of a listing, from which the next one continues by its `cursor`.
 
-    After a `whole` listing what was not named since its start is no longer at the source.
+    After a `whole` listing, an item that was not named since its start is no longer at the source.
     """
 
     cursor: str
     whole: bool
 
 
-Listed = Item | Unreadable | Resting | Gone | Mark
+Listed = Item | Unreadable | Deferred | Gone | Checkpoint
 
 
 class Source(ABC):
-    """A place that holds documents. Its methods raise SourceError; ItemFailed concerns one item only."""
+    """Source of documents. Its methods raise SourceError; ItemFailed concerns one item only."""
 
     @abstractmethod
     def test(self) -> str:
-        """Reach the source and say in one sentence what was reached."""
+        """Connect to the source, and return one sentence on what was found."""
 
     @abstractmethod
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
-        """Yield what is there, or what changed since the Mark that gave `cursor`; a Mark comes last."""
+        """Yield all items, or the changes since the Checkpoint with `cursor`; a Checkpoint comes last."""
 
     @abstractmethod
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield the content of an item of the listing, in pieces."""
 
-    def rest(self, ids: Collection[str]) -> None:  # noqa: B027 - most ask for nothing while they list
-        """Leave these in peace in the next listing: they could not be had, and wait for their next try."""
+    def defer(self, ids: Collection[str]) -> None:  # noqa: B027 - most request no items while they list
+        """Do not request these failed items in the next listing, since their retry is not due."""
 
-    def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Give up what the source holds open."""
+    def close(self) -> None:  # noqa: B027 - most hold nothing open
+        """Close connections and files."""
 
     def __enter__(self) -> Self:
         """Use the source within a block."""
@@ -106,33 +113,31 @@ class Source(ABC):
         self.close()
 
 
-SOON = timedelta(minutes=15)
-DAY = timedelta(days=1)
-GIVEN_UP_AFTER = 5  # tries at what lasts: with waits that double those take a month
+# Retries
 
 
-def wait_after(tries: int, *, lasting: bool) -> timedelta | None:
-    """Return how long to wait after so many failures in a row; None where it is not tried again by itself.
+def retry_delay(tries: int, *, lasting: bool) -> timedelta | None:
+    """Return the delay after so many failures in a row; None for no further automatic retry.
 
-    What may pass is tried again at the next sync, then after a quarter of an hour, doubled each time up to a
-    day. What is `lasting` (not there, not ours, too large) is left for a day, doubled each time, and then
-    given up until it changes.
+    A passing failure is retried at the next sync, then after a quarter of an hour, doubled each time up to a
+    day. A `lasting` one (missing, forbidden, too large) is retried after a day, doubled each time, and then
+    given up until the item changes.
 
-    >>> [str(wait_after(tries, lasting=False)) for tries in (1, 2, 4, 40)]
+    >>> [str(retry_delay(tries, lasting=False)) for tries in (1, 2, 4, 40)]
     ['0:00:00', '0:15:00', '1:00:00', '1 day, 0:00:00']
-    >>> [str(wait_after(tries, lasting=True)) for tries in (1, 5, 6)]
+    >>> [str(retry_delay(tries, lasting=True)) for tries in (1, 5, 6)]
     ['1 day, 0:00:00', '16 days, 0:00:00', 'None']
     """
     if lasting:
-        return None if tries > GIVEN_UP_AFTER else DAY * 2 ** (tries - 1)
+        return None if tries > MAX_LASTING_TRIES else DAY * 2 ** (tries - 1)
     return min(SOON * 2 ** min(tries - 2, 10), DAY) if tries > 1 else timedelta(0)
 
 
-WHOLE_AFTER = timedelta(days=1)
+# State of a sync
 
 
-class Reached(BaseModel):
-    """How far a source was read: all of it at the time `whole`, as settings of the digest `of` want it."""
+class SyncState(BaseModel):
+    """Cursor of a source: the time of the last `whole` listing, and the digest `of` the settings it used."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -140,35 +145,34 @@ class Reached(BaseModel):
     whole: AwareDatetime
 
     @classmethod
-    def read(cls, cursor: str | None, of: str) -> Self | None:
-        """Return what a cursor says, or nothing where it is of other settings, or says nothing."""
+    def parse(cls, cursor: str | None, of: str) -> Self | None:
+        """Return the state of a cursor; None where it is of other settings, or none at all."""
         try:
-            reached = cls.model_validate_json(cursor or "")
+            state = cls.model_validate_json(cursor or "")
         except ValidationError:
             return None
-        return reached if reached.of == of else None
+        return state if state.of == of else None
 
     def is_old(self, now: datetime) -> bool:
-        """Whether it is time to list all again, for what no list of changes tells."""
+        """Return whether it is time for a whole listing, which finds what no list of changes has."""
         return now - self.whole >= WHOLE_AFTER
 
 
 def digest(settings: BaseModel, *besides: str) -> str:
-    """Return what stands for settings: another one where anything differs but the fields `besides`."""
+    """Return a hash of settings without the fields `besides`."""
     wanted = settings.model_dump_json(exclude=set(besides))
     return hashlib.sha256(wanted.encode()).hexdigest()[:16]
 
 
-SECRETS = Path(".streamlit/secrets.toml")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+# Secrets
 
 
 class Credentials:
-    """Looks a secret up: `wiki` is `FOOTNOTE_SECRET_WIKI`, or `wiki` in the file's table `[sources]`.
+    """Secrets by name: `wiki` is `FOOTNOTE_SECRET_WIKI`, or `wiki` in the file's table `[sources]`.
 
-    The environment wins. A value is read when it is asked for, so that a new one counts at once. Where people
-    sign in, each has the secrets of the table `[sources_of."their id"]` and no others: a secret that anyone
-    may name is one that anyone may send to a server of theirs.
+    The environment wins. Values are read at each request, so that a new one counts at once. Where people sign
+    in, each has only the secrets of the table `[sources_of."their id"]`: anyone could send a secret of
+    everyone to a server of their own.
     """
 
     def __init__(self, environment: Mapping[str, str], file: Path, person: str = ""):
@@ -178,11 +182,11 @@ class Credentials:
 
     @classmethod
     def of_this_machine(cls, person: str = "", file: Path = SECRETS) -> "Credentials":
-        """Return those of this process and of the folder it runs in, for one person where people sign in."""
+        """Return the secrets of this process and its working folder, for one person where people sign in."""
         return cls(os.environ, file, person)
 
     def get(self, name: str) -> SecretStr:
-        """Return the secret called `name`; SourceError, saying where to put it, when there is none."""
+        """Return the secret `name`; raise SourceError, with instructions, where there is none."""
         if not _NAME.fullmatch(name):
             raise SourceError(
                 f"{name!r} cannot be the name of a secret. Use letters, digits and underscores: my_wiki."
@@ -209,13 +213,11 @@ class Credentials:
         if not self._file.exists():
             return None
         try:
-            tables = tomllib.loads(self._file.read_text(encoding="utf-8"))
+            value: Any = tomllib.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SourceError(
                 f"{self._file} cannot be read: {type(error).__name__}. Mend the file."
             ) from error
-        place = ("sources_of", self._person) if self._person else ("sources",)
-        value: object = tables
-        for key in (*place, name):
+        for key in (*(("sources_of", self._person) if self._person else ("sources",)), name):
             value = value.get(key) if isinstance(value, dict) else None
         return value if isinstance(value, str) else None

@@ -1,4 +1,7 @@
-"""HTTP client of all connectors: SSRF policy on every hop, size and time limits, retries by Retry-After."""
+"""HTTP client of all connectors: SSRF policy on every hop, size and time limits, retries by Retry-After.
+
+httpcore2 speaks HTTP and keeps the connections; its network backend here connects only to checked addresses.
+"""
 
 import errno
 import ipaddress
@@ -27,7 +30,7 @@ from urllib.parse import urlencode
 
 import httpcore2
 
-from rag.connectors.ssrf import Address, Allowed, Target, allowed, onward, target
+from rag.connectors.ssrf import Address, Allowed, Target, parse_allowed, parse_url, redirect_target
 from rag.errors import (
     AddressRefused,
     Cancelled,
@@ -47,8 +50,8 @@ Resolve = Callable[[str, int], Sequence[Address]]
 
 MAX_BYTES = 50_000_000
 MAX_REDIRECTS = 10
-TRIES = 4  # for a host that answers 429 or 503
-LONGEST_WAIT = 60.0  # seconds; a host whose Retry-After is longer is not waited for
+TRIES = 4  # with a host that responds 429 or 503
+LONGEST_WAIT = 60.0  # seconds; no retry where Retry-After is longer
 _FIRST_WAIT = 1.0  # seconds where there is no Retry-After; doubled before each further try
 _POLL = 0.2  # seconds between checks of the time limits and of cancellation
 _CONNECT_TIMEOUT = 10.0  # seconds for one of several addresses, before the next one is tried
@@ -61,14 +64,14 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _DEFAULT_HEADERS = {"User-Agent": "Mozilla/5.0 (compatible; Footnote)", "Accept": "*/*"}
 _ENCODINGS = "gzip, deflate"
 _RESERVED = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
-# The only headers of a caller that another origin gets. Authorization and cookies are not among them.
+# A caller's headers that may be sent to another origin: neither Authorization nor cookies.
 _CROSS_ORIGIN = frozenset({"accept", "accept-language", "user-agent"})
 _GZIP_MAGIC = b"\x1f"
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 
 @dataclass(frozen=True)
-class Fetched:
+class Response:
     """Response with its whole body: the URL after all redirects, and headers by their names in lower case."""
 
     url: str
@@ -76,13 +79,13 @@ class Fetched:
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
 
-    def checked(self) -> "Fetched":
-        """Return this response; RequestRejected, with its status, where it is not a success."""
-        require_success(target(self.url), self.status)
+    def checked(self) -> "Response":
+        """Return this response; raise RequestRejected with its status unless it is a success."""
+        require_success(parse_url(self.url), self.status)
         return self
 
     def text(self) -> str:
-        """Return the body as text: in the encoding that the response names, else UTF-8."""
+        """Return the body as text in its declared encoding, else as UTF-8."""
         content = Message()
         content["content-type"] = self.headers.get("content-type", "")
         try:
@@ -91,21 +94,21 @@ class Fetched:
             return self.body.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """Return the body as JSON; SourceError where it is none."""
+        """Return the body as JSON; raise SourceError where it is none."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError) as error:
-            host = target(self.url).authority
+            host = parse_url(self.url).authority
             raise SourceError(f"{host} did not answer with JSON. Check the address.") from error
 
 
 class Fetcher:
-    """Client for http and https without cookies; proxies that the environment names are not used.
+    """HTTP client without cookies and without the proxies of the environment. May be shared by threads.
 
     Addresses must be public, or named in `private`: hosts (`wiki.corp`) and networks (`10.0.0.0/8`).
-    `patience` is how many seconds may pass without a byte, `longest` how many a whole request may take, apart
-    from what Retry-After asks for. Raises AddressRefused before anything is sent, SourceError which names the
-    host, and Cancelled. May be shared by threads.
+    `patience` limits the seconds without a byte, `longest` those of a whole request without the waits that
+    Retry-After demands. Raises AddressRefused before anything is sent, SourceError which names the host, and
+    Cancelled.
     """
 
     def __init__(
@@ -120,13 +123,13 @@ class Fetcher:
     ):
         pool = partial(
             httpcore2.ConnectionPool,
-            ssl_context=tls or trusted(),
+            ssl_context=tls or tls_context(),
             max_connections=None,
             keepalive_expiry=_KEEP_ALIVE,
-            network_backend=_Network(allowed(private), resolve or resolved),
+            network_backend=_Network(parse_allowed(private), resolve or resolve_host),
         )
         self._pool = pool(max_keepalive_connections=_MAX_IDLE)
-        # A request that must not be sent twice gets a new connection: an idle one may be closing just then.
+        # An idle connection may be closing, so a request that must not be repeated gets a new one.
         self._single_use = pool(max_keepalive_connections=0)
         self._patience, self._longest, self._max_bytes = patience, longest, max_bytes
         weakref.finalize(self, self._pool.close)
@@ -138,14 +141,14 @@ class Fetcher:
         headers: Mapping[str, str] = _NO_HEADERS,
         max_bytes: int | None = None,
         cancelled: Cancel = never,
-    ) -> Fetched:
-        """Return the response at `url`, whatever its status, after at most ten redirects.
+    ) -> Response:
+        """Return the response at `url`, of any status, after at most ten redirects.
 
-        Where it is 429 or 503 the request is repeated as Retry-After asks, at most three times; then it is
-        a RequestRejected. More than `max_bytes` of body are an ItemFailed.
+        A status of 429 or 503 is retried as Retry-After demands, at most three times; then it is a
+        RequestRejected. A body of more than `max_bytes` is an ItemFailed.
         """
-        with self._opened(_Request.of("GET", headers), url, cancelled) as response:
-            return response.fetched(self._limit(max_bytes))
+        with self._send(_Request.of("GET", headers), url, cancelled) as response:
+            return response.read(max_bytes or self._max_bytes)
 
     def post(
         self,
@@ -155,13 +158,13 @@ class Fetcher:
         body: bytes = b"",
         headers: Mapping[str, str] = _NO_HEADERS,
         cancelled: Cancel = never,
-    ) -> Fetched:
-        """Send a `form`, or a `body`, and return the response; a redirect is returned, and not followed."""
+    ) -> Response:
+        """Send a `form` or a `body`, and return the response; a redirect is not followed."""
         if form is not None:
             body = urlencode(form).encode("ascii")
             headers = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
-        with self._opened(_Request.of("POST", headers, body), url, cancelled) as response:
-            return response.fetched(self._max_bytes)
+        with self._send(_Request.of("POST", headers, body), url, cancelled) as response:
+            return response.read(self._max_bytes)
 
     def stream(
         self,
@@ -171,22 +174,19 @@ class Fetcher:
         max_bytes: int | None = None,
         cancelled: Cancel = never,
     ) -> Iterator[bytes]:
-        """Yield the body at `url` in pieces. Where the status is no success: RequestRejected."""
-        with self._opened(_Request.of("GET", headers), url, cancelled) as response:
+        """Yield the body at `url` in pieces; raise RequestRejected unless the status is a success."""
+        with self._send(_Request.of("GET", headers), url, cancelled) as response:
             require_success(response.target, response.status)
-            yield from response.pieces(self._limit(max_bytes))
-
-    def _limit(self, max_bytes: int | None) -> int:
-        return self._max_bytes if max_bytes is None else max_bytes
+            yield from response.pieces(max_bytes or self._max_bytes)
 
     @contextmanager
-    def _opened(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["_Response"]:
-        """Follow redirects to a response that is none; its body is still to be read."""
-        here = target(url)
+    def _send(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["_OpenResponse"]:
+        """Follow redirects to the final response; its body is still to be read."""
+        here = parse_url(url)
         deadline = Deadline(self._patience, self._longest, cancelled)
         for _ in range(MAX_REDIRECTS + 1):
             deadline.host = here.authority
-            with closing(self._sent_with_retries(here, request, deadline)) as response:
+            with closing(self._send_with_retries(here, request, deadline)) as response:
                 there = response.redirect() if request.method == "GET" else None
                 if there is None:
                     yield response
@@ -195,14 +195,14 @@ class Fetcher:
             here = there
         raise SourceError(f"{here.authority} redirects again and again, so the page cannot be reached.")
 
-    def _sent_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "_Response":
-        """Return the response of one host, asked again while it answers 429 or 503."""
+    def _send_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "_OpenResponse":
+        """Return the response of one host after retries of 429 and 503."""
         for attempt in range(1, TRIES + 1):
-            response = self._sent(here, request, deadline)
+            response = self._send_once(here, request, deadline)
             if response.status not in _RETRIED:
                 return response
             response.close()
-            wait = wait_before(attempt, response.headers, datetime.now(UTC))
+            wait = retry_wait(attempt, response.headers, datetime.now(UTC))
             if wait > LONGEST_WAIT or attempt == TRIES:
                 break
             deadline.wait(wait)
@@ -211,17 +211,17 @@ class Fetcher:
             response.status,
         )
 
-    def _sent(self, here: Target, request: "_Request", deadline: "Deadline") -> "_Response":
-        """Send a request, anew where a kept connection turns out to be closed before any byte has come."""
+    def _send_once(self, here: Target, request: "_Request", deadline: "Deadline") -> "_OpenResponse":
+        """Send a request; once more where a kept connection was closed before any byte came."""
         pool = self._pool if request.method == "GET" else self._single_use
         while True:
-            deadline.connected_anew = deadline.heard = False
+            deadline.new_connection = deadline.received = False
             try:
-                return _Response(here, pool.handle_request(request.to(here, deadline)))
+                return _OpenResponse(here, pool.handle_request(request.to(here, deadline)))
             except httpcore2.LocalProtocolError:  # its text quotes the header, which may be a secret
                 raise _bad_header(here) from None
             except (httpcore2.NetworkError, httpcore2.ProtocolError, ConnectionLost) as error:
-                if deadline.connected_anew or deadline.heard:
+                if deadline.new_connection or deadline.received:
                     raise error if isinstance(error, ConnectionLost) else _broken(here) from error
 
 
@@ -235,18 +235,18 @@ class _Request:
 
     @classmethod
     def of(cls, method: str, headers: Mapping[str, str], body: bytes = b"") -> "_Request":
-        """Return the caller's request, with the headers that every request has."""
+        """Return a request with the default headers."""
         given = {name: value for name, value in headers.items() if name.lower() not in _RESERVED}
         named = {name.lower() for name in given}
         missing = {name: value for name, value in _DEFAULT_HEADERS.items() if name.lower() not in named}
         return cls(method, {**missing, **given, "Accept-Encoding": _ENCODINGS}, body)
 
     def for_other_origin(self) -> "_Request":
-        """Return the request without what only the first origin may see."""
+        """Return the request without headers that only the first origin may see."""
         return _Request.of(self.method, {n: v for n, v in self.headers.items() if n.lower() in _CROSS_ORIGIN})
 
     def to(self, here: Target, deadline: "Deadline") -> httpcore2.Request:
-        """Return the request to `here` as httpcore sends it."""
+        """Return the request to `here` in the form of httpcore."""
         headers = {"Host": here.authority, **self.headers}
         if self.body:
             headers["Content-Length"] = str(len(self.body))
@@ -262,7 +262,7 @@ class _Request:
 
 
 @dataclass(frozen=True)
-class _Response:
+class _OpenResponse:
     """Response whose body is still to be read."""
 
     target: Target
@@ -281,25 +281,25 @@ class _Response:
         return headers
 
     def redirect(self) -> Target | None:
-        """Return where a redirect leads; None where this is not one."""
+        """Return the target of a redirect; None where this is not one."""
         location = self.headers.get("location", "")
-        return onward(self.target, location) if location and self.status in _REDIRECTS else None
+        return redirect_target(self.target, location) if location and self.status in _REDIRECTS else None
 
-    def fetched(self, limit: int) -> Fetched:
-        return Fetched(self.target.url, self.status, self.headers, b"".join(self.pieces(limit)))
+    def read(self, limit: int) -> Response:
+        return Response(self.target.url, self.status, self.headers, b"".join(self.pieces(limit)))
 
     def pieces(self, limit: int) -> Iterator[bytes]:
-        """Yield the decompressed body; ItemFailed where it is broken or has more than `limit` bytes."""
+        """Yield the decompressed body; raise ItemFailed where it is broken or exceeds `limit` bytes."""
         host, encoding = self.target.authority, self.headers.get("content-encoding", "")
         length = self.headers.get("content-length", "")
         if not encoding and length.isdecimal() and int(length) > limit:
             raise _too_large(limit, host)
-        # Compressed bytes are capped, too: some inflate to nothing. A small body may grow when compressed.
+        # Compressed bytes are limited, too: some inflate to nothing. A small body may grow when compressed.
         received = _capped(self._received(), limit + _CHUNK, host)
         return _capped(_decompressed(received, encoding, host), limit, host)
 
     def close(self) -> None:
-        """Give the connection back to its pool, which keeps it if the body was read to its end."""
+        """Return the connection to its pool, which keeps it if the body was read to its end."""
         self.raw.close()
 
     def _received(self) -> Iterator[bytes]:
@@ -310,31 +310,31 @@ class _Response:
 
 
 class Deadline(float):
-    """Time limits and cancellation of one request, given to httpcore in the place of its plain timeout.
+    """Time limits and cancellation of one request, passed through httpcore as its timeout.
 
-    As a number it is `silence`, the seconds that may pass without a byte; `longest` is for the request in
-    all. `host` is named in errors. `connected_anew` and `heard` tell what the network did last: whether a new
-    connection was made, and whether any byte came.
+    As a number it is `silence`, the seconds that may pass without a byte; `longest` limits the whole request.
+    `host` is named in errors. The network backend sets `new_connection` where it made one for the request,
+    and `received` once any byte came.
     """
 
     host: str
-    connected_anew: bool
-    heard: bool
+    new_connection: bool
+    received: bool
     _longest: float
     _until: float
     _cancelled: Cancel
 
     def __new__(cls, silence: float, longest: float, cancelled: Cancel) -> Self:
-        """Return the limits of a request that begins now."""
+        """Return the limits of a request that starts now."""
         made = super().__new__(cls, silence)
-        made.host, made.connected_anew, made.heard = "", False, False
+        made.host, made.new_connection, made.received = "", False, False
         made._longest, made._until, made._cancelled = longest, time.monotonic() + longest, cancelled
         return made
 
     def until_done(self, operation: Callable[[], T]) -> T:
-        """Return the result of `operation`, which is called again while it raises TimeoutError.
+        """Return the result of `operation`, called again while it raises TimeoutError.
 
-        Raises ConnectionLost when it has taken too long, Cancelled when the caller has cancelled.
+        Raises ConnectionLost when that takes too long, Cancelled when the caller has cancelled.
         """
         began = time.monotonic()
         while True:
@@ -345,7 +345,7 @@ class Deadline(float):
                 continue
 
     def wait(self, seconds: float) -> None:
-        """Wait before a retry; that does not count towards the limit of the request."""
+        """Wait before a retry; the wait does not count towards the limit of the request."""
         wait(seconds, self.host, self._cancelled)
         self._until += seconds
 
@@ -361,10 +361,9 @@ class Deadline(float):
 
 
 class _Network(httpcore2.NetworkBackend):
-    """Network backend that enforces the SSRF policy: it connects to the very addresses that it has checked.
+    """Network backend that enforces the SSRF policy: it connects only to the addresses that it has checked.
 
-    A host is resolved once for each connection. A name that resolves to another address the next time (DNS
-    rebinding) gains nothing by that.
+    A host is resolved once for each connection, which makes DNS rebinding useless.
     """
 
     def __init__(self, permitted: Allowed, resolve: Resolve):
@@ -378,11 +377,11 @@ class _Network(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> "_Stream":
-        """Connect to a host. Raises AddressRefused where any of its addresses is not permitted."""
+        """Connect to a host; raise AddressRefused if any of its addresses is not permitted."""
         del local_address, socket_options
         deadline = _deadline(timeout)
-        deadline.connected_anew = True
-        addresses = self._resolved(host, port, deadline)
+        deadline.new_connection = True
+        addresses = self._addresses(host, port, deadline)
         if not all((host, address) in self._permitted for address in addresses):
             raise AddressRefused(
                 f"{deadline.host} leads into a private network, where Footnote does not go. "
@@ -390,8 +389,8 @@ class _Network(httpcore2.NetworkBackend):
             )
         return _Stream(_connected_to_first(addresses, port, deadline))
 
-    def _resolved(self, host: str, port: int, deadline: Deadline) -> Sequence[Address]:
-        """Resolve a host in a thread of its own, since a resolver that hangs cannot be stopped."""
+    def _addresses(self, host: str, port: int, deadline: Deadline) -> Sequence[Address]:
+        """Resolve a host in a separate thread, since a resolver that hangs cannot be stopped."""
         found: Future[Sequence[Address]] = Future()
 
         def resolve() -> None:
@@ -408,20 +407,20 @@ class _Network(httpcore2.NetworkBackend):
 
 
 class _Stream(httpcore2.NetworkStream):
-    """Connected socket that is polled, so that time limits and cancellation hold while it is silent."""
+    """Connected socket, polled so that time limits and cancellation hold while it is silent."""
 
     def __init__(self, connection: socket.socket):
         connection.settimeout(_POLL)
         self._socket = connection
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return what has come, at most `max_bytes`; nothing where the other side has closed."""
+        """Return received bytes, at most `max_bytes`; none where the other side has closed."""
         deadline = _deadline(timeout)
         try:
             received = deadline.until_done(partial(self._socket.recv, max_bytes))
         except OSError as error:
             raise httpcore2.ReadError(str(error)) from error
-        deadline.heard = deadline.heard or bool(received)
+        deadline.received = deadline.received or bool(received)
         return received
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -434,32 +433,29 @@ class _Stream(httpcore2.NetworkStream):
             raise httpcore2.WriteError(str(error)) from error
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the socket."""
         self._socket.close()
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> "_Stream":
-        """Return the connection secured; SourceError where the certificate is not that of the host."""
+        """Return the connection over TLS; raise SourceError where the certificate is not valid."""
         deadline = _deadline(timeout)
+        secured: socket.socket = self._socket
         try:
-            secured = ssl_context.wrap_socket(
+            secured = tls = ssl_context.wrap_socket(
                 self._socket, server_hostname=server_hostname, do_handshake_on_connect=False
             )
-        except BaseException:
-            self.close()
-            raise
-        try:
-            deadline.until_done(secured.do_handshake)
+            deadline.until_done(tls.do_handshake)
         except BaseException as error:
             secured.close()
-            if isinstance(error, OSError):
+            if isinstance(error, OSError) and secured is not self._socket:
                 raise _untrusted(deadline.host, error) from error
             raise
         return _Stream(secured)
 
     def get_extra_info(self, info: str) -> Any:
-        """Say whether anything can be read, which on an idle connection means that it was closed."""
+        """Return whether anything can be read, which on an idle connection means that it was closed."""
         if info != "is_readable":
             return None
         return self._socket.fileno() < 0 or _polled(self._socket, select.POLLIN, 0)
@@ -478,7 +474,7 @@ def _polled(connection: socket.socket, event: int, seconds: float) -> bool:
 
 
 def _connected_to_first(addresses: Sequence[Address], port: int, deadline: Deadline) -> socket.socket:
-    """Connect to the first of `addresses` that answers; ConnectionLost where none does."""
+    """Connect to the first of `addresses` that answers; raise ConnectionLost where none does."""
     for address in addresses:
         made = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6)
         try:
@@ -498,7 +494,7 @@ def _connected_to_first(addresses: Sequence[Address], port: int, deadline: Deadl
 
 
 def _connect(made: socket.socket, place: tuple[str, int], deadline: Deadline) -> None:
-    """Connect without blocking; OSError where that takes longer than one address may."""
+    """Connect without blocking; raise OSError on failure or after the limit for one address."""
     made.setblocking(False)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     until = time.monotonic() + _CONNECT_TIMEOUT
@@ -516,7 +512,7 @@ def _connect(made: socket.socket, place: tuple[str, int], deadline: Deadline) ->
         raise OSError(code, os.strerror(code))
 
 
-def resolved(host: str, port: int) -> Sequence[Address]:
+def resolve_host(host: str, port: int) -> Sequence[Address]:
     """Return the addresses of a host as this machine resolves it, in the order to try them."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -529,8 +525,8 @@ def resolved(host: str, port: int) -> Sequence[Address]:
     return list(dict.fromkeys(ipaddress.ip_address(place[0]) for *_, place in found))
 
 
-def trusted() -> ssl.SSLContext:
-    """Return the certificates that this machine trusts, else Mozilla's; `SSL_CERT_FILE` names others."""
+def tls_context() -> ssl.SSLContext:
+    """Return a TLS context with this machine's certificates, or those of `SSL_CERT_FILE`, else Mozilla's."""
     import certifi
 
     paths = ssl.get_default_verify_paths()
@@ -539,7 +535,7 @@ def trusted() -> ssl.SSLContext:
 
 
 def wait(seconds: float, host: str, cancelled: Cancel) -> None:
-    """Wait before a request to `host` is repeated. Raises Cancelled."""
+    """Wait before a retry of a request to `host`. Raises Cancelled."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         _stop_if_cancelled(host, cancelled)
@@ -551,12 +547,12 @@ def _stop_if_cancelled(host: str, cancelled: Cancel) -> None:
         raise Cancelled(f"You stopped the request to {host}.")
 
 
-def wait_before(attempt: int, headers: Mapping[str, str], now: datetime) -> float:
-    """Return how many seconds to wait before the request after `attempt` (from 1), by its Retry-After.
+def retry_wait(attempt: int, headers: Mapping[str, str], now: datetime) -> float:
+    """Return the seconds to wait after `attempt` (from 1), by its Retry-After.
 
-    >>> wait_before(1, {"retry-after": "7"}, datetime(2026, 1, 1, tzinfo=UTC))
+    >>> retry_wait(1, {"retry-after": "7"}, datetime(2026, 1, 1, tzinfo=UTC))
     7.0
-    >>> wait_before(3, {}, datetime(2026, 1, 1, tzinfo=UTC))
+    >>> retry_wait(3, {}, datetime(2026, 1, 1, tzinfo=UTC))
     4.0
     """
     after = _retry_after(headers.get("retry-after", "").strip(), _date(headers.get("date", "")) or now)
@@ -579,7 +575,7 @@ def _date(value: str) -> datetime | None:
 
 
 def _decompressed(pieces: Iterator[bytes], encoding: str, host: str) -> Iterator[bytes]:
-    """Yield a body as it was before `Content-Encoding`, at most 64 KiB at a time. Raises ItemFailed."""
+    """Yield a decompressed body, at most 64 KiB at a time. Raises ItemFailed."""
     encodings = [
         name for name in encoding.lower().replace(" ", "").split(",") if name not in ("", "identity")
     ]
@@ -612,7 +608,7 @@ def _inflated(pieces: Iterator[bytes], deflate: bool) -> Iterator[bytes]:
 
 
 def _capped(pieces: Iterator[bytes], limit: int, host: str) -> Iterator[bytes]:
-    """Yield `pieces`; ItemFailed as soon as they are more than `limit` bytes together."""
+    """Yield `pieces`; raise ItemFailed as soon as they exceed `limit` bytes."""
     read = 0
     for piece in pieces:
         read += len(piece)
@@ -622,7 +618,7 @@ def _capped(pieces: Iterator[bytes], limit: int, host: str) -> Iterator[bytes]:
 
 
 def require_success(here: Target, status: int) -> None:
-    """Raise RequestRejected, with what the status means, unless it is one of success."""
+    """Raise RequestRejected, with the meaning of the status, unless it is a success."""
     if 200 <= status < 300:
         return
     meanings = {

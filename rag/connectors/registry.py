@@ -1,4 +1,4 @@
-"""The kinds of sources by name: what each is called, what it is told, and how it is opened."""
+"""Registry of the kinds of sources: title, settings model and constructor of each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from rag.errors import SourceError
 
 
 @dataclass(frozen=True)
-class Means:
-    """What sources are opened with: their way to the network, their secrets, the folders that may be read.
+class ConnectorContext:
+    """HTTP client, secrets, allowed folders and size limit for opening sources.
 
     `folder_roots` is None where any folder may be read; an item of more than `max_bytes` is not taken.
     """
@@ -31,58 +31,58 @@ class Means:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of source: its name, what it brings in a sentence, its settings and how one is opened."""
+class SourceKind:
+    """Kind of source: its title, a description, its settings and its constructor."""
 
     title: str
     brings: str
     settings: type[BaseModel]
-    opened: Callable[[Any, Means], Source]
+    open: Callable[[Any, ConnectorContext], Source]
 
 
-def _roots(means: Means) -> Sequence[str]:
-    if means.folder_roots is not None and not means.folder_roots:
+def _folder_roots(context: ConnectorContext) -> Sequence[str]:
+    if context.folder_roots is not None and not context.folder_roots:
         raise SourceError(
             "Folders cannot be read here, since several people use this server and none of its folders is "
             "meant for them. Whoever runs it can name some in FOOTNOTE_ALLOWED_FOLDERS."
         )
-    return means.folder_roots or ()
+    return context.folder_roots or ()
 
 
-KINDS: Mapping[str, Kind] = {
-    "folder": Kind(
+KINDS: Mapping[str, SourceKind] = {
+    "folder": SourceKind(
         "Folder",
         "Files of a folder that the server can read, with those in the folders below.",
         FolderSettings,
-        lambda settings, means: FolderSource(settings, _roots(means)),
+        lambda settings, context: FolderSource(settings, _folder_roots(context)),
     ),
-    "web": Kind(
+    "web": SourceKind(
         "Web pages",
         "What pages on the web say, without what stands around it.",
         WebSettings,
-        lambda settings, means: WebSource(settings, means.fetcher),
+        lambda settings, context: WebSource(settings, context.fetcher),
     ),
-    "confluence": Kind(
+    "confluence": SourceKind(
         "Confluence",
         "Pages of a wiki by space or by page tree, with the files attached to them.",
         ConfluenceSettings,
-        lambda settings, means: ConfluenceSource(
-            settings, means.credentials, means.fetcher, max_bytes=means.max_bytes
+        lambda settings, context: ConfluenceSource(
+            settings, context.credentials, context.fetcher, max_bytes=context.max_bytes
         ),
     ),
-    "google-drive": Kind(
+    "google-drive": SourceKind(
         "Google Drive",
         "Files of folders and shared drives; Docs, Sheets and Slides as Word, Excel and PowerPoint files.",
         DriveSettings,
-        lambda settings, means: DriveSource(
-            settings, means.credentials, means.fetcher, max_bytes=means.max_bytes
+        lambda settings, context: DriveSource(
+            settings, context.credentials, context.fetcher, max_bytes=context.max_bytes
         ),
     ),
 }
 
 
 def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a source as they are kept; SourceError naming the first that is wrong."""
+    """Return the settings of a source in their stored form; raise SourceError on the first wrong one."""
     if kind not in KINDS:
         raise SourceError(f"There is no source of the kind {kind!r}. There are: {', '.join(KINDS)}.")
     try:
@@ -91,10 +91,10 @@ def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
         raise SourceError(_sentence(KINDS[kind].settings, error)) from error
 
 
-def open_source(kind: str, given: Mapping[str, Any], means: Means) -> Source:
-    """Open a source by what was kept of it; raises SourceError."""
+def open_source(kind: str, given: Mapping[str, Any], context: ConnectorContext) -> Source:
+    """Open a source by its stored settings; raises SourceError."""
     settings = checked(kind, given)
-    return KINDS[kind].opened(KINDS[kind].settings(**settings), means)
+    return KINDS[kind].open(KINDS[kind].settings(**settings), context)
 
 
 def _sentence(settings: type[BaseModel], error: ValidationError) -> str:

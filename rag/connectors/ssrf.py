@@ -16,14 +16,14 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 _ISATAP = (0x00005EFE, 0x02005EFE)
-# Global by the registry of special addresses or unknown to it, and yet nobody's website.
+# Global or unknown in the registry of special addresses, but never a website.
 _NEVER = (
-    ipaddress.ip_network("192.88.99.0/24"),  # relays of 6to4, given up
-    ipaddress.ip_network("2001::/23"),  # protocols' own, Teredo among them
+    ipaddress.ip_network("192.88.99.0/24"),  # relays of 6to4, no longer in use
+    ipaddress.ip_network("2001::/23"),  # for protocols, such as Teredo
     ipaddress.ip_network("2001:db8::/32"),
     ipaddress.ip_network("3fff::/20"),
 )
-# What a host that may be private may resolve to. Link-local is not in it: cloud machines tell secrets there.
+# Networks of hosts that are allowed by name. Link-local is missing, since cloud machines offer secrets there.
 _PRIVATE = tuple(
     ipaddress.ip_network(network)
     for network in (
@@ -38,7 +38,7 @@ _PRIVATE = tuple(
 )
 
 PORTS = {"http": 80, "https": 443}
-LONGEST = 8_000  # characters; servers take no longer ones
+MAX_URL = 8_000  # characters; servers accept no longer ones
 _SAFE = "%/:?@!$&'()*+,;=~-._[]"
 _STRANGE = re.compile("[\x00-\x20\x7f\\\\\ud800-\udfff]")
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?")
@@ -63,7 +63,7 @@ def embedded(address: Address) -> IPv4Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Whether anyone on the internet would reach the same machine under this address.
+    """Return whether an address leads to the same machine from anywhere on the internet.
 
     >>> is_public(ipaddress.ip_address("8.8.8.8")), is_public(ipaddress.ip_address("169.254.169.254"))
     (True, False)
@@ -80,17 +80,17 @@ def is_public(address: Address) -> bool:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What may be reached beside the public internet: hosts by name, and networks by their numbers.
+    """Destinations that are allowed beside the public internet: hosts by name, and networks.
 
-    A named host may have a private or loopback address; what else is special (link-local, multicast) must be
-    named as a network.
+    A named host may have a private or loopback address; other special addresses (link-local, multicast) must
+    be named as a network.
     """
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
 
     def __contains__(self, place: tuple[str, Address]) -> bool:
-        """Whether `(host, address)` may be connected to."""
+        """Return whether a connection to `(host, address)` is allowed."""
         host, address = place
         plain = _mapped(address) or address
         if is_public(plain) or _within(plain, self.networks):
@@ -98,8 +98,8 @@ class Allowed:
         return host.lower() in self.hosts and _within(plain, _PRIVATE)
 
 
-def allowed(private: Collection[str]) -> Allowed:
-    """Read names and networks that may be private: `wiki.corp`, `10.0.0.0/8`, `127.0.0.1`, `::1`.
+def parse_allowed(private: Collection[str]) -> Allowed:
+    """Parse hosts and networks that may be private: `wiki.corp`, `10.0.0.0/8`, `127.0.0.1`, `::1`.
 
     Raises SettingsError for what is neither.
     """
@@ -139,7 +139,7 @@ def _within(address: Address, networks: Collection[Network]) -> bool:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a request goes: `host` as DNS has it, in ASCII; `path` with its query, percent-encoded."""
+    """Parsed URL of a request: `host` in ASCII, as in DNS; `path` with its query, percent-encoded."""
 
     scheme: str
     host: str
@@ -148,12 +148,12 @@ class Target:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """Who is trusted with credentials: scheme, host and port."""
+        """Scheme, host and port, which credentials are limited to."""
         return self.scheme, self.host, self.port
 
     @property
     def authority(self) -> str:
-        """The host as requests and sentences name it: the port only where it is not the usual one."""
+        """The host, with its port unless that is the default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -163,33 +163,35 @@ class Target:
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
-def target(url: str) -> Target:
-    """Take a URL apart; AddressRefused where it is not plain http or https to a host.
+def parse_url(url: str) -> Target:
+    """Parse a URL; raise AddressRefused unless it is plain http or https to a host.
 
-    >>> target("https://Example.org/한국?q=1#top").url
+    >>> parse_url("https://Example.org/한국?q=1#top").url
     'https://example.org/%ED%95%9C%EA%B5%AD?q=1'
     """
     parts, port = _split(url)
     if parts.scheme not in PORTS:
-        raise AddressRefused(f"{shown(url)} does not begin with https:// or http://, so it is not fetched.")
+        raise AddressRefused(
+            f"{display_url(url)} does not begin with https:// or http://, so it is not fetched."
+        )
     if "@" in parts.netloc:
         raise AddressRefused(
-            f"The URL of {shown(parts.hostname or '')} holds a user or password. Take them out of it."
+            f"The URL of {display_url(parts.hostname or '')} holds a user or password. Take them out of it."
         )
     path = quote(parts.path or "/", safe=_SAFE)
     path += f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
     return Target(parts.scheme, _host(parts.hostname or "", url), port or PORTS[parts.scheme], path)
 
 
-def onward(here: Target, location: str) -> Target:
-    """Return where a redirect leads; AddressRefused as for any URL."""
-    return target(urljoin(here.url, location.strip().replace(" ", "%20")))
+def redirect_target(here: Target, location: str) -> Target:
+    """Return the target of a redirect; raise AddressRefused as for any URL."""
+    return parse_url(urljoin(here.url, location.strip().replace(" ", "%20")))
 
 
-def shown(url: str) -> str:
-    r"""Return a URL fit for a sentence: without user and query, which may be secret, and not too long.
+def display_url(url: str) -> str:
+    r"""Return a URL for a message: without user and query, which may be secret, and not too long.
 
-    >>> shown("https://ann:pw@example.org/a?key=1")
+    >>> display_url("https://ann:pw@example.org/a?key=1")
     'https://example.org/a'
     """
     plain = re.sub(r"//[^/?#]*@", "//", re.split(r"[?#]", url.strip(), maxsplit=1)[0])
@@ -198,28 +200,28 @@ def shown(url: str) -> str:
 
 
 def _split(url: str) -> tuple[SplitResult, int | None]:
-    """Return a URL's parts and its port; what a parser might read otherwise than another is none."""
+    """Return a URL's parts and port; refuse one that parsers might read differently."""
     text = url.strip()
     strange = _STRANGE.search(text)
     try:
-        if strange or len(text) > LONGEST:
+        if strange or len(text) > MAX_URL:
             raise ValueError
         parts = urlsplit(text)
         return parts, parts.port
     except ValueError as error:
-        raise AddressRefused(f"{shown(url)} is not a URL. Copy it again from the browser.") from error
+        raise AddressRefused(f"{display_url(url)} is not a URL. Copy it again from the browser.") from error
 
 
 def _host(name: str, url: str) -> str:
-    """Return a host as DNS has it; names in other scripts as punycode, numbers as they are."""
+    """Return a host as in DNS: names in other scripts as punycode, addresses unchanged."""
     import idna
 
     try:
         if ":" in name:
-            return str(IPv6Address(name.replace("%", "?")))  # an address of one network card alone is none
+            return str(IPv6Address(name.replace("%", "?")))  # an address with a zone is refused
         host = (name if name.isascii() else idna.encode(name, uts46=True).decode("ascii")).lower().rstrip(".")
     except (idna.IDNAError, AddressValueError) as error:
-        raise AddressRefused(f"{shown(url)} does not name a host. Correct the address.") from error
+        raise AddressRefused(f"{display_url(url)} does not name a host. Correct the address.") from error
     if not _HOST.fullmatch(host) or len(host) > 253:
-        raise AddressRefused(f"{shown(url)} does not name a host. Correct the address.")
+        raise AddressRefused(f"{display_url(url)} does not name a host. Correct the address.")
     return host

@@ -1,7 +1,7 @@
-"""A source read into the library: what is new is fetched, what changed replaced, what is gone removed.
+"""Sync of a source into the library: new items are added, changed ones replaced, missing ones removed.
 
-Each item is taken in one commit, so that a sync that ends anywhere goes on where it was: what has the
-version that was taken is not fetched again, and content that is known is not read again.
+Each item is committed by itself, so that an interrupted sync continues where it was: an item of a known
+version is not fetched again, and known content is not parsed again.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from rag.connectors.base import Gone, Item, Listed, Mark, Resting, Source, Unreadable, wait_after
+from rag.connectors.base import Checkpoint, Deferred, Gone, Item, Listed, Source, Unreadable, retry_delay
 from rag.errors import Cancelled, FootnoteError, ItemFailed, ItemRefused, SourceEmptied
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
@@ -23,8 +23,8 @@ _SEEN = 200  # unchanged items noted in one commit
 
 
 @dataclass(frozen=True)
-class Synced:
-    """How far a sync is, and what came of the items so far; `name` is the latest one's."""
+class SyncProgress:
+    """Progress of a sync: counts of items by outcome; `name` is that of the latest one."""
 
     name: str = ""
     new: int = 0
@@ -35,12 +35,12 @@ class Synced:
 
     @property
     def items(self) -> int:
-        """How many items have been looked at."""
+        """Number of processed items."""
         return self.new + self.changed + self.unchanged + self.failed
 
 
 class Sync:
-    """Reads one owner's sources. Documents to be read are handed to `start`, those that go to `remove`.
+    """Syncs the sources of one owner; `start` queues a document for ingest, `remove` deletes one.
 
     An item of more than `max_bytes` is not taken; `now` gives the time.
     """
@@ -65,15 +65,15 @@ class Sync:
         cancelled: Cancel = never,
         *,
         may_be_empty: bool = False,
-    ) -> Iterator[Synced]:
-        """Read a source from where the last reading ended; how this one ends is kept with the source.
+    ) -> Iterator[SyncProgress]:
+        """Sync a source from its last checkpoint; its outcome is stored with the source.
 
-        One that held something and holds nothing now loses what it had here only if it `may_be_empty`.
+        The documents of a source that is empty now are removed only if it `may_be_empty`.
         """
         cursor = self.sources.begin(source_id).cursor
         try:
             with opened() as source:
-                yield from _Reading(self, source_id, source, cancelled, may_be_empty).run(cursor)
+                yield from _SyncRun(self, source_id, source, cancelled, may_be_empty).run(cursor)
         except Cancelled:
             self.sources.end(source_id, "stopped")
             raise
@@ -89,20 +89,20 @@ class Sync:
         self.sources.end(source_id, "stopped" if cancelled() else "idle")
 
 
-class _Reading:
-    """One reading of one source, while it goes on."""
+class _SyncRun:
+    """One sync of one source, while it runs."""
 
     def __init__(self, sync: Sync, source_id: str, source: Source, cancelled: Cancel, may_be_empty: bool):
         self._sync, self._id, self._source, self._cancelled = sync, source_id, source, cancelled
         self._known = {item.id: item for item in sync.items.list(source_id)}
-        self._resting = {item.id for item in self._known.values() if _rests(item, sync.now())}
+        self._deferred = {item.id for item in self._known.values() if _is_deferred(item, sync.now())}
         self._may_be_empty = may_be_empty
         self._named: set[str] = set()
         self._seen: list[Listing] = []
-        self._so_far = Synced()
+        self._so_far = SyncProgress()
 
-    def run(self, cursor: str | None) -> Iterator[Synced]:
-        self._source.rest(frozenset(self._resting))
+    def run(self, cursor: str | None) -> Iterator[SyncProgress]:
+        self._source.defer(frozenset(self._deferred))
         for listed in self._with_due(self._source.list(cursor, self._cancelled)):
             if self._cancelled():
                 break
@@ -111,21 +111,21 @@ class _Reading:
         self._note_seen()
 
     def _with_due(self, listing: Iterator[Listed]) -> Iterator[Listed]:
-        """Yield a listing; one of changes alone with what could not be had, and is due, before its end."""
+        """Yield a listing; add failed items whose retry is due where it lists only changes."""
         for listed in listing:
-            if not isinstance(listed, Mark):
+            if not isinstance(listed, Checkpoint):
                 self._named.add(listed.id)
             elif not listed.whole:
                 yield from self._due()
             yield listed
 
     def _due(self) -> list[Item]:
-        """Return what could not be had, was not named in this listing, and may be tried again."""
+        """Return failed items that this listing did not name and whose retry is due."""
         failed = [known for known in self._known.values() if known.tries and known.id not in self._named]
         return [
             Item(known.id, known.name, known.wanted, known.url)
             for known in failed
-            if known.wanted and known.id not in self._resting
+            if known.wanted and known.id not in self._deferred
         ]
 
     def _take(self, listed: Listed) -> None:
@@ -134,36 +134,36 @@ class _Reading:
                 self._take_item(listed)
             case Unreadable(id_, name, reason, lasting):
                 self._fail(Listing(id_, name), reason, lasting=lasting)
-            case Resting(id_):
+            case Deferred(id_):
                 known = self._known[id_]
                 self._note(Listing(id_, known.name, known.wanted, known.url), "failed")
             case Gone(id_):
                 self._drop([id_] if id_ in self._known else [])
-            case Mark():
-                self._settle(listed)
+            case Checkpoint():
+                self._finish(listed)
 
     def _take_item(self, item: Item) -> None:
-        """Fetch an item, unless it was taken at the version that it has, or failed and waits for its try."""
+        """Fetch an item, unless its version is known, or it failed and its retry is not due."""
         known = self._known.get(item.id)
         if known is not None and item.version and known.version == item.version:
-            self._note(_listing(item), "unchanged")  # without a version nobody knows
-        elif known is not None and item.id in self._resting and known.wanted == item.version:
+            self._note(_listing(item), "unchanged")  # without a version a change is unknown
+        elif known is not None and item.id in self._deferred and known.wanted == item.version:
             self._note(_listing(item), "failed")
         else:
             self._fetch(item)
 
     def _note(self, listing: Listing, outcome: str) -> None:
-        """Note that an item is there still, with nothing to be done about it."""
+        """Record that an item still exists and needs nothing."""
         self._seen.append(listing)
         self._tell(listing.name, outcome)
         if len(self._seen) >= _SEEN:
             self._note_seen()
 
     def _fail(self, listing: Listing, reason: str, *, lasting: bool) -> None:
-        """Keep why an item could not be had, and when to try again: later each time it is the same."""
+        """Store the reason of a failed item and the time of its retry."""
         known = self._known.get(listing.id)
         tries = known.tries + 1 if known is not None and known.wanted == listing.version else 1
-        wait = wait_after(tries, lasting=lasting)
+        wait = retry_delay(tries, lasting=lasting)
         due = None if wait is None else self._sync.now() + wait
         self._sync.items.fail(self._id, listing, reason, tries, due)
         self._tell(listing.name, "failed")
@@ -201,10 +201,10 @@ class _Reading:
         self._sync.start(record.id)
         return outcome
 
-    def _settle(self, mark: Mark) -> None:
-        """Let go of what is no longer at the source, and keep where the next reading begins."""
+    def _finish(self, checkpoint: Checkpoint) -> None:
+        """Remove missing items at a checkpoint, and store its cursor for the next sync."""
         self._note_seen()
-        gone = self._sync.items.unseen(self._id) if mark.whole else []
+        gone = self._sync.items.unseen(self._id) if checkpoint.whole else []
         if gone and not self._so_far.items and not self._may_be_empty:
             raise SourceEmptied(
                 "The source is empty now, though it was not before, so nothing was removed. See whether it "
@@ -212,12 +212,12 @@ class _Reading:
                 "by footnote sync --may-be-empty, and what came from it goes."
             )
         self._drop(gone)
-        asked: set[str] = set()
-        while orphans := set(self._sync.items.orphans()) - asked:  # with one goes what it was to replace
+        removed: set[str] = set()
+        while orphans := set(self._sync.items.orphans()) - removed:  # removing one may orphan another
             for document_id in sorted(orphans):
                 self._sync.remove(document_id)
-            asked |= orphans
-        self._sync.sources.mark(self._id, mark.cursor)
+            removed |= orphans
+        self._sync.sources.mark(self._id, checkpoint.cursor)
 
     def _drop(self, item_ids: list[str]) -> None:
         self._sync.items.drop(self._id, item_ids)
@@ -232,8 +232,8 @@ class _Reading:
         self._so_far = replace(self._so_far, name=name, **{outcome: count})
 
 
-def _rests(item: ItemRecord, now: datetime) -> bool:
-    """Whether an item that could not be had is not to be tried again yet, or not by itself."""
+def _is_deferred(item: ItemRecord, now: datetime) -> bool:
+    """Return whether the retry of a failed item is not due yet, or not automatic."""
     return item.tries > 0 and (item.due is None or item.due > now)
 
 

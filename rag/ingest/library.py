@@ -1,13 +1,12 @@
-"""One owner's documents: add, read, embed, remove, recover; ledger and indexes in step.
+"""Library of one owner's documents: add, read, embed, remove, recover.
 
-SQLite is the truth: a document is in the library once its row is committed. The word index and
-the vector index are derived from it, chunk id by chunk id, and `recover` brings them back in step.
+A document is in the library once its row in the ledger is committed. The word index and the vector index
+are derived from the ledger by chunk ids, and `recover` makes them agree with it again.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from threading import Lock
 from typing import Literal, TypeVar
 
@@ -20,9 +19,8 @@ from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
 from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
-from rag.index.vector_index import VectorIndex
-from rag.ingest.parsers import LONGEST
-from rag.ingest.pipeline import reading_edition
+from rag.ingest.parsers import OCR_SECONDS
+from rag.ingest.pipeline import ParsedDocument, parse_document
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
 from rag.raptor.retrievers import TREES
@@ -41,7 +39,6 @@ from storage.records import ChunkRecord, DocumentRecord, Outcome, State
 from storage.trees import Trees
 
 Stage = Literal["reading", "words", "meaning"]
-
 R = TypeVar("R")
 
 EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at most
@@ -62,12 +59,13 @@ def admit_all(sha256: str, size: int) -> None:
 
 
 class Library:
-    """The documents of `owner`, their originals, and the two indexes over their chunks.
+    """Documents of `owner`, their originals, and the two indexes over their chunks.
 
-    `open_embedder` is called when a vector is first needed, since opening takes a second. `store` is
-    where vectors are searched; `analysers` add morphemes to the word index; `summariser` gives what
-    writes the summaries of trees. `open_named` opens a model by its name, as the one that made the index
-    while another index is made with that of `open_embedder`. A scan is recognised for `recognition` seconds.
+    `open_embedder` is called when a vector is first needed, since opening takes a second; `open_named` opens
+    the model of the present index by its name while another index is built. `store` is the vector store;
+    `analysers` add morphemes to the word index; `summariser` makes the writer of tree summaries. `admit`
+    raises LimitReached for an original, by its hash and size, that exceeds a quota. The text of a scan is
+    recognised for at most `recognition` seconds.
     """
 
     def __init__(
@@ -80,13 +78,13 @@ class Library:
         summariser: Callable[[], Summariser] = ExtractiveSummariser,
         open_named: Callable[[str], Embedder] | None = None,
         admit: Callable[[str, int], None] = admit_all,
-        recognition: float = LONGEST,
+        recognition: float = OCR_SECONDS,
     ):
         self.owner = owner
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
         self.files, self.recognition = Files(database.directory, owner), recognition
-        self._admit = admit  # raises where an original, by its hash and size, is one too many
-        self._adding = Lock()  # a sweep takes originals that no row names, as of a file being added
+        self._admit = admit
+        self._adding = Lock()  # a sweep would take the original of a file being added: no row names it yet
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
         states = IndexStates(database, owner)
         self.indexes = Indexes(self.documents, states, directory, open_embedder, store, analysers, open_named)
@@ -103,11 +101,11 @@ class Library:
         )
 
     def add(self, name: str, content: bytes | Iterable[bytes]) -> tuple[DocumentRecord, Outcome]:
-        """Keep a file and put it in the queue: one commit, after which nothing is lost."""
+        """Save a file and queue it, in one commit after which nothing is lost."""
         return self.keep(content, lambda sha256, size: self.documents.add(name, sha256, size))
 
     def keep(self, content: bytes | Iterable[bytes], row: Callable[[str, int], R]) -> R:
-        """Keep an original, and make the `row` that names it by its hash and its size in bytes."""
+        """Save an original, and make its `row` in the ledger from its hash and its size in bytes."""
         with self._adding:
             sha256, size = self.files.save(content)
             try:
@@ -124,14 +122,17 @@ class Library:
             yield from self.embed(document_id, cancelled)
 
     def read(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
-        """Make a document searchable by words; a file that cannot be read ends as refused."""
+        """Parse a document and make it searchable by words; a file that cannot be read ends as refused."""
         record = self.documents.get(document_id)
         if record.state not in ("queued", "reading"):
             return
         self.documents.set_state(document_id, "reading")
         yield IngestProgress("reading", 0, 1)
         try:
-            yield from self._save_text(record, cancelled)
+            splitting = self.collections.splitting_of(record.id)
+            steps = parse_document(self.files, record, splitting, self.recognition, cancelled)
+            parsed = yield from _with_progress(steps)
+            parsed.save(self.documents, record.id)
             if cancelled():
                 raise Cancelled(f"Reading {record.name} was stopped.")
             yield from self._index_words(record)
@@ -142,24 +143,21 @@ class Library:
             raise
 
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
-        """Make a document searchable by meaning, going on where an earlier try ended."""
+        """Make a document searchable by meaning, from where an earlier attempt ended."""
         self._promote(document_id)
         chunks = self.documents.chunks(document_id)
         try:
-            vectors = self.indexes.vectors
-            present = vectors.present([chunk.id for chunk in chunks])
-            missing = [chunk for chunk in chunks if chunk.id not in present]
-            yield from self.add_vectors(vectors, missing, len(chunks), cancelled)
+            yield from self.add_vectors(chunks, cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
         except (EmbeddingError, RetrievalError, StorageError) as error:
             self._note(document_id, "searchable_by_words", f"{error} It is tried again later.")
             raise
         finally:
-            self._take_back_if_removed(document_id, chunks)
+            self._forget_if_removed(document_id, chunks)
 
     def remove(self, document_id: str) -> None:
-        """Delete a document, its original and all that was derived from it."""
+        """Delete a document, its original and its index entries."""
         record = self.documents.get(document_id)
         chunks, nodes = self.documents.chunks(document_id), self.forest.nodes_of(document_id)
         self.documents.delete(document_id)
@@ -168,7 +166,7 @@ class Library:
         self.forest.forget(nodes)
 
     def recover(self) -> list[str]:
-        """Bring originals and indexes in step with the ledger; return the ids whose ingest goes on."""
+        """Make originals and indexes agree with the ledger; return the ids of unfinished documents."""
         with self._adding:
             self.files.sweep({record.sha256 for record in self.documents.list()})
         for record in self.documents.unfinished():
@@ -186,7 +184,7 @@ class Library:
         stop_writers: Callable[[], None] = lambda: None,
         drain_seconds: float = 0.0,
     ) -> Iterator[ReindexProgress]:
-        """Embed every document by the model of the settings, while the present index answers.
+        """Embed every document with the model of the settings, while the present index answers.
 
         See `VectorReindexer.run`.
         """
@@ -197,18 +195,18 @@ class Library:
         self.forest.recover()
 
     def rebuild_vectors(self) -> list[str]:
-        """Drop the vector index, as after a change of embedding model; return the ids to embed again."""
+        """Delete the vector index, as after a change of embedding model; return the ids to embed again."""
         self.indexes.drop_vectors()
         self.forest.trees.reopen()
         return [record.id for record in self.documents.unfinished()]
 
     def destroy(self) -> None:
-        """Remove the originals and all that was derived from them, as when their owner goes."""
+        """Delete all originals and indexes, as when their owner is removed."""
         self.indexes.destroy()
         self.files.destroy()
 
     def close(self) -> None:
-        """Give the indexes back, so that the library can be opened again."""
+        """Close the indexes, so that the library can be opened again."""
         self.indexes.close()
 
     def retriever(
@@ -219,7 +217,7 @@ class Library:
         document_ids: Collection[str] | None = None,
         on_failure: Callable[[str, Exception], None] | None = None,
     ) -> BaseRetriever:
-        """Return the one that rag/retrieval/registry.py calls `name`; RAPTOR's fill a budget, not `k`."""
+        """Return the retriever of that name; those of RAPTOR fill a budget instead of `k`."""
         if name in TREES:
             return TREES[name](forest=self.forest, document_ids=document_ids)
         return choose_retriever(
@@ -236,33 +234,29 @@ class Library:
             on_failure=on_failure,
         )
 
-    def add_vectors(
-        self, vectors: VectorIndex, chunks: Sequence[ChunkRecord], total: int, cancelled: Cancel
-    ) -> Iterator[IngestProgress]:
-        """Embed chunks, the last of `total`, with the index's own model, and add them to it.
+    def add_vectors(self, chunks: Sequence[ChunkRecord], cancelled: Cancel) -> Iterator[IngestProgress]:
+        """Embed the chunks that the vector index lacks, with its own model, and add them to it.
 
-        Raises Cancelled, also where the index is dropped for another one meanwhile.
+        Raises Cancelled, also where the index is replaced meanwhile.
         """
-        done = total - len(chunks)
+        vectors = self.indexes.vectors
+        present = vectors.present([chunk.id for chunk in chunks])
+        missing = [chunk for chunk in chunks if chunk.id not in present]
+        done, total = len(chunks) - len(missing), len(chunks)
         yield IngestProgress("meaning", done, total)
-        texts = [index_text(chunk) for chunk in chunks]
+        texts = [index_text(chunk) for chunk in missing]
         with WriteBuffer(vectors) as gathered:
             for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
                 if cancelled() or self.indexes.vectors is not vectors:
                     raise Cancelled("The ingest was stopped; it goes on later.")
-                batch = [chunks[position] for position in positions]
+                batch = [missing[position] for position in positions]
                 gathered.add([c.id for c in batch], embedded, [{"document_id": c.document_id} for c in batch])
                 done += len(batch)
                 yield IngestProgress("meaning", done, total)
 
     def rarity(self, token: str) -> float:
-        """Return how rare a token is among the chunks: the word index's inverse document frequency."""
+        """Return the inverse document frequency of a token in the word index."""
         return self.indexes.words.rarity(token)
-
-    def _save_text(self, record: DocumentRecord, cancelled: Cancel) -> Iterator[IngestProgress]:
-        way, tell = self.collections.splitting_of(record.id), partial(IngestProgress, "reading")
-        read = yield from reading_edition(self.files, record, way, tell, cancelled, self.recognition)
-        read.keep(self.documents, record.id)
 
     def _index_words(self, record: DocumentRecord) -> Iterator[IngestProgress]:
         chunks = self.documents.chunks(record.id)
@@ -272,7 +266,7 @@ class Library:
             self.documents.set_state(record.id, "searchable_by_words")
             self._promote(record.id)
         finally:
-            self._take_back_if_removed(record.id, chunks)
+            self._forget_if_removed(record.id, chunks)
         yield IngestProgress("words", len(chunks), len(chunks))
 
     def _note(self, document_id: str, state: State, reason: str) -> None:
@@ -280,21 +274,21 @@ class Library:
             self.documents.set_state(document_id, state, reason)
 
     def _promote(self, document_id: str) -> None:
-        """Let a replacement that can be searched take its place, in one commit of the ledger."""
+        """Replace the earlier version of a document that can now be searched, in one commit of the ledger."""
         record = self.documents.get(document_id)
         if record.replaces is None or not self.documents.exists(record.replaces):
             return
         replaced = self.documents.get(record.replaces)
-        leaving = self.documents.chunks(replaced.id)
-        self.indexes.copy_vectors(same_text_pairs(self.documents.chunks(record.id), leaving))
+        old_chunks = self.documents.chunks(replaced.id)
+        self.indexes.copy_vectors(same_text_pairs(self.documents.chunks(record.id), old_chunks))
         nodes = self.forest.nodes_of(replaced.id)
         self.documents.promote(record.id)
         self._drop_original(replaced.sha256)
-        self.indexes.forget([chunk.id for chunk in leaving])
+        self.indexes.forget([chunk.id for chunk in old_chunks])
         self.forest.forget(nodes)
 
-    def _take_back_if_removed(self, document_id: str, chunks: Sequence[ChunkRecord]) -> None:
-        """Leave nothing in the indexes of a document that was removed while it was indexed."""
+    def _forget_if_removed(self, document_id: str, chunks: Sequence[ChunkRecord]) -> None:
+        """Remove the index entries of a document that was removed while it was indexed."""
         ids = [chunk.id for chunk in chunks]
         if ids and not self.documents.exists(document_id):
             self.indexes.forget(ids)
@@ -303,3 +297,16 @@ class Library:
         with self._adding:
             if all(record.sha256 != sha256 for record in self.documents.list()):
                 self.files.delete(sha256)
+
+
+def _with_progress(
+    steps: Generator[tuple[int, int], None, ParsedDocument],
+) -> Generator[IngestProgress, None, ParsedDocument]:
+    """Yield the steps of a parser as progress; return its result."""
+    while True:
+        try:
+            done, total = next(steps)
+        except StopIteration as end:
+            parsed: ParsedDocument = end.value
+            return parsed
+        yield IngestProgress("reading", done, total)

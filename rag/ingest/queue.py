@@ -1,7 +1,8 @@
-"""The queue of documents being read and embedded, in the server's threads.
+"""Ingest queue: background jobs that parse, embed, split again and re-index one owner's documents.
 
-Two lanes: a document is read, and searchable by words, without waiting for the embedding of
-those before it. Two are read at once, each in a process of its own.
+Parsing and embedding have separate lanes: a document is searchable by words without waiting for the
+embedding of those before it. Two documents are parsed at once, each in a process of its own. Removal of a
+person with all documents is here, too.
 """
 
 import hashlib
@@ -11,93 +12,99 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError
 from rag.index.chunks import same_text_pairs, to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
-from rag.ingest.pipeline import Edition, read_edition
+from rag.ingest.parsers import run_to_end
+from rag.ingest.pipeline import parse_document
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.raptor.tree import ForestProgress
 from rag.retrieval.weights import CalibrationProgress
 from storage.accounts import People
 from storage.errors import NotFound
-from storage.records import ChunkRecord, DocumentRecord
+from storage.records import DocumentRecord
 
-# When documents whose ingest failed are tried again: one after a while, all once any document goes on.
-FIRST, LONGEST = 60.0, 3600.0  # seconds until the first try, and between two at most
+READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
+REINDEX, WORDS = "reindex", "words"
+LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1}
+FIRST_WAIT, LONGEST_WAIT = 60.0, 3600.0  # seconds before the first retry, and between two at most
+BATCH_SECONDS = 10.0  # limit for a cancelled embedding job, which stops between two batches
+DRAIN_SECONDS = 2.0  # time for running questions to leave an index that was replaced
+STOP_SECONDS = 60.0  # limit for the jobs of a person who is removed
+FAILED = "It could not be split anew, and is searched as it was. {}"
+E = TypeVar("E")
+Step = Literal["stopping", "indexes and files", "everything else", "removed"]
+
+log = logging.getLogger(__name__)
 
 
 class Backoff:
-    """Says which document is tried, and when; safe for threads.
+    """Exponential back-off for documents whose ingest failed; safe for threads.
 
-    What stood in one's way, a full disk, a server that is away, stands in the way of all: so one is tried in
-    the place of all, the one that was tried least, after waits that double until others come to wait, too.
+    A full disk or an unreachable server affects all documents alike. So a single one is rechosen, the one
+    with the fewest attempts, after waits that double; a new document that waits resets them.
 
     >>> now = 0.0
-    >>> patience = Backoff(lambda: now)
-    >>> patience.due(["a", "b"])  # they have only just failed
+    >>> backoff = Backoff(lambda: now)
+    >>> backoff.due(["a", "b"])  # they have only just failed
     >>> now = 60.0
-    >>> patience.due(["a", "b"])
+    >>> backoff.due(["a", "b"])
     'a'
     >>> now = 180.0
-    >>> patience.due(["a", "b"])
+    >>> backoff.due(["a", "b"])
     'b'
-    >>> patience.rewarded(), patience.rewarded()
+    >>> backoff.succeeded(), backoff.succeeded()
     (True, False)
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._lock = Lock()
-        self._tries: dict[str, int] = {}  # of each document that waits
-        self._in_a_row = 0
-        self._at: float | None = None  # when one is tried next
+        self._nexttempts: dict[str, int] = {}  # by document
+        self._failures = 0  # in a row
+        self._next: float | None = None  # time of the next retry
 
     def due(self, waiting: Sequence[str]) -> str | None:
-        """Return which of those that wait is tried now; None while it is not time, or none waits."""
+        """Return the waiting document to retry now; None while it is not time, or none waits."""
         with self._lock:
-            if set(waiting) - self._tries.keys():
-                self._in_a_row, self._at = 0, None
-            self._tries = {document_id: self._tries.get(document_id, 0) for document_id in waiting}
+            if set(waiting) - self._nexttempts.keys():
+                self._failures, self._next = 0, None
+            self._nexttempts = {document_id: self._nexttempts.get(document_id, 0) for document_id in waiting}
             if not waiting:
                 return None
-            if self._at is None:
-                self._at = self._clock() + wait_after(min(self._tries.values()))
+            if self._next is None:
+                self._next = self._clock() + retry_wait(min(self._nexttempts.values()))
                 return None
-            if self._clock() < self._at:
+            if self._clock() < self._next:
                 return None
-            tried = min(waiting, key=lambda document_id: self._tries[document_id])
-            self._tries[tried] += 1
-            self._in_a_row += 1
-            self._at = self._clock() + wait_after(self._in_a_row)
-            return tried
+            chosen = min(waiting, key=lambda document_id: self._nexttempts[document_id])
+            self._nexttempts[chosen] += 1
+            self._failures += 1
+            self._next = self._clock() + retry_wait(self._failures)
+            return chosen
 
-    def rewarded(self) -> bool:
-        """Note that a document went on; tell, once, whether others wait, who then may go on, too."""
+    def succeeded(self) -> bool:
+        """Note a success; return once whether others wait, which may continue, too."""
         with self._lock:
-            awaited, self._at, self._in_a_row = self._at is not None, None, 0
-            return awaited and bool(self._tries)
+            was_waiting, self._next, self._failures = self._next is not None, None, 0
+            return was_waiting and bool(self._nexttempts)
 
 
-def wait_after(tries: int) -> float:
-    """Return how many seconds are waited after so many tries in vain.
+def retry_wait(attempts: int) -> float:
+    """Return the seconds to wait after so many failed attempts.
 
-    >>> [wait_after(tries) for tries in (0, 1, 2, 10_000)]
+    >>> [retry_wait(attempts) for attempts in (0, 1, 2, 10_000)]
     [60.0, 120.0, 240.0, 3600.0]
     """
-    return min(FIRST * 2.0 ** min(tries, 10), LONGEST)
-
-
-# Documents split anew in the way that their collection says, each found as it was until it is found anew.
-log = logging.getLogger(__name__)
-FAILED = "It could not be split anew, and is searched as it was. {}"
+    return min(FIRST_WAIT * 2.0 ** min(attempts, 10), LONGEST_WAIT)
 
 
 @dataclass(frozen=True)
 class Resplit:
-    """How far the splitting is: the document being split, `done` of `total` documents, and the step."""
+    """Progress of splitting: the current document, `done` of `total` documents, and the step."""
 
     document: str
     done: int
@@ -106,16 +113,17 @@ class Resplit:
 
 
 def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
-    """Split what is due, one document after another; one that cannot be is noted and stays as it was.
+    """Split the documents whose collection has other splitting settings by now, one after another.
 
-    Raises Cancelled, EmbeddingError and RetrievalError; what is due then is due the next time.
+    A document that cannot be split again is noted and stays as it was. Raises Cancelled, EmbeddingError and
+    RetrievalError; the rest stays due.
     """
     tried = set[str]()
     while due := [id_ for id_ in library.collections.due() if id_ not in tried]:
         tried.add(due[0])
         try:
             record = library.documents.get(due[0])
-            for step in _anew(library, record, cancelled):
+            for step in _resplit_document(library, record, cancelled):
                 yield Resplit(record.name, len(tried) - 1, len(tried) - 1 + len(due), step)
         except NotFound as error:  # removed meanwhile
             log.info("%s", error)
@@ -123,52 +131,32 @@ def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
             library.documents.set_state(due[0], "ready", FAILED.format(error))
 
 
-def _anew(library: Library, record: DocumentRecord, cancelled: Cancel) -> Iterator[IngestProgress]:
+def _resplit_document(
+    library: Library, record: DocumentRecord, cancelled: Cancel
+) -> Iterator[IngestProgress]:
     """Index the new chunks beside the old ones, then exchange them in one commit of the ledger.
 
-    Their ids differ, and an index's finds count only where the ledger has them: no question sees both. What
-    is cut off before that commit is taken back, by `Library.recover` where there is no time for it.
+    No question sees both, since search results count only where the ledger has their ids. New chunks that
+    were not committed are removed again, by `Library.recover` after a crash.
     """
     yield IngestProgress("reading", 0, 1)
-    way = library.collections.splitting_of(record.id)
-    edition = read_edition(library.files, record, way, library.recognition)
-    chunks = edition.chunks_of(record)
+    splitting = library.collections.splitting_of(record.id)
+    parsed = run_to_end(parse_document(library.files, record, splitting, library.recognition))
+    new, old = parsed.chunks_of(record), library.documents.chunks(record.id)
     try:
-        yield from _index(library, record, chunks, cancelled)
-        before = _keep(library, record, edition)
+        library.indexes.words.add(to_entry(chunk) for chunk in new)
+        library.indexes.copy_vectors(same_text_pairs(new, old))
+        yield from library.add_vectors(new, cancelled)
+        parsed.save(library.documents, record.id)
+        library.documents.set_state(record.id, "ready")
     except BaseException:
-        library.indexes.forget(chunk.id for chunk in chunks)
+        library.indexes.forget(chunk.id for chunk in new)
         raise
-    library.indexes.forget(before)
-
-
-def _index(
-    library: Library, record: DocumentRecord, chunks: list[ChunkRecord], cancelled: Cancel
-) -> Iterator[IngestProgress]:
-    library.indexes.words.add(to_entry(chunk) for chunk in chunks)
-    vectors = library.indexes.vectors
-    library.indexes.copy_vectors(same_text_pairs(chunks, library.documents.chunks(record.id)))
-    present = vectors.present([chunk.id for chunk in chunks])
-    missing = [chunk for chunk in chunks if chunk.id not in present]
-    yield from library.add_vectors(vectors, missing, len(chunks), cancelled)
-
-
-def _keep(library: Library, record: DocumentRecord, edition: Edition) -> list[str]:
-    """Exchange a document's chunks; return the ids of those that go."""
-    before = [chunk.id for chunk in library.documents.chunks(record.id)]
-    edition.keep(library.documents, record.id)
-    library.documents.set_state(record.id, "ready")
-    return before
-
-
-READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
-REINDEX, WORDS = "reindex", "words"
-BATCH_PATIENCE = 10.0  # seconds: an embedding stops between two batches
-LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1}
+    library.indexes.forget([chunk.id for chunk in old])
 
 
 class Ingest:
-    """Runs the ingests of one owner's library; while `trees` says so, RAPTOR's grow over what is ready."""
+    """Runs the ingests of one owner's library, and builds RAPTOR's trees while `trees` returns True."""
 
     def __init__(
         self,
@@ -176,67 +164,60 @@ class Ingest:
         jobs: Jobs,
         *,
         trees: Callable[[], bool] = never,
-        patience: Backoff | None = None,
+        backoff: Backoff | None = None,
     ):
         self._library = library
         self._jobs = jobs
         self._trees = trees
-        self._patience = patience or Backoff()
-        self._grown: Job[ForestProgress] | None = None
+        self._backoff = backoff or Backoff()
+        self._tree_job: Job[ForestProgress] | None = None
 
     def start(self, document_id: str) -> None:
-        """Queue a document where it left off; one that is queued already stays as it is."""
+        """Queue a document where its ingest ended; one that is queued already stays as it is."""
         state = self._library.documents.get(document_id).state
         if state in ("queued", "reading"):
-            self._start(READ, document_id, partial(self._read, document_id))
+            self._start(f"{READ}:{document_id}", partial(self._read, document_id), READ)
         elif state in ("searchable_by_words", "searchable_by_meaning"):
-            self._start(EMBED, document_id, partial(self._embed, document_id))
+            self._start(f"{EMBED}:{document_id}", partial(self._embed, document_id), EMBED)
 
     def progress(self, document_id: str) -> IngestProgress | None:
-        """Return how far a document is; None when nothing runs for it or it waits for its turn."""
-        for lane in (EMBED, READ):
-            job = self._jobs.get(self._library.owner, f"{lane}:{document_id}")
-            if job is not None and isinstance(job.latest, IngestProgress):
-                return job.latest
-        return None
+        """Return the progress of a document; None while nothing runs for it."""
+        jobs = (self._job(f"{lane}:{document_id}") for lane in (EMBED, READ))
+        return next((job.latest for job in jobs if job and isinstance(job.latest, IngestProgress)), None)
 
     def running(self, document_id: str) -> bool:
-        """Whether a document is being read or embedded, or waits for it."""
-        return any(self._jobs.get(self._library.owner, f"{lane}:{document_id}") for lane in LANES)
+        """Return whether a document is being read or embedded, or is queued for it."""
+        return bool(self._document_jobs(document_id))
 
     def all_running(self) -> frozenset[str]:
-        """Return the documents that are being read or embedded, or wait for it, in one look."""
+        """Return the documents that are being read or embedded, or are queued for it."""
         keys = (key.partition(":") for key in self._jobs.keys(self._library.owner))
         return frozenset(document_id for kind, _, document_id in keys if kind in LANES and document_id)
 
     def remove(self, document_id: str) -> None:
         """Stop a document's ingest and delete the document."""
-        for lane in LANES:
-            job = self._jobs.get(self._library.owner, f"{lane}:{document_id}")
-            if job is not None:
-                job.cancel()
+        for job in self._document_jobs(document_id):
+            job.cancel()
         self._library.remove(document_id)
         self._grow_if_wanted()
 
     def embed_anew(self) -> None:
-        """Drop the vectors and embed every document again; what is being embedded stops first."""
+        """Delete the vectors and embed every document again, after stopping what is being embedded."""
         running = self.stop_writing()
         for document_id in self._library.rebuild_vectors():
-            for job in running:
-                job.wait(BATCH_PATIENCE)
+            _wait(running)
             self.start(document_id)
 
     def stop_writing(self) -> list[Job[Any]]:
-        """Stop what writes into the vector index; return it, since it ends between two batches."""
+        """Stop the jobs that write to the vector index; return them, since they end between two batches."""
         embedding = (f"{EMBED}:{record.id}" for record in self._library.documents.list())
-        names = [SPLIT, TREES, WEIGH, *embedding]
-        running = [job for name in names if (job := self._jobs.get(self._library.owner, name))]
+        running = [job for key in (SPLIT, TREES, WEIGH, *embedding) if (job := self._job(key))]
         for job in running:
             job.cancel()
         return running
 
     def go_on(self) -> None:
-        """Queue every unfinished document, and what follows once all are ready."""
+        """Queue every unfinished document, and the jobs that follow once all are ready."""
         for record in self._library.documents.unfinished():
             self.start(record.id)
         self._weigh_if_due()
@@ -244,65 +225,61 @@ class Ingest:
         self.split_if_due()
 
     def try_again(self) -> None:
-        """Try a document again that nothing works on, if it is time; once any goes on, all of them do."""
+        """Retry one unfinished document if it is time; once it succeeds, all continue."""
         running = self.all_running()
         waiting = [record.id for record in self._library.documents.unfinished() if record.id not in running]
-        tried = self._patience.due(waiting)
-        if tried is not None:
-            self.start(tried)
+        document_id = self._backoff.due(waiting)
+        if document_id is not None:
+            self.start(document_id)
 
     def recover(self) -> None:
-        """Bring the library in step and go on with every unfinished document."""
+        """Make the indexes agree with the ledger and continue with every unfinished document."""
         self._library.recover()
         if self._library.indexes.words.outdated:
-            self._jobs.start(self._library.owner, WORDS, self._library.indexes.words.renew, lane=WORDS)
+            self._start(WORDS, self._library.indexes.words.renew, WORDS)
         self.go_on()
 
     def split_if_due(self) -> None:
-        """Split anew what is split in another way than its collection says, after a change of either."""
+        """Split the documents again whose collection has other splitting settings by now."""
         if self._library.collections.due():
-            self._jobs.start(self._library.owner, SPLIT, partial(resplit, self._library), lane=SPLIT)
+            self._start(SPLIT, partial(resplit, self._library), SPLIT)
 
     def splitting(self) -> Job[Resplit] | None:
-        """Return what splits documents anew; None when nothing does."""
-        return self._jobs.get(self._library.owner, SPLIT)  # type: ignore[return-value]
+        """Return the job that splits documents again; None when there is none."""
+        return self._job(SPLIT)
 
     def weigh(self) -> None:
-        """Find anew how words are weighed against meaning, after what is being embedded."""
-        self._jobs.start(self._library.owner, WEIGH, self._library.weighing.find, lane=EMBED)
+        """Calibrate the hybrid weights again, after what is being embedded."""
+        self._start(WEIGH, self._library.weighing.find, EMBED)
 
     def weighing(self) -> CalibrationProgress | None:
-        """Return how far that is; None when it is not being found."""
-        job = self._jobs.get(self._library.owner, WEIGH)
-        return job.latest if job is not None and isinstance(job.latest, CalibrationProgress) else None
+        """Return the progress of the calibration; None when it does not run."""
+        return self._latest(WEIGH, CalibrationProgress)
 
     def grow(self, *, anew: bool = False) -> None:
         """Build the trees that are due, after those that are being built; see `Forest.tend`."""
-        work = partial(self._library.forest.tend, anew=anew)
-        self._grown = self._jobs.start(self._library.owner, TREES, work, lane=TREES)
+        self._tree_job = self._start(TREES, partial(self._library.forest.tend, anew=anew), TREES)
 
     def growing(self) -> ForestProgress | None:
-        """Return how far the trees are; None when none is built, or the build has not begun yet."""
-        job = self._jobs.get(self._library.owner, TREES)
-        return job.latest if job is not None and isinstance(job.latest, ForestProgress) else None
+        """Return the progress of the trees; None when none is built, or the build has not begun."""
+        return self._latest(TREES, ForestProgress)
 
     def grows(self) -> bool:
-        """Whether trees are being built, or wait for it."""
-        return self._jobs.get(self._library.owner, TREES) is not None
+        """Return whether trees are being built, or are queued for it."""
+        return self._job(TREES) is not None
 
     def growing_failed(self) -> BaseException | None:
-        """Return why trees could not be built the last time; None where they could, or it was stopped."""
-        error = self._grown.error if self._grown is not None else None
+        """Return the error of the last build of trees; None where it succeeded or was stopped."""
+        error = self._tree_job.error if self._tree_job is not None else None
         return None if isinstance(error, Cancelled) else error
 
     def stop_growing(self) -> None:
-        """Stop building trees; what is made of them stays, and is gone on with."""
-        job = self._jobs.get(self._library.owner, TREES)
-        if job is not None:
+        """Stop building trees; finished parts are kept, and the next build continues from them."""
+        if job := self._job(TREES):
             job.cancel()
 
     def follow_setting(self) -> None:
-        """Build trees or stop building them, as is wanted now."""
+        """Build trees or stop building them, as the settings say now."""
         if self._trees():
             self._grow_if_wanted()
         else:
@@ -311,101 +288,46 @@ class Ingest:
     def _read(self, document_id: str, cancelled: Cancel) -> Iterator[IngestProgress]:
         yield from self._library.read(document_id, cancelled)
         if not cancelled():
-            self._tell_if_refused(document_id)
+            record = self._library.documents.get(document_id)
+            if record.state == "refused":  # the ledger keeps a refusal, and nothing is raised
+                log.warning("A document was refused: %s", DocumentRefused(record.reason))
             self.start(document_id)
-
-    def _tell_if_refused(self, document_id: str) -> None:
-        """Log it: a refusal is kept in the ledger and raises nothing."""
-        record = self._library.documents.get(document_id)
-        if record.state == "refused":
-            log.warning("A document was refused: %s", DocumentRefused(record.reason))
 
     def _embed(self, document_id: str, cancelled: Cancel) -> Iterator[IngestProgress]:
         yield from self._library.embed(document_id, cancelled)
         if not cancelled():
-            if self._patience.rewarded():
+            if self._backoff.succeeded():
                 self.go_on()
             self._weigh_if_due()
             self._grow_if_wanted()
             self.split_if_due()
 
     def _grow_if_wanted(self) -> None:
-        """Build trees once no document waits to be embedded: the layers above all are made but once."""
+        """Build trees once all documents are embedded, so that the top layers are built only once."""
         if self._trees() and not self._library.documents.unfinished():
             self.grow()
 
     def _weigh_if_due(self) -> None:
-        """Weigh anew where the collection has changed much, once no document waits to be embedded."""
+        """Calibrate again where the documents have changed much, once all are embedded."""
         if not self._library.documents.unfinished() and self._library.weighing.due():
             self.weigh()
 
-    def _start(self, lane: str, document_id: str, work: partial[Iterator[IngestProgress]]) -> None:
-        self._jobs.start(self._library.owner, f"{lane}:{document_id}", work, lane=lane)
+    def _start(self, key: str, work: Callable[[Cancel], Iterator[E]], lane: str) -> Job[E]:
+        return self._jobs.start(self._library.owner, key, work, lane=lane)
 
+    def _job(self, key: str) -> Job[Any] | None:
+        return self._jobs.get(self._library.owner, key)
 
-# A person removed with all they own: marked first, then done, and gone on with at the next start.
-PATIENCE = 60.0  # seconds in which what runs for them has to end
-Step = Literal["stopping", "indexes and files", "everything else", "removed"]
+    def _document_jobs(self, document_id: str) -> list[Job[Any]]:
+        return [job for lane in LANES if (job := self._job(f"{lane}:{document_id}"))]
 
-
-def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step]:
-    """Remove the owner of `library`, who is marked: what runs for them, indexes and originals, every row.
-
-    The rows go last, and the mark with them: what was interrupted finds the mark, and begins again.
-    Raises Cancelled where something does not stop; a StorageError or RetrievalError where a disk fails.
-    """
-    yield "stopping"
-    if not jobs.stop_all(library.owner, PATIENCE):
-        raise Cancelled("Something still runs for this person. The removal is finished at the next start.")
-    yield "indexes and files"
-    library.destroy()
-    yield "everything else"
-    people.forget(library.owner)
-    yield "removed"
-
-
-class Removals:
-    """Jobs that remove people with all they own; `library` opens someone's, `gone` is told who is gone."""
-
-    def __init__(
-        self, people: People, jobs: Jobs, library: Callable[[str], Library], gone: Callable[[str], None]
-    ):
-        self._people, self._jobs = people, jobs
-        self._library, self._gone = library, gone
-
-    def start(self, owner: str) -> None:
-        """Mark a person, who is let in no more, and remove them; NotFound where there is none such."""
-        self._people.mark(owner)
-        self._start(owner)
-
-    def recover(self) -> None:
-        """Go on with what was ordered and is not done."""
-        for owner in self._people.marked():
-            self._start(owner)
-
-    def running(self, owner: str) -> Job[Step] | None:
-        """Return the job that removes a person, if one does."""
-        return cast(Job[Step] | None, self._jobs.get(SERVER, _key(owner)))
-
-    def _start(self, owner: str) -> None:
-        self._jobs.start(SERVER, _key(owner), lambda cancelled: self._run(owner, cancelled))
-
-    def _run(self, owner: str, _: Cancel) -> Iterator[Step]:
-        yield from remove_person(self._people, self._library(owner), self._jobs)
-        self._gone(owner)
-
-
-def _key(owner: str) -> str:
-    """Return the job's key, which is logged: it has no name in it."""
-    return f"removal:{hashlib.sha256(owner.encode()).hexdigest()[:12]}"
-
-
-# Every document embedded by another model, in the server's threads, while the one before answers.
-SEARCH_PATIENCE = 2.0  # seconds that questions have to leave an index which another one has followed
+    def _latest(self, key: str, kind: type[E]) -> E | None:
+        job = self._job(key)
+        return job.latest if job is not None and isinstance(job.latest, kind) else None
 
 
 class Reindexing:
-    """Makes the index beside the one that answers, for one owner: begun, stopped, and gone on with."""
+    """Re-indexing for one owner: embeds every document with another model while the present index answers."""
 
     def __init__(self, library: Library, ingest: Ingest, jobs: Jobs):
         self._library = library
@@ -415,17 +337,17 @@ class Reindexing:
 
     @property
     def job(self) -> Job[ReindexProgress] | None:
-        """What embeds every document anew; None when nothing does."""
+        """The running re-indexing job; None when there is none."""
         return self._last if self._last is not None and not self._last.done else None
 
     @property
     def failed(self) -> str | None:
-        """Why that ended without its end the last time; None where it did not, or was stopped."""
+        """The error of the last re-indexing; None where it succeeded or was stopped."""
         error = self._last.error if self._last is not None else None
         return str(error) if isinstance(error, FootnoteError) and not isinstance(error, Cancelled) else None
 
     def start(self) -> None:
-        """Have every document embedded by the model of the settings; one that is being tried gives way."""
+        """Embed every document with the model of the settings, instead of any re-indexing that runs."""
         self.stop()
         if self._library.reindexer.possible:
             self._last = self._jobs.start(self._library.owner, REINDEX, self._work, lane=REINDEX)
@@ -433,30 +355,81 @@ class Reindexing:
             self._ingest.embed_anew()
 
     def stop(self) -> None:
-        """Stop; what is done is kept, and gone on with."""
+        """Stop; finished vectors are kept for the next time."""
         if self._last is not None:
             self._last.cancel()
             _wait([self._last])
 
     def recover(self) -> None:
-        """Go on with an index that was begun; begin one where the settings name another model."""
+        """Continue an index that was begun; begin one where the settings name another model."""
         try:
             if self._library.reindexer.due():
                 self.start()
-        except EmbeddingError as error:  # said with every answer, too
+        except EmbeddingError as error:  # shown with every answer, too
             log.warning("%s", error)
 
     def _work(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
         yield from self._library.reindex(
-            cancelled, stop_writers=self._stop_writers, drain_seconds=SEARCH_PATIENCE
+            cancelled,
+            stop_writers=lambda: _wait(self._ingest.stop_writing()),
+            drain_seconds=DRAIN_SECONDS,
         )
         self._ingest.go_on()
-
-    def _stop_writers(self) -> None:
-        _wait(self._ingest.stop_writing())
 
 
 def _wait(jobs: Iterable[Job[Any]]) -> None:
     """Wait until cancelled jobs have ended."""
     for job in jobs:
-        job.wait(BATCH_PATIENCE)
+        job.wait(BATCH_SECONDS)
+
+
+def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step]:
+    """Remove the owner of `library`, who is marked: their jobs, indexes and originals, then every row.
+
+    The rows go last, and the mark with them: an interrupted removal finds the mark, and begins again.
+    Raises Cancelled where a job does not stop; a StorageError or RetrievalError where a disk fails.
+    """
+    yield "stopping"
+    if not jobs.stop_all(library.owner, STOP_SECONDS):
+        raise Cancelled("Something still runs for this person. The removal is finished at the next start.")
+    yield "indexes and files"
+    library.destroy()
+    yield "everything else"
+    people.forget(library.owner)
+    yield "removed"
+
+
+class Removals:
+    """Jobs that remove people with all they own; `library` opens a person's, `on_removed` is called last."""
+
+    def __init__(
+        self, people: People, jobs: Jobs, library: Callable[[str], Library], on_removed: Callable[[str], None]
+    ):
+        self._people, self._jobs = people, jobs
+        self._library, self._on_removed = library, on_removed
+
+    def start(self, owner: str) -> None:
+        """Mark a person, who can no longer sign in, and remove them; NotFound for an unknown one."""
+        self._people.mark(owner)
+        self._start(owner)
+
+    def recover(self) -> None:
+        """Continue the removals that were ordered and are not done."""
+        for owner in self._people.marked():
+            self._start(owner)
+
+    def running(self, owner: str) -> Job[Step] | None:
+        """Return the job that removes a person, if any."""
+        return cast(Job[Step] | None, self._jobs.get(SERVER, _removal_key(owner)))
+
+    def _start(self, owner: str) -> None:
+        self._jobs.start(SERVER, _removal_key(owner), lambda _: self._run(owner))
+
+    def _run(self, owner: str) -> Iterator[Step]:
+        yield from remove_person(self._people, self._library(owner), self._jobs)
+        self._on_removed(owner)
+
+
+def _removal_key(owner: str) -> str:
+    """Return the job's key, which is logged: it has no name in it."""
+    return f"removal:{hashlib.sha256(owner.encode()).hexdigest()[:12]}"

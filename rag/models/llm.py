@@ -243,6 +243,7 @@ class Requests:
 
     def client(self) -> "openai.AsyncOpenAI":
         """Return a client of the server; importing the SDK takes a second."""
+        import httpx2
         import openai
 
         import rag.models.llm_stream  # noqa: F401 - imported before the first answer
@@ -254,6 +255,8 @@ class Requests:
             timeout=openai.Timeout(settings.idle_timeout, connect=min(10.0, settings.idle_timeout)),
             max_retries=0,
             default_headers={"Accept-Encoding": "identity"},  # a compressed stream arrives late
+            # A stream is not read beyond its end, so its connection cannot serve the next request.
+            http_client=openai.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0)),
         )
 
     async def stream(

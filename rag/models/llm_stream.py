@@ -4,7 +4,6 @@ Imports the SDK, which takes a second: import this module at the first request, 
 """
 
 import asyncio
-import contextlib
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
@@ -17,7 +16,6 @@ from rag.errors import LLMError, LLMGarbled, LLMRejected, LLMUnreachable
 from rag.text.normalize import clean
 
 PAUSE = 0.1  # seconds: the page draws an answer no more often
-DRAIN = 0.05  # seconds to read what follows the end of an answer
 MAX_BYTES = 64_000_000  # of one answer
 MAX_PLAIN = 4_000_000  # bytes kept of an answer without events, which may be one JSON completion
 _DONE = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
@@ -47,7 +45,6 @@ class ThrottledStream(httpx2.AsyncByteStream):
 
     async def __anext__(self) -> bytes:
         if self.done:
-            await self._drain()
             raise StopAsyncIteration
         if self.throttled and self._waited:
             await self._pause()
@@ -81,13 +78,6 @@ class ThrottledStream(httpx2.AsyncByteStream):
             return chunk[: max(0, found.start() - len(self._line))]
         self._line = recent.rpartition(b"\n")[2][:_LINE]
         return chunk
-
-    async def _drain(self) -> None:
-        """Read the rest, so that the connection can be reused."""
-        with contextlib.suppress(TimeoutError, httpx2.HTTPError):
-            async with asyncio.timeout(DRAIN):
-                while await anext(self._chunks, None) is not None:
-                    pass
 
 
 async def stream_text(

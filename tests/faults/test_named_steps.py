@@ -33,7 +33,7 @@ OLD, NEW = (
 INGEST = (
     "Files.save",
     "Documents.add",
-    "reading_edition",
+    "parse_document",
     "Documents.save_chunks",
     "TantivyIndex.add",
     "Indexes.copy_vectors",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers import drained, load, reading
+from rag.ingest.parsers import load, load_steps, run_to_end
 from tests.hostile.hostile_files import FILES
 
 REFUSED = {
@@ -43,7 +43,7 @@ def test_a_hostile_file_ends_as_text_or_as_a_sentence(tmp_path: Path, case: str)
     name, make = FILES[case]
     make(tmp_path / "0a1b")
     try:
-        text = drained(reading(tmp_path / "0a1b", name, tesseract="no-such-program")).text
+        text = run_to_end(load_steps(tmp_path / "0a1b", name, tesseract="no-such-program")).text
     except DocumentRefused as refused:
         assert re.search(REFUSED[case], str(refused))
         assert str(refused).startswith(f"{name} ")

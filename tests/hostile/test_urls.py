@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.connectors.http import Fetcher, resolved
-from rag.connectors.ssrf import Address, allowed, is_public
+from rag.connectors.http import Fetcher, resolve_host
+from rag.connectors.ssrf import Address, is_public, parse_allowed
 from rag.errors import AddressRefused, ConnectionLost, ItemFailed, SourceError
 from tests.rag.connectors.site import Page, Site
 
@@ -164,7 +164,7 @@ def test_every_source_goes_through_the_fetcher():
 
 def resolve(host: str, port: int) -> Sequence[Address]:
     """Resolve as DNS would for the names above, and numbers as this machine does."""
-    return [ipaddress.ip_address(text) for text in NAMES[host]] if host in NAMES else resolved(host, port)
+    return [ipaddress.ip_address(text) for text in NAMES[host]] if host in NAMES else resolve_host(host, port)
 
 
 class Listener:
@@ -419,4 +419,4 @@ def test_public_is_what_everyone_reaches(address: str, public: bool):
 def test_what_is_named_as_private_is_reached_and_nothing_beside_it(
     private: str, host: str, address: str, reached: bool
 ):
-    assert ((host, ipaddress.ip_address(address)) in allowed([private])) is reached
+    assert ((host, ipaddress.ip_address(address)) in parse_allowed([private])) is reached

@@ -7,7 +7,7 @@ import pytest
 
 from rag.errors import EmbeddingError, IndexMismatch
 from rag.ingest.library import EMBED_BATCH, Library
-from rag.ingest.queue import FIRST, LANES, Backoff, Ingest
+from rag.ingest.queue import FIRST_WAIT, LANES, Backoff, Ingest
 from rag.jobs import Jobs
 from rag.models.embeddings import Embedder, open_embedder
 from storage.database import Database
@@ -182,7 +182,7 @@ def test_documents_that_wait_go_on_by_themselves_once_the_server_is_sound(
     database: Database, library: Library, server: FakeEmbeddings
 ):
     now, jobs = [0.0], Jobs(LANES)
-    ingest = Ingest(library, jobs, patience=Backoff(lambda: now[0]))
+    ingest = Ingest(library, jobs, backoff=Backoff(lambda: now[0]))
 
     def tried(seconds: float) -> set[str]:
         """What became of all documents once they were tried again at a time, if it was time."""
@@ -199,10 +199,10 @@ def test_documents_that_wait_go_on_by_themselves_once_the_server_is_sound(
     assert wait_until(lambda: not ingest.all_running())
     assert tried(0.0) == {"ready", "searchable_by_words"}
     before = len(server.batches)
-    assert tried(FIRST - 1) == {"ready", "searchable_by_words"} and len(server.batches) == before
-    assert tried(FIRST) == {"ready", "searchable_by_words"}
+    assert tried(FIRST_WAIT - 1) == {"ready", "searchable_by_words"} and len(server.batches) == before
+    assert tried(FIRST_WAIT) == {"ready", "searchable_by_words"}
     server.mend()
-    assert tried(3 * FIRST - 1) == {"ready", "searchable_by_words"}
-    assert tried(3 * FIRST) == {"ready"}
+    assert tried(3 * FIRST_WAIT - 1) == {"ready", "searchable_by_words"}
+    assert tried(3 * FIRST_WAIT) == {"ready"}
     jobs.close()
     audit(library, database)

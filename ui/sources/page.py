@@ -8,7 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from rag.connectors.registry import KINDS
-from rag.connectors.sync import Synced
+from rag.connectors.sync import SyncProgress
 from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import ItemRecord, SourceRecord, Tally
@@ -117,7 +117,7 @@ class Look:
 
     record: SourceRecord
     tally: Tally
-    job: Job[Synced] | None
+    job: Job[SyncProgress] | None
     reading: int
 
 
@@ -231,7 +231,7 @@ def ago(past: timedelta) -> str:
     return "just now"
 
 
-def said(known: int, synced: Synced | None) -> tuple[float, str]:
+def said(known: int, synced: SyncProgress | None) -> tuple[float, str]:
     """Return how far a sync is, beside the `known` items of the time before: only its end tells the sum."""
     if synced is None:
         return 0.0, "Connecting"

@@ -1,4 +1,4 @@
-"""Confluence's REST API: version 1 on a server, version 2 in the Cloud, and the names of people."""
+"""Client of Confluence's REST API: version 1 on a server, version 2 in the Cloud, and users' names."""
 
 import base64
 import re
@@ -20,20 +20,19 @@ from rag.connectors.confluence.models import (
     Results,
     Space,
 )
-from rag.connectors.http import Fetched, Fetcher
-from rag.connectors.rest import FIRST_WAIT, Parameters, Rest
+from rag.connectors.http import Fetcher, Response
+from rag.connectors.rest import FIRST_WAIT, Parameters, RestClient
 from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel
 
 R = TypeVar("R", bound=ConfluenceRecord)
 
-PAGE = 250
-"""Things in one answer: the most that version 2 gives; where version 1 gives fewer, it says how to go on."""
-_ONWARD = ("cursor", "start")
+PAGE = 250  # records in one response, the most that version 2 gives; version 1 may give fewer
+_CURSOR_PARAMETERS = ("cursor", "start")
 
 
-class ConfluenceApi(Rest):
-    """One wiki, asked in somebody's name. `web` is its address for people."""
+class ConfluenceApi(RestClient):
+    """REST API of one wiki for one account. `web` is its address for people."""
 
     def __init__(
         self,
@@ -52,45 +51,46 @@ class ConfluenceApi(Rest):
         else:
             self._authorization = f"Bearer {token}"
 
-    def read(self, record: type[R], path: str, parameters: Parameters, cancelled: Cancel) -> R:
-        """Return what the wiki says at a path below its address."""
+    def read_record(self, record: type[R], path: str, parameters: Parameters, cancelled: Cancel) -> R:
+        """Return the record at a path below the wiki's address."""
         return self.get(record, self._base + path, parameters, cancelled)
 
-    def listed(
+    def read_list(
         self, results: type[Results[R]], path: str, parameters: Parameters, cancelled: Cancel
     ) -> Iterator[R]:
-        """Yield all of a listing. A link to its next page gives the place to go on from, and never a host."""
-        onward: Mapping[str, str] = {}
+        """Yield all records of a list; of the link to its next page only the cursor is used."""
+        position: Mapping[str, str] = {}
         seen: set[tuple[tuple[str, str], ...]] = set()
         while True:
-            asked = {"limit": PAGE, **parameters, **onward}
-            answer = self.read(results, path, asked, cancelled)
-            self._learn(answer.links.base)
+            answer = self.read_record(results, path, {"limit": PAGE, **parameters, **position}, cancelled)
+            self._learn_address(answer.links.base)
             yield from answer.results
             if not answer.links.next:
                 return
-            onward = {k: v for k, v in parse_qsl(urlsplit(answer.links.next).query) if k in _ONWARD}
-            place = tuple(sorted(onward.items()))
+            position = {
+                k: v for k, v in parse_qsl(urlsplit(answer.links.next).query) if k in _CURSOR_PARAMETERS
+            }
+            place = tuple(sorted(position.items()))
             if not place or place in seen:
                 raise SourceError(f"{self._host} lists the same again and again, so its list has no end.")
             seen.add(place)
 
     def signed_in(self, cancelled: Cancel) -> str:
-        """Return the name of who asks, or nothing where it is not told; SourceError for nobody.
+        """Return the account's name, if it can be read; raise SourceError where nobody is signed in.
 
-        A wiki that anyone may read answers an expired token as if nobody had asked, with the few pages that
-        are public: all the others would seem to be gone.
+        A public wiki treats an expired token as an anonymous request and lists only public pages: all others
+        would seem to be gone.
         """
         try:
-            person = self.read(Person, "/rest/api/user/current", {}, cancelled)
-        except ItemFailed:  # a token that may read pages need not be one that may read accounts
+            person = self.read_record(Person, "/rest/api/user/current", {}, cancelled)
+        except ItemFailed:  # a token for pages need not have the right to read accounts
             return ""
         if person.kind == "anonymous":
             raise self._signed_out()
         return person.display_name or person.public_name
 
     def file(self, path: str, cancelled: Cancel) -> Iterator[bytes]:
-        """Yield a file at a path below the wiki's address; ItemFailed where that is no such path."""
+        """Yield a file at a path below the wiki's address; raise ItemFailed for any other path."""
         context = urlsplit(self._base).path
         below = path.removeprefix(context) if path.startswith(f"{context}/") else path
         if not below.startswith("/") or below.startswith("//"):
@@ -101,7 +101,7 @@ class ConfluenceApi(Rest):
         del cancelled
         return {"Authorization": self._authorization}
 
-    def _refused(self, answer: Fetched) -> SourceError:
+    def _refusal(self, answer: Response) -> SourceError:
         if answer.status == 401:
             return self._signed_out()
         reasons = {
@@ -120,44 +120,43 @@ class ConfluenceApi(Rest):
             f"scope: make a new one and put it into the secret {self._secret!r}."
         )
 
-    def _learn(self, base: str) -> None:
-        """Learn the wiki's own address, which whoever goes by way of the gateway does not know."""
+    def _learn_address(self, base: str) -> None:
+        """Take the wiki's own address from a response of the gateway."""
         if urlsplit(self._base).hostname == GATEWAY and base.startswith("https://"):
             self.web = base.rstrip("/")
 
 
 _MENTION = re.compile(r'<ri:user\b[^>]*?\bri:(account-id|userkey)="([^"<>&]{1,128})"')
 _PARAMETERS = {"account-id": "accountId", "userkey": "key"}
-_MOST = 100  # people of one page who are asked for
+_MAX_USERS = 100  # requested for one page
 
 
 class UserNames:
-    """Names by the ids of accounts, each asked for once."""
+    """Names of users by the ids of their accounts, each requested once."""
 
     def __init__(self, api: ConfluenceApi):
         self._api = api
         self._names: dict[str, str] = {}
 
     def mentioned(self, storage: str, cancelled: Cancel) -> dict[str, str]:
-        """Return the names of those whom a page mentions, by their ids; who is not found is left out."""
+        """Return the names of the users that a page mentions by their ids, without unknown ones."""
         found = dict.fromkeys((kind, id_) for kind, id_ in _MENTION.findall(storage))
-        named = {id_: self._name(kind, id_, cancelled) for kind, id_ in list(found)[:_MOST]}
+        named = {id_: self._name(kind, id_, cancelled) for kind, id_ in list(found)[:_MAX_USERS]}
         return {id_: name for id_, name in named.items() if name}
 
     def _name(self, kind: str, id_: str, cancelled: Cancel) -> str:
         if id_ not in self._names:
-            asked = {_PARAMETERS[kind]: id_}
             try:
-                person = self._api.read(Person, "/rest/api/user", asked, cancelled)
+                person = self._api.read_record(Person, "/rest/api/user", {_PARAMETERS[kind]: id_}, cancelled)
                 self._names[id_] = person.display_name or person.public_name
-            except ItemFailed:  # an account that was closed, or one that is nobody's business
+            except ItemFailed:  # a closed or hidden account
                 self._names[id_] = ""
         return self._names[id_]
 
 
 @dataclass(frozen=True)
 class Root:
-    """A page that is wanted with all that is below it."""
+    """Root page of a page tree to sync."""
 
     id: str
     title: str
@@ -166,7 +165,7 @@ class Root:
 
 @dataclass(frozen=True)
 class SyncScope:
-    """The part of a wiki that is wanted: spaces, page trees, and of both only pages with these labels."""
+    """Part of a wiki to sync: spaces, page trees, and of both only pages with these labels."""
 
     spaces: tuple[Space, ...]
     roots: tuple[Root, ...]
@@ -174,25 +173,28 @@ class SyncScope:
 
     @property
     def around(self) -> tuple[Space, ...]:
-        """The spaces in which all of it lies, each once."""
+        """Spaces that contain the whole scope, each once."""
         spaces = [*self.spaces, *(root.space for root in self.roots)]
         return tuple({space.key: space for space in spaces}.values())
 
     @property
     def trees(self) -> tuple[Root, ...]:
-        """The trees that no wanted space holds anyway."""
+        """Page trees outside the spaces of the scope."""
         keys = {space.key for space in self.spaces}
         return tuple(root for root in self.roots if root.space.key not in keys)
 
 
 class Wiki(ABC):
-    """A wiki of one kind. Raises SourceError, and ItemFailed for what concerns one page or file."""
+    """Wiki on a server or in the Cloud. Raises SourceError, and ItemFailed where one page or file fails."""
 
     def __init__(self, api: ConfluenceApi):
         self.api = api
 
     def scope(self, settings: ConfluenceSettings, cancelled: Cancel) -> SyncScope:
-        """Find what is wanted; SourceError where it is not there, before its pages seem to be gone."""
+        """Return the scope of the settings; raise SourceError where part of it is missing.
+
+        Otherwise the pages of that part would seem to be gone.
+        """
         found = {space.key.lower(): space for space in self._spaces(settings.spaces, cancelled)}
         missing = [key for key in settings.spaces if key.lower() not in found]
         if missing:
@@ -200,7 +202,7 @@ class Wiki(ABC):
                 f"There is no space {missing[0]} in this wiki that the account may read. Correct its key, "
                 "or ask for access."
             )
-        roots = tuple(self._found_root(page, cancelled) for page in settings.pages)
+        roots = tuple(self._find_root(page, cancelled) for page in settings.pages)
         return SyncScope(tuple(found.values()), roots, frozenset(settings.labels))
 
     @abstractmethod
@@ -221,13 +223,13 @@ class Wiki(ABC):
 
     @abstractmethod
     def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
-        """Yield those of the spaces that can be seen."""
+        """Yield those of the spaces that the account can see."""
 
     @abstractmethod
     def _root(self, page_id: str, cancelled: Cancel) -> Root:
-        """Return the page that a tree begins with."""
+        """Return the root page of a tree."""
 
-    def _found_root(self, page_id: str, cancelled: Cancel) -> Root:
+    def _find_root(self, page_id: str, cancelled: Cancel) -> Root:
         try:
             return self._root(page_id, cancelled)
         except ItemFailed as error:
@@ -240,10 +242,10 @@ _SERVER_API = "/rest/api"
 
 
 class ServerWiki(Wiki):
-    """Asked with a personal access token."""
+    """Wiki on a server, with a personal access token."""
 
     def pages(self, scope: SyncScope, cancelled: Cancel) -> Iterator[Content]:
-        """Yield the wanted pages of each space; which tree a page is in is told by its ancestors."""
+        """Yield the pages of the scope space by space; their ancestors decide which tree they are in."""
         whole = {space.key for space in scope.spaces}
         roots = {root.id for root in scope.roots}
         expanded = [
@@ -261,46 +263,51 @@ class ServerWiki(Wiki):
     def attachments(self, page_id: str, cancelled: Cancel) -> Iterator[Content]:
         """Yield the files that are attached to a page."""
         path = f"{_SERVER_API}/content/{page_id}/child/attachment"
-        yield from self.api.listed(Results[Content], path, {"expand": "version"}, cancelled)
+        yield from self.api.read_list(Results[Content], path, {"expand": "version"}, cancelled)
 
     def page(self, page_id: str, cancelled: Cancel) -> Content:
         """Return a page with its body."""
-        asked = {"expand": "version,body.storage"}
-        return self.api.read(Content, f"{_SERVER_API}/content/{page_id}", asked, cancelled)
+        parameters = {"expand": "version,body.storage"}
+        return self.api.read_record(Content, f"{_SERVER_API}/content/{page_id}", parameters, cancelled)
 
     def file(self, file_id: str, cancelled: Cancel) -> Iterator[bytes]:
-        """Yield an attached file, from where the server says that it is."""
-        file = self.api.read(Content, f"{_SERVER_API}/content/{file_id}", {"expand": "version"}, cancelled)
+        """Yield an attached file from its download link."""
+        file = self.api.read_record(
+            Content, f"{_SERVER_API}/content/{file_id}", {"expand": "version"}, cancelled
+        )
         return self.api.file(file.links.download, cancelled)
 
     def _of_space(self, space: Space, expand: str, cancelled: Cancel) -> list[Content]:
-        """Return the pages of a space, by the scan that 7.18 brought, or as all versions before list them.
+        """Return the pages of a space by the scan of version 7.18, or by the list of earlier versions.
 
-        The scan goes on from a page, not from a number: what is deleted meanwhile hides no other page.
+        The scan continues from a page, not from a number, so that a deletion meanwhile hides no other page.
         """
-        asked = {"spaceKey": space.key, "type": "page", "status": "current", "expand": expand}
+        parameters = {"spaceKey": space.key, "type": "page", "status": "current", "expand": expand}
         try:
-            return list(self.api.listed(Results[Content], f"{_SERVER_API}/content/scan", asked, cancelled))
+            return list(
+                self.api.read_list(Results[Content], f"{_SERVER_API}/content/scan", parameters, cancelled)
+            )
         except ItemFailed:
             path = f"{_SERVER_API}/space/{quote(space.key, safe='~')}/content/page"
-            return list(self.api.listed(Results[Content], path, {"expand": expand}, cancelled))
+            return list(self.api.read_list(Results[Content], path, {"expand": expand}, cancelled))
 
     def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
         if keys:
-            asked = {"spaceKey": keys}
-            yield from self.api.listed(Results[Space], f"{_SERVER_API}/space", asked, cancelled)
+            parameters = {"spaceKey": keys}
+            yield from self.api.read_list(Results[Space], f"{_SERVER_API}/space", parameters, cancelled)
 
     def _root(self, page_id: str, cancelled: Cancel) -> Root:
-        page = self.api.read(Content, f"{_SERVER_API}/content/{page_id}", {"expand": "space"}, cancelled)
+        page = self.api.read_record(
+            Content, f"{_SERVER_API}/content/{page_id}", {"expand": "space"}, cancelled
+        )
         if page.space is None or page.status != "current":
             raise ItemFailed(f"{page.title} is in the trash, or not a page.")
         return Root(page.id, page.title, page.space)
 
 
 _CLOUD_API = "/api/v2"
-_DEPTH = 5
-"""How far below a page its descendants are listed at once: the most that there is."""
-_MAY_HOLD_PAGES = {
+_DEPTH = 5  # levels of descendants in one list, the most that the API gives
+_CONTAINERS = {
     "page": "pages",
     "folder": "folders",
     "whiteboard": "whiteboards",
@@ -310,13 +317,13 @@ _MAY_HOLD_PAGES = {
 
 
 class _Below(Reference):
-    """Something below a page, and how far."""
+    """Descendant of a page at a depth."""
 
     depth: int = 1
 
 
 class CloudWiki(Wiki):
-    """Asked with an e-mail address and an API token."""
+    """Wiki in the Cloud, with an e-mail address and an API token."""
 
     def pages(self, scope: SyncScope, cancelled: Cancel) -> Iterator[Content]:
         """Yield the pages of the spaces, then those of the trees."""
@@ -327,68 +334,70 @@ class CloudWiki(Wiki):
             if scope.labels:
                 labelled = {page.id for page in self._of_space(root.space, scope.labels, cancelled)}
                 ids = [id_ for id_ in ids if id_ in labelled]
-            yield from _current(self._named(ids, cancelled))
+            yield from _current(self._pages_by_id(ids, cancelled))
 
     def attachments(self, page_id: str, cancelled: Cancel) -> Iterator[Content]:
         """Yield the files that are attached to a page."""
         path = f"{_CLOUD_API}/pages/{page_id}/attachments"
-        yield from _current(self.api.listed(Results[Content], path, {"status": "current"}, cancelled))
+        yield from _current(self.api.read_list(Results[Content], path, {"status": "current"}, cancelled))
 
     def page(self, page_id: str, cancelled: Cancel) -> Content:
         """Return a page with its body."""
-        return self.api.read(Content, f"{_CLOUD_API}/pages/{page_id}", {"body-format": "storage"}, cancelled)
+        return self.api.read_record(
+            Content, f"{_CLOUD_API}/pages/{page_id}", {"body-format": "storage"}, cancelled
+        )
 
     def file(self, file_id: str, cancelled: Cancel) -> Iterator[bytes]:
-        """Yield an attached file. Version 1 alone has its content, and leads on to a store of files."""
-        file = self.api.read(Content, f"{_CLOUD_API}/attachments/{file_id}", {}, cancelled)
+        """Yield an attached file by version 1 of the API, which redirects to a file store."""
+        file = self.api.read_record(Content, f"{_CLOUD_API}/attachments/{file_id}", {}, cancelled)
         path = f"/rest/api/content/{file.page_id}/child/attachment/{file.id}/download"
         return self.api.file(path, cancelled)
 
     def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
         if keys:
-            asked = {"keys": ",".join(keys)}
-            yield from self.api.listed(Results[Space], f"{_CLOUD_API}/spaces", asked, cancelled)
+            parameters = {"keys": ",".join(keys)}
+            yield from self.api.read_list(Results[Space], f"{_CLOUD_API}/spaces", parameters, cancelled)
 
     def _root(self, page_id: str, cancelled: Cancel) -> Root:
-        page = self.api.read(Content, f"{_CLOUD_API}/pages/{page_id}", {}, cancelled)
-        asked = {"ids": page.space_id}
-        for space in self.api.listed(Results[Space], f"{_CLOUD_API}/spaces", asked, cancelled):
+        page = self.api.read_record(Content, f"{_CLOUD_API}/pages/{page_id}", {}, cancelled)
+        parameters = {"ids": page.space_id}
+        for space in self.api.read_list(Results[Space], f"{_CLOUD_API}/spaces", parameters, cancelled):
             if page.status == "current":
                 return Root(page.id, page.title, space)
         raise ItemFailed(f"{page.title} is in the trash, in the archive, or in a space that cannot be seen.")
 
     def _of_space(self, space: Space, labels: frozenset[str], cancelled: Cancel) -> Iterator[Content]:
-        """Yield the pages of a space: all, or those with one of the labels, as often as they have one."""
+        """Yield the pages of a space, or once for each of the labels that they have."""
         if not labels:
-            path, asked = f"{_CLOUD_API}/spaces/{space.id}/pages", {"status": "current"}
-            yield from self.api.listed(Results[Content], path, asked, cancelled)
+            path, parameters = f"{_CLOUD_API}/spaces/{space.id}/pages", {"status": "current"}
+            yield from self.api.read_list(Results[Content], path, parameters, cancelled)
             return
         of_space = f"{_CLOUD_API}/spaces/{space.id}/content/labels"
-        for label in list(self.api.listed(Results[Label], of_space, {}, cancelled)):
+        for label in list(self.api.read_list(Results[Label], of_space, {}, cancelled)):
             if label.prefix == "global" and label.name.lower() in labels:
                 path = f"{_CLOUD_API}/labels/{label.id}/pages"
-                yield from self.api.listed(Results[Content], path, {"space-id": space.id}, cancelled)
+                yield from self.api.read_list(Results[Content], path, {"space-id": space.id}, cancelled)
 
     def _tree(self, root: str, cancelled: Cancel) -> Iterator[str]:
-        """Yield the ids of a page and of all pages below it, folders between them passed through."""
+        """Yield the ids of a page and of all pages below it, through folders between them."""
         yield root
         starts, seen = [("pages", root)], {root}
         while starts:
             kind, start = starts.pop()
-            path, asked = f"{_CLOUD_API}/{kind}/{start}/descendants", {"depth": _DEPTH}
-            for below in self.api.listed(Results[_Below], path, asked, cancelled):
+            path, parameters = f"{_CLOUD_API}/{kind}/{start}/descendants", {"depth": _DEPTH}
+            for below in self.api.read_list(Results[_Below], path, parameters, cancelled):
                 if below.id in seen:
                     continue
                 seen.add(below.id)
                 if below.type == "page":
                     yield below.id
-                if below.depth == _DEPTH and below.type in _MAY_HOLD_PAGES:
-                    starts.append((_MAY_HOLD_PAGES[below.type], below.id))
+                if below.depth == _DEPTH and below.type in _CONTAINERS:
+                    starts.append((_CONTAINERS[below.type], below.id))
 
-    def _named(self, ids: list[str], cancelled: Cancel) -> Iterator[Content]:
+    def _pages_by_id(self, ids: list[str], cancelled: Cancel) -> Iterator[Content]:
         for start in range(0, len(ids), PAGE):
-            asked = {"id": ",".join(ids[start : start + PAGE]), "status": "current"}
-            yield from self.api.listed(Results[Content], f"{_CLOUD_API}/pages", asked, cancelled)
+            parameters = {"id": ",".join(ids[start : start + PAGE]), "status": "current"}
+            yield from self.api.read_list(Results[Content], f"{_CLOUD_API}/pages", parameters, cancelled)
 
 
 def _current(contents: Iterable[Content]) -> Iterator[Content]:

@@ -1,4 +1,4 @@
-"""Confluence's settings, and the answers of its REST API as far as they are used."""
+"""Settings of a Confluence source, and records of its REST API as far as they are used."""
 
 import re
 from typing import Annotated, Generic, Self, TypeVar
@@ -12,12 +12,11 @@ from rag.connectors.rest import too_large
 _KEY = re.compile(r"~?[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _PAGE = re.compile(r"(\d{1,20})|https?://\S*?(?:/pages/(?:edit-v2/)?|[?&]pageId=)(\d{1,20})(?:[/?#&].*)?")
 _CLOUD = ".atlassian.net"
-GATEWAY = "api.atlassian.com"
-"""Where tokens of few rights are sent; the wiki's own address is learned from its answers."""
+GATEWAY = "api.atlassian.com"  # for tokens with scopes; its responses name the wiki's own address
 
 
 def _address(given: str) -> str:
-    """Return a wiki's address as REST paths are put after it: https://a.atlassian.net -> .../wiki."""
+    """Return a wiki's base address for REST paths: https://a.atlassian.net -> .../wiki."""
     text = given.strip().rstrip("/")
     try:
         parts = urlsplit(text)
@@ -40,7 +39,7 @@ def _space(given: str) -> str:
 
 
 def _page(given: str) -> str:
-    """Return the number of a page, given as such or in its address."""
+    """Return the number of a page, given as a number or an address."""
     found = _PAGE.fullmatch(given.strip())
     if found is None:
         raise ValueError(f"{given!r} is no page. Give its address with its number: .../pages/123456/Title")
@@ -55,7 +54,7 @@ def _label(given: str) -> str:
 
 
 class ConfluenceSettings(BaseModel):
-    """Where the wiki is and what is read of it; `credential` names a secret and never holds it."""
+    """Address of a wiki and what is read of it; `credential` names a secret and never holds it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -98,7 +97,7 @@ class ConfluenceSettings(BaseModel):
 
     @property
     def cloud(self) -> bool:
-        """Whether the wiki is Atlassian's Cloud: a token there belongs to an e-mail address."""
+        """True for Atlassian's Cloud, where a token belongs to an e-mail address."""
         return bool(self.email)
 
 
@@ -107,7 +106,7 @@ _NO_TEXT = ("image/", "video/", "audio/")
 
 
 class ConfluenceRecord(BaseModel):
-    """Part of an answer: numbers may stand for ids, and what is not named here is passed over."""
+    """Record of a response: ids may be numbers, and unknown fields are ignored."""
 
     model_config = ConfigDict(
         frozen=True, coerce_numbers_to_str=True, populate_by_name=True, hide_input_in_errors=True
@@ -115,7 +114,7 @@ class ConfluenceRecord(BaseModel):
 
 
 class Links(ConfluenceRecord):
-    """Where a thing is found, as paths; of `next` only its parameters are ever used."""
+    """Links as paths; of `next` only its parameters are ever used."""
 
     webui: str = ""
     download: str = ""
@@ -131,7 +130,7 @@ class Results(ConfluenceRecord, Generic[R]):
 
 
 class Person(ConfluenceRecord):
-    """Somebody with an account; `kind` is "anonymous" for who is not signed in."""
+    """User account; `kind` is "anonymous" where nobody is signed in."""
 
     kind: str = Field("known", alias="type")
     display_name: str = Field("", alias="displayName")
@@ -139,7 +138,7 @@ class Person(ConfluenceRecord):
 
 
 class Space(ConfluenceRecord):
-    """A space: `id` is what the newer API knows it by, `key` what people do."""
+    """Space: `id` is for the newer API, `key` for people."""
 
     id: str
     key: str
@@ -147,13 +146,13 @@ class Space(ConfluenceRecord):
 
 
 class Version(ConfluenceRecord):
-    """How often a thing has changed."""
+    """Version number of a page or file."""
 
     number: int
 
 
 class Label(ConfluenceRecord):
-    """A word that pages are marked with."""
+    """Label of a page."""
 
     id: str = ""
     name: str
@@ -161,39 +160,39 @@ class Label(ConfluenceRecord):
 
 
 class Reference(ConfluenceRecord):
-    """Another thing, by its id."""
+    """Reference to another record by its id."""
 
     id: str
     type: str = ""
 
 
 class Metadata(ConfluenceRecord):
-    """What is said of a page by version 1 where it is asked for."""
+    """Additional data of a page in version 1 of the API."""
 
     labels: Results[Label] = Results(results=())
 
 
 class Storage(ConfluenceRecord):
-    """A page's content as the wiki stores it."""
+    """Content of a page in storage format."""
 
     value: str
 
 
 class Body(ConfluenceRecord):
-    """A page's content in the forms that were asked for."""
+    """Content of a page in the requested formats."""
 
     storage: Storage
 
 
 class Extensions(ConfluenceRecord):
-    """What version 1 says of a file apart."""
+    """Additional data of a file in version 1 of the API."""
 
     media_type: str = Field("", alias="mediaType")
     size: int = Field(0, alias="fileSize")
 
 
 class Content(ConfluenceRecord):
-    """A page or an attached file; which of its parts are there depends on what was asked."""
+    """Page or attached file; its fields depend on the request."""
 
     id: str
     title: str
@@ -215,23 +214,23 @@ class Content(ConfluenceRecord):
 
     @property
     def labels(self) -> frozenset[str]:
-        """The labels that stand with the page, where they were asked for."""
+        """Labels of the page, if they were requested."""
         return frozenset(label.name for label in self.metadata.labels.results)
 
     @property
     def holds_text(self) -> bool:
-        """Whether an attached file can be a document at all, by what it says it is."""
+        """True unless the media type of an attached file rules out text."""
         return not (self.media_type or self.extensions.media_type).startswith(_NO_TEXT)
 
     def page_item(self, web: str) -> Item:
         """Return a page as an item; `web` is the wiki's address for people."""
         return Item(self.id, f"{self.title}.html", self._version(), self._url(web))
 
-    def file_item(self, web: str, most: int) -> Item | Unreadable:
-        """Return an attached file as an item, if it has at most `most` bytes."""
+    def file_item(self, web: str, max_bytes: int) -> Item | Unreadable:
+        """Return an attached file as an item, if it has at most `max_bytes`."""
         size = self.size or self.extensions.size
-        if size > most:
-            return Unreadable(self.id, self.title, too_large(size, most), lasting=True)
+        if size > max_bytes:
+            return Unreadable(self.id, self.title, too_large(size, max_bytes), lasting=True)
         return Item(self.id, self.title, self._version(), self._url(web))
 
     def _version(self) -> str:

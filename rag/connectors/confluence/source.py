@@ -1,65 +1,66 @@
-"""Confluence as a source: its pages as the wiki stores them, and the files attached to them."""
+"""Confluence source: pages in storage format, and the files attached to them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from pydantic import AwareDatetime
 
-from rag.connectors.base import Credentials, Item, Listed, Mark, Reached, Source, Unreadable, digest
+from rag.connectors.base import Checkpoint, Credentials, Item, Listed, Source, SyncState, Unreadable, digest
 from rag.connectors.confluence.client import CloudWiki, ConfluenceApi, ServerWiki, SyncScope, UserNames, Wiki
 from rag.connectors.confluence.models import ConfluenceSettings, Content, Results
 from rag.connectors.http import MAX_BYTES, Fetcher
 from rag.connectors.rest import FIRST_WAIT
 from rag.errors import ItemFailed, ItemRefused
-from rag.ingest.parsers.confluence import packed
+from rag.ingest.parsers.confluence import pack
 from rag.jobs import Cancel, never
 
+# The search takes times in the account's time zone, which is unknown and up to 14 hours from UTC, and it
+# learns of changes late. Changes that are listed twice do no harm: known versions are skipped.
 OVERLAP = timedelta(hours=26)
-"""The search knows minutes, in the time zone of whoever asks, of which it does not tell; those are up to 14
-hours from UTC. It also comes to know of a change some time after it. So changes are asked for that are long
-known: a listing passes over the versions that were taken."""
 _TOGETHER = 50  # pages in one query
-_SEARCH = "/rest/api/content/search"
+_SEARCH_PATH = "/rest/api/content/search"
 
 
 def changed_pages(
     api: ConfluenceApi, scope: SyncScope, since: datetime, cancelled: Cancel
 ) -> Iterator[Content]:
-    """Yield the pages of a scope that changed since a time, and some that did not."""
+    """Yield the pages of a scope that changed since a time, and some others."""
     query = f"type = page and {within(scope)} and {changed_since(since)}"
-    yield from _found(api, query, "version", cancelled)
+    yield from _search(api, query, "version", cancelled)
 
 
 def changed_files(
     api: ConfluenceApi, scope: SyncScope, since: datetime, cancelled: Cancel
 ) -> Iterator[Content]:
     """Yield the attached files that changed since a time and are attached to a page of the scope."""
-    spaces = _listed([space.key for space in scope.around])
+    spaces = _quoted([space.key for space in scope.around])
     query = f"type = attachment and space in ({spaces}) and {changed_since(since)}"
-    files = list(_found(api, query, "version,container", cancelled))
+    files = list(_search(api, query, "version,container", cancelled))
     holders = sorted({file.container.id for file in files if file.container is not None})
     wanted = {
         page.id
         for start in range(0, len(holders), _TOGETHER)
-        for page in _found(api, _these(holders[start : start + _TOGETHER], scope), "version", cancelled)
+        for page in _search(
+            api, _pages_query(holders[start : start + _TOGETHER], scope), "version", cancelled
+        )
     }
     yield from (file for file in files if file.container is not None and file.container.id in wanted)
 
 
 def within(scope: SyncScope) -> str:
-    """Return the part of a query that asks for the pages of a scope."""
+    """Return the condition of a query for the pages of a scope."""
     parts = []
     if scope.spaces:
-        parts.append(f"space in ({_listed([space.key for space in scope.spaces])})")
+        parts.append(f"space in ({_quoted([space.key for space in scope.spaces])})")
     if scope.roots:
         ids = ", ".join(root.id for root in scope.roots)
         parts += [f"ancestor in ({ids})", f"id in ({ids})"]
     where = f"({' or '.join(parts)})"
-    return f"{where} and label in ({_listed(sorted(scope.labels))})" if scope.labels else where
+    return f"{where} and label in ({_quoted(sorted(scope.labels))})" if scope.labels else where
 
 
 def changed_since(since: datetime) -> str:
-    """Return the part of a query that asks for changes since a time, whatever its time zone.
+    """Return the condition of a query for changes since a time, in any time zone.
 
     >>> changed_since(datetime(2026, 3, 2, 9, 30, tzinfo=UTC))
     'lastmodified >= "2026-03-01 07:30"'
@@ -67,40 +68,40 @@ def changed_since(since: datetime) -> str:
     return f'lastmodified >= "{(since.astimezone(UTC) - OVERLAP):%Y-%m-%d %H:%M}"'
 
 
-def _these(ids: Sequence[str], scope: SyncScope) -> str:
+def _pages_query(ids: Sequence[str], scope: SyncScope) -> str:
     return f"type = page and id in ({', '.join(ids)}) and {within(scope)}"
 
 
-def _listed(values: Sequence[str]) -> str:
+def _quoted(values: Sequence[str]) -> str:
     quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
     return ", ".join(f'"{value}"' for value in quoted)
 
 
-def _found(api: ConfluenceApi, query: str, expand: str, cancelled: Cancel) -> Iterator[Content]:
-    asked = {"cql": query, "expand": expand}
-    for content in api.listed(Results[Content], _SEARCH, asked, cancelled):
+def _search(api: ConfluenceApi, query: str, expand: str, cancelled: Cancel) -> Iterator[Content]:
+    parameters = {"cql": query, "expand": expand}
+    for content in api.read_list(Results[Content], _SEARCH_PATH, parameters, cancelled):
         if content.status == "current":
             yield content
 
 
-CHEAP = 25  # requests; a listing of all that takes no more is made every time
-_FILE = "att"  # how the ids of attached files begin
-_FILES = "/attachments"  # after a page's id: those of its files that cannot be listed
+CHEAP = 25  # requests; a whole listing that takes no more is made every time
+_FILE_PREFIX = "att"  # of the ids of attached files
+_FILES_SUFFIX = "/attachments"  # after a page's id: its files that cannot be listed
 
 
-class _Reached(Reached):
-    """Up to when changes are known, too, and how many requests it took to list all."""
+class _ConfluenceState(SyncState):
+    """State with the time up to which changes are known, and the requests that a whole listing takes."""
 
     since: AwareDatetime
     requests: int
 
 
 class ConfluenceSource(Source):
-    """A wiki in the Cloud, or on a server of one's own.
+    """Wiki in the Cloud or on a server.
 
-    The search tells what changed, but nothing of what went, was moved, or got another label: therefore all is
-    listed once a day, and every time where that takes few requests. `max_bytes` is how large an attached file
-    may be, `now` gives the time.
+    The search finds changes, but no pages that were deleted, moved or labelled: so all pages are listed once
+    a day, and every time where that takes few requests. `max_bytes` limits an attached file, `now` gives the
+    time.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class ConfluenceSource(Source):
         self._people = UserNames(self._api)
 
     def test(self) -> str:
-        """Sign in, find the spaces and pages that are wanted, and name them."""
+        """Sign in, find the spaces and pages of the settings, and return their names."""
         name = self._api.signed_in(never)
         scope = self._wiki.scope(self._settings, never)
         names = [space.name or space.key for space in scope.spaces]
@@ -130,44 +131,43 @@ class ConfluenceSource(Source):
         return f"{who} Can be read: {', '.join(names)}."
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
-        """Yield all that is there, or what changed; see above."""
+        """Yield all items, or the changes."""
         began = self._now()
-        reached = _Reached.read(cursor, self._of)
+        state = _ConfluenceState.parse(cursor, self._of)
         self._api.signed_in(cancelled)
         scope = self._wiki.scope(self._settings, cancelled)
-        if reached is None or reached.requests <= self._cheap or reached.is_old(began):
+        if state is None or state.requests <= self._cheap or state.is_old(began):
             yield from self._all(scope, began, cancelled)
         else:
-            yield from self._changed(scope, reached.since, cancelled)
-            yield Mark(reached.model_copy(update={"since": began}).model_dump_json(), whole=False)
+            yield from self._changed(scope, state.since, cancelled)
+            yield Checkpoint(state.model_copy(update={"since": began}).model_dump_json(), whole=False)
 
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
-        """Yield a page as the wiki stores it, packed under its title, or an attached file."""
-        if item.id.startswith(_FILE):
+        """Yield a page in storage format, packed under its title, or an attached file."""
+        if item.id.startswith(_FILE_PREFIX):
             yield from self._wiki.file(item.id, cancelled)
             return
         page = self._wiki.page(item.id, cancelled)
         if page.body is None or page.status != "current":
             raise ItemRefused(f"{page.title} is no longer among the wiki's pages.")
         storage = page.body.storage.value
-        yield packed(page.title, storage, self._people.mentioned(storage, cancelled))
+        yield pack(page.title, storage, self._people.mentioned(storage, cancelled))
 
     def _all(self, scope: SyncScope, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
-        """Yield every page, then the files of each; the pages at once, while none can slip by."""
-        before = self._api.asked
+        """Yield every page and its files; the pages are listed first, before any can move."""
+        before = self._api.requests
         pages = {page.id: page for page in self._wiki.pages(scope, cancelled)}
-        requests = self._api.asked - before + (len(pages) if self._settings.attachments else 0)
+        requests = self._api.requests - before + (len(pages) if self._settings.attachments else 0)
         unlisted = []
         for page in pages.values():
             yield page.page_item(self._api.web)
             for listed in self._files(page, cancelled):
-                unlisted += (
-                    [listed] if isinstance(listed, Unreadable) and listed.id == page.id + _FILES else []
-                )
+                if isinstance(listed, Unreadable) and listed.id == page.id + _FILES_SUFFIX:
+                    unlisted.append(listed)
                 yield listed
-        again = any(not files.lasting for files in unlisted)  # then all is looked at the next time, too
-        reached = _Reached(since=began, whole=began, requests=0 if again else requests, of=self._of)
-        yield Mark(reached.model_dump_json(), whole=not unlisted)
+        again = any(not files.lasting for files in unlisted)  # then the next listing is whole, too
+        state = _ConfluenceState(since=began, whole=began, requests=0 if again else requests, of=self._of)
+        yield Checkpoint(state.model_dump_json(), whole=not unlisted)
 
     def _files(self, page: Content, cancelled: Cancel) -> Iterator[Item | Unreadable]:
         if not self._settings.attachments:
@@ -178,7 +178,7 @@ class ConfluenceSource(Source):
                     yield file.file_item(self._api.web, self._max_bytes)
         except ItemFailed as error:
             lasting = isinstance(error, ItemRefused)
-            yield Unreadable(page.id + _FILES, f"Files attached to {page.title}", str(error), lasting)
+            yield Unreadable(page.id + _FILES_SUFFIX, f"Files attached to {page.title}", str(error), lasting)
 
     def _changed(self, scope: SyncScope, since: datetime, cancelled: Cancel) -> Iterator[Item | Unreadable]:
         for page in list(changed_pages(self._api, scope, since, cancelled)):

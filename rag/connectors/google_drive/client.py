@@ -1,4 +1,4 @@
-"""Google Drive's API: credentials and tokens, listings page after page, refusals as sentences."""
+"""Client of Google Drive's API: credentials and tokens, paged listings, refusals as sentences."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from rag.connectors.google_drive.models import (
     Refused,
     Start,
 )
-from rag.connectors.http import Fetched, Fetcher
-from rag.connectors.rest import FIRST_WAIT, TRIES, Parameters, Rest, understood
+from rag.connectors.http import Fetcher, Response
+from rag.connectors.rest import FIRST_WAIT, TRIES, Parameters, RestClient, parse_answer
 from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel
 
@@ -31,7 +31,7 @@ TOKENS = "https://oauth2.googleapis.com/token"
 
 
 class ServiceAccount(BaseModel):
-    """An account of its own, as its key file says it. What is to be read is shared with `account`."""
+    """Service account by its key file. Files to be read are shared with `account`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -41,7 +41,7 @@ class ServiceAccount(BaseModel):
     quota_project: str = Field("", alias="quota_project_id")
 
     def credentials(self, tokens: str) -> "GoogleCredentials":
-        """Return what gets a token at the address `tokens`: a request signed with the account's key."""
+        """Return Google's credentials for tokens from the address `tokens`, signed with the key."""
         from google.oauth2.service_account import Credentials
 
         key = self.private_key.get_secret_value()
@@ -58,7 +58,7 @@ class ServiceAccount(BaseModel):
 
 
 class AuthorizedUser(BaseModel):
-    """Somebody's own account, by the lasting token that was given for it."""
+    """Account of a user, by its refresh token."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -70,11 +70,11 @@ class AuthorizedUser(BaseModel):
 
     @property
     def account(self) -> str:
-        """Who it is, as far as the credential tells."""
+        """Name of the account in messages."""
         return "this account"
 
     def credentials(self, tokens: str) -> "GoogleCredentials":
-        """Return what gets a token for reading at the address `tokens`, even where more is granted."""
+        """Return Google's credentials for a read-only token from the address `tokens`."""
         from google.oauth2.credentials import Credentials
 
         return Credentials(
@@ -87,14 +87,14 @@ class AuthorizedUser(BaseModel):
         )
 
 
-Asker = Annotated[ServiceAccount | AuthorizedUser, Field(discriminator="type")]
-_ASKER: TypeAdapter[ServiceAccount | AuthorizedUser] = TypeAdapter(Asker)
+GoogleAccount = Annotated[ServiceAccount | AuthorizedUser, Field(discriminator="type")]
+_ACCOUNT: TypeAdapter[ServiceAccount | AuthorizedUser] = TypeAdapter(GoogleAccount)
 
 
-def asker(credentials: Credentials, name: str) -> ServiceAccount | AuthorizedUser:
-    """Return who the secret called `name` lets ask; SourceError where it is no such secret."""
+def parse_credential(credentials: Credentials, name: str) -> ServiceAccount | AuthorizedUser:
+    """Return the account of the secret `name`; raise SourceError where that is no credential."""
     try:
-        return _ASKER.validate_json(credentials.get(name).get_secret_value())
+        return _ACCOUNT.validate_json(credentials.get(name).get_secret_value())
     except ValidationError:  # which quotes what it was given
         raise SourceError(
             f"The secret {name!r} is not a credential of Google's. It must be the whole JSON of a service "
@@ -112,9 +112,9 @@ class _TokenResponse:
 
 
 def access_token(
-    who: ServiceAccount | AuthorizedUser, tokens: str, post: Callable[[str, bytes], Fetched]
+    account: ServiceAccount | AuthorizedUser, tokens: str, post: Callable[[str, bytes], Response]
 ) -> str:
-    """Return a new token of `who`. `post` sends a form to an address, so google-auth opens no connection."""
+    """Return a new token. `post` sends a form to an address, so that google-auth opens no connection."""
 
     def transport(url: str, *, body: bytes, **_: Any) -> _TokenResponse:
         answer = post(url, body)
@@ -123,7 +123,7 @@ def access_token(
     try:
         from google.auth.exceptions import GoogleAuthError
 
-        granted = who.credentials(tokens)
+        granted = account.credentials(tokens)
     except ImportError as error:
         raise SourceError(
             "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
@@ -132,11 +132,11 @@ def access_token(
     try:
         granted.refresh(transport)
     except GoogleAuthError:  # its text quotes the answer, which may hold a token
-        raise refused() from None
+        raise credential_refused() from None
     return str(granted.token)
 
 
-def refused() -> SourceError:
+def credential_refused() -> SourceError:
     """Return the error for a credential that Google does not accept."""
     return SourceError(
         "Google does not accept the credential: it was revoked or has expired, or this computer's "
@@ -145,19 +145,20 @@ def refused() -> SourceError:
 
 
 R = TypeVar("R", bound=DriveRecord)
+P = TypeVar("P", FilePage, Changes)
 
-_EARLY = timedelta(minutes=5)  # a token is renewed this long before it ends
-_UNTIL_THE_NEXT_MINUTE = 7  # tries: Google counts by the minute, and with waits that double these take one
-_EVERYWHERE = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
-_SLOW_DOWN = frozenset({"userRateLimitExceeded", "rateLimitExceeded", "sharingRateLimitExceeded"})
-_OF_THE_ACCOUNT = {
-    **dict.fromkeys(_SLOW_DOWN, "Google asks to be asked less often. Try again in some minutes."),
+_RENEW_BEFORE = timedelta(minutes=5)  # before a token expires
+_RATE_LIMIT_TRIES = 7  # with doubled waits they take a minute, the unit of Google's limits
+_ALL_DRIVES = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
+_RATE_LIMITED = frozenset({"userRateLimitExceeded", "rateLimitExceeded", "sharingRateLimitExceeded"})
+_ACCOUNT_REASONS = {
+    **dict.fromkeys(_RATE_LIMITED, "Google asks to be asked less often. Try again in some minutes."),
     "accessNotConfigured": "The Google Drive API is not enabled in the credential's project. "
     "Enable it in Google Cloud's console, under APIs and services.",
     "insufficientPermissions": "The credential may not read Drive. Give it the scope drive.readonly.",
     "dailyLimitExceeded": "Today's quota of the credential's project is used up. Try again tomorrow.",
 }
-_OF_ONE_FILE = {
+_FILE_REASONS = {
     "exportSizeLimitExceeded": "It is too large for Google to export (more than 10 MB). Split it, or "
     "keep it in Drive as a file of its own.",
     "cannotDownloadFile": "Its owner does not allow it to be downloaded.",
@@ -166,12 +167,12 @@ _OF_ONE_FILE = {
 }
 
 
-class DriveApi(Rest):
-    """Drive, asked in the name of `asker`; `service` and `tokens` are where Google is."""
+class DriveApi(RestClient):
+    """Drive API for one account; `service` and `tokens` are Google's addresses."""
 
     def __init__(
         self,
-        asker: ServiceAccount | AuthorizedUser,
+        account: ServiceAccount | AuthorizedUser,
         fetcher: Fetcher,
         *,
         service: str,
@@ -180,55 +181,48 @@ class DriveApi(Rest):
         first_wait: float = FIRST_WAIT,
     ):
         super().__init__(fetcher, f"{service.rstrip('/')}/drive/v3", first_wait=first_wait)
-        self.account = asker.account
-        self._asker, self._now, self._tokens = asker, now, tokens
+        self.account = account.account
+        self._credential, self._now, self._tokens = account, now, tokens
         self._token, self._ends = "", now()
 
     def about(self, cancelled: Cancel) -> About:
-        """Return who is signed in."""
+        """Return the user who is signed in."""
         return self._read(About, "/about", {}, cancelled)
 
     def file(self, file_id: str, cancelled: Cancel) -> DriveFile:
-        """Return what is known of a file or folder; ItemFailed where it is not ours to see."""
+        """Return the record of a file or folder; raise ItemFailed where it is missing or not shared."""
         return self._read(DriveFile, f"/files/{file_id}", {"supportsAllDrives": "true"}, cancelled)
 
     def files(self, query: str, corpus: Parameters, cancelled: Cancel) -> Iterator[FilePage]:
         """Yield the pages of a search among the drives of `corpus`."""
-        asked: Parameters = {"q": query, "pageSize": 1000, **_EVERYWHERE, **corpus}
-        token = ""
-        while True:
-            page = self._read(FilePage, "/files", {**asked, "pageToken": token}, cancelled)
-            yield page
-            if not page.next:
-                return
-            if page.next == token:
-                raise _endless()
-            token = page.next
+        return self._pages(FilePage, "/files", {"q": query, **corpus}, "", cancelled)
 
     def start(self, drive_id: str, cancelled: Cancel) -> str:
-        """Return where the log of a shared drive is now, or that of the account where none is named."""
-        asked = {"supportsAllDrives": "true", "driveId": drive_id}
-        return self._read(Start, "/changes/startPageToken", asked, cancelled).token
+        """Return the present position of a shared drive's change log, or of the account's own."""
+        parameters = {"supportsAllDrives": "true", "driveId": drive_id}
+        return self._read(Start, "/changes/startPageToken", parameters, cancelled).token
 
     def changes(self, token: str, drive_id: str, cancelled: Cancel) -> Iterator[Changes]:
-        """Yield the pages of a log from a place on; the last one has the next place."""
-        asked: Parameters = {
-            "pageSize": 1000,
-            "includeRemoved": "true",
-            "driveId": drive_id,
-            **_EVERYWHERE,
-        }
+        """Yield the pages of a change log from a position; the last one has the next position."""
+        parameters = {"includeRemoved": "true", "driveId": drive_id}
+        return self._pages(Changes, "/changes", parameters, token, cancelled)
+
+    def _pages(
+        self, record: type[P], path: str, parameters: Parameters, token: str, cancelled: Cancel
+    ) -> Iterator[P]:
+        """Yield the pages of a list; raise SourceError where it has no end."""
+        common = {"pageSize": 1000, **_ALL_DRIVES, **parameters}
         while True:
-            page = self._read(Changes, "/changes", {**asked, "pageToken": token}, cancelled)
+            page = self._read(record, path, {**common, "pageToken": token}, cancelled)
             yield page
-            if page.start:
+            if page.is_last:
                 return
-            if not page.next or page.next == token:
-                raise _endless()
+            if page.next in ("", token):
+                raise SourceError("Google Drive lists the same again and again, so its list has no end.")
             token = page.next
 
     def content(self, file: DriveFile, exported: str, cancelled: Cancel) -> Iterator[bytes]:
-        """Yield a file's bytes, or those of a document of Google's own `exported` to a media type."""
+        """Yield a file's content; Google's own documents are exported to a media type."""
         path = f"{self._base}/files/{file.id}"
         if exported:
             return self.download(f"{path}/export", {"mimeType": exported}, cancelled)
@@ -238,9 +232,9 @@ class DriveApi(Rest):
         return self.get(record, self._base + path, {**parameters, "fields": record.fields}, cancelled)
 
     def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
-        if self._now() >= self._ends - _EARLY or not self._token:
+        if self._now() >= self._ends - _RENEW_BEFORE or not self._token:
             self._renew(cancelled)
-        project = self._asker.quota_project  # whose quota it is, where the credential is of no project
+        project = self._credential.quota_project  # pays the quota where the credential has no project
         payer = {"X-Goog-User-Project": project} if project else {}
         return {"Authorization": f"Bearer {self._token}", **payer}
 
@@ -248,35 +242,35 @@ class DriveApi(Rest):
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         life = timedelta(0)
 
-        def post(url: str, body: bytes) -> Fetched:
+        def post(url: str, body: bytes) -> Response:
             nonlocal life
-            answer = self._answered(
+            answer = self._with_retries(
                 lambda headers: self._fetcher.post(url, body=body, headers=headers, cancelled=cancelled),
                 lambda: form,
                 cancelled,
             )
             if not 200 <= answer.status < 300:
-                raise refused()
-            life = timedelta(seconds=understood(AccessToken, answer).expires_in)
+                raise credential_refused()
+            life = timedelta(seconds=parse_answer(AccessToken, answer).expires_in)
             return answer
 
-        self._token = access_token(self._asker, self._tokens, post)
+        self._token = access_token(self._credential, self._tokens, post)
         self._ends = self._now() + life
 
-    def _tries(self, answer: Fetched) -> int:
+    def _tries(self, answer: Response) -> int:
         if answer.status == 401 and self._token:
-            self._token = ""  # ended before its time; the next try gets another
+            self._token = ""  # expired early; the next attempt gets another
             return TRIES
-        slower = answer.status == 403 and _reasons(answer) & _SLOW_DOWN
-        return _UNTIL_THE_NEXT_MINUTE if slower else super()._tries(answer)
+        slower = answer.status == 403 and _reasons(answer) & _RATE_LIMITED
+        return _RATE_LIMIT_TRIES if slower else super()._tries(answer)
 
-    def _refused(self, answer: Fetched) -> SourceError:
+    def _refusal(self, answer: Response) -> SourceError:
         reasons = _reasons(answer)
-        if told := [_OF_THE_ACCOUNT[reason] for reason in reasons & _OF_THE_ACCOUNT.keys()]:
-            return SourceError(told[0])
-        if told := [_OF_ONE_FILE[reason] for reason in reasons & _OF_ONE_FILE.keys()]:
+        if known := [_ACCOUNT_REASONS[reason] for reason in reasons & _ACCOUNT_REASONS.keys()]:
+            return SourceError(known[0])
+        if known := [_FILE_REASONS[reason] for reason in reasons & _FILE_REASONS.keys()]:
             passes = "downloadQuotaExceeded" in reasons
-            return ItemFailed(told[0]) if passes else ItemRefused(told[0])
+            return ItemFailed(known[0]) if passes else ItemRefused(known[0])
         if answer.status == 401:
             return SourceError("Google does not accept the credential's tokens. Make a new credential.")
         if answer.status in (403, 404):
@@ -284,14 +278,10 @@ class DriveApi(Rest):
         return ItemFailed(f"Google Drive could not answer (status {answer.status}). Try again later.")
 
 
-def _reasons(answer: Fetched) -> frozenset[str]:
-    """Return why something was refused, in Google's words; nothing where it does not say."""
+def _reasons(answer: Response) -> frozenset[str]:
+    """Return Google's codes for the reason of a refusal."""
     try:
         error = Refused.model_validate_json(answer.body).error
     except ValidationError:
         return frozenset()
     return frozenset(reason.reason for reason in error.errors)
-
-
-def _endless() -> SourceError:
-    return SourceError("Google Drive lists the same again and again, so its list has no end.")

@@ -1,4 +1,4 @@
-"""Google Drive's settings and the answers of its API; which files are taken, and in which form."""
+"""Settings of a Google Drive source, records of its API, and the files that are taken."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _URL = re.compile(
 
 
 def _place(given: str) -> str:
-    """Return the id of a folder or file, given as such or in its address."""
+    """Return the id of a folder or file, given as an id or an address."""
     text = given.strip()
     if found := _URL.fullmatch(text):
         return found[1]
@@ -27,7 +27,7 @@ def _place(given: str) -> str:
 
 
 class DriveSettings(BaseModel):
-    """Which folders and files are read; `credential` names a secret and never holds it."""
+    """Folders and files to sync; `credential` names a secret and never holds it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,31 +49,31 @@ class DriveSettings(BaseModel):
 FOLDER = "application/vnd.google-apps.folder"
 SHORTCUT = "application/vnd.google-apps.shortcut"
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,200}$")]
-"""Ids come from answers and go into the next question: they hold nothing that could change it."""
+# Ids of responses go into further requests, so they hold nothing that could change those.
 
 
 class DriveRecord(BaseModel):
-    """Part of an answer: names as Google writes them, and what is not named here is passed over."""
+    """Record of a response; unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True, hide_input_in_errors=True)
     fields: ClassVar[str] = ""
-    """What an answer of this kind should hold, as requests ask for it."""
+    """Fields of this record, as requests name them."""
 
 
 class Shortcut(DriveRecord):
-    """Where a shortcut leads."""
+    """Target of a shortcut."""
 
     target_id: Id = Field("none", alias="targetId")
 
 
 class Capabilities(DriveRecord):
-    """What the account may do with a file."""
+    """Rights of the account on a file."""
 
     can_download: bool = Field(True, alias="canDownload")
 
 
 class DriveFile(DriveRecord):
-    """A file, a folder or a shortcut. Documents of Google's own have neither size nor checksum."""
+    """File, folder or shortcut. Google's own documents have neither size nor checksum."""
 
     fields = (
         "id,name,mimeType,md5Checksum,modifiedTime,size,webViewLink,trashed,parents,driveId,"
@@ -94,16 +94,21 @@ class DriveFile(DriveRecord):
 
 
 class FilePage(DriveRecord):
-    """One page of a listing; not `complete` where some drives could not be searched."""
+    """One page of a listing; `incomplete` where some drives could not be searched."""
 
     fields = f"nextPageToken,incompleteSearch,files({DriveFile.fields})"
     files: tuple[DriveFile, ...] = ()
     next: str = Field("", alias="nextPageToken")
     incomplete: bool = Field(False, alias="incompleteSearch")
 
+    @property
+    def is_last(self) -> bool:
+        """True for the last page of a listing."""
+        return not self.next
+
 
 class Change(DriveRecord):
-    """Something that happened to a file, or to a whole shared drive."""
+    """Change of a file, or of a whole shared drive."""
 
     kind: str = Field("file", alias="changeType")
     removed: bool = False
@@ -112,37 +117,42 @@ class Change(DriveRecord):
 
 
 class Changes(DriveRecord):
-    """One page of a log; the last one says where the next reading begins."""
+    """One page of a change log; the last one has the start of the next reading."""
 
     fields = f"nextPageToken,newStartPageToken,changes(changeType,removed,fileId,file({DriveFile.fields}))"
     changes: tuple[Change, ...] = ()
     next: str = Field("", alias="nextPageToken")
     start: str = Field("", alias="newStartPageToken")
 
+    @property
+    def is_last(self) -> bool:
+        """True for the last page of a log."""
+        return bool(self.start)
+
 
 class Start(DriveRecord):
-    """Where a log is now."""
+    """Present position of a change log."""
 
     fields = "startPageToken"
     token: str = Field(alias="startPageToken")
 
 
 class User(DriveRecord):
-    """Somebody with an account."""
+    """User account."""
 
     name: str = Field("", alias="displayName")
     email: str = Field("", alias="emailAddress")
 
 
 class About(DriveRecord):
-    """Who is signed in."""
+    """User who is signed in."""
 
     fields = "user(displayName,emailAddress)"
     user: User = User()
 
 
 class AccessToken(DriveRecord):
-    """A token that lets one ask for a while, in seconds."""
+    """Access token, and its lifetime in seconds."""
 
     access_token: str
     expires_in: int = 3600
@@ -155,7 +165,7 @@ class Reason(DriveRecord):
 
 
 class Refusal(DriveRecord):
-    """What is said of a refusal."""
+    """Error in a response."""
 
     errors: tuple[Reason, ...] = ()
     status: str = ""
@@ -168,21 +178,21 @@ class Refused(DriveRecord):
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
-_OF_GOOGLE = "application/vnd.google-apps."
-_SEEN_OR_HEARD = ("video/", "audio/")
-# Word keeps headings, merged cells, footnotes and descriptions of pictures; Markdown would hold every picture
-# as text, which soon is more than Google exports.
+_GOOGLE = "application/vnd.google-apps."
+_AUDIO_VIDEO = ("video/", "audio/")
+# Word keeps headings, merged cells, footnotes and descriptions of pictures; Markdown would contain every
+# picture as text and soon exceed what Google exports.
 _EXPORTED: Mapping[str, tuple[str, str]] = {
-    f"{_OF_GOOGLE}document": (f"{_OFFICE}wordprocessingml.document", ".docx"),
-    f"{_OF_GOOGLE}spreadsheet": (f"{_OFFICE}spreadsheetml.sheet", ".xlsx"),
-    f"{_OF_GOOGLE}presentation": (f"{_OFFICE}presentationml.presentation", ".pptx"),
-    f"{_OF_GOOGLE}drawing": ("application/pdf", ".pdf"),
+    f"{_GOOGLE}document": (f"{_OFFICE}wordprocessingml.document", ".docx"),
+    f"{_GOOGLE}spreadsheet": (f"{_OFFICE}spreadsheetml.sheet", ".xlsx"),
+    f"{_GOOGLE}presentation": (f"{_OFFICE}presentationml.presentation", ".pptx"),
+    f"{_GOOGLE}drawing": ("application/pdf", ".pdf"),
 }
 
 
-def listed(file: DriveFile, most: int) -> Item | Unreadable:
-    """Return a file as a listing names it; `most` is how many bytes it may have."""
-    reason = _unreadable(file, most)
+def to_item(file: DriveFile, max_bytes: int) -> Item | Unreadable:
+    """Return a file as an item of a listing, if it has at most `max_bytes`."""
+    reason = _reason_unreadable(file, max_bytes)
     if reason:
         return Unreadable(file.id, file.name, reason, lasting=True)
     suffix = _EXPORTED.get(file.mime_type, ("", ""))[1]
@@ -191,24 +201,24 @@ def listed(file: DriveFile, most: int) -> Item | Unreadable:
     return Item(file.id, name, _version(file), link)
 
 
-def exported(file: DriveFile) -> str:
-    """Return the media type that a document of Google's own is exported to; nothing for any other file."""
+def export_type(file: DriveFile) -> str:
+    """Return the media type for the export of Google's own document; nothing for any other file."""
     return _EXPORTED.get(file.mime_type, ("", ""))[0]
 
 
 def _version(file: DriveFile) -> str:
-    """Return what changes with a file's content: its checksum, or the time where it has none."""
+    """Return a file's version: its checksum, or its time of change where it has none."""
     return file.checksum or (file.modified.isoformat() if file.modified else "")
 
 
-def _unreadable(file: DriveFile, most: int) -> str:
-    if file.mime_type.startswith(_OF_GOOGLE) and file.mime_type not in _EXPORTED:
-        kind = file.mime_type.removeprefix(_OF_GOOGLE)
+def _reason_unreadable(file: DriveFile, max_bytes: int) -> str:
+    if file.mime_type.startswith(_GOOGLE) and file.mime_type not in _EXPORTED:
+        kind = file.mime_type.removeprefix(_GOOGLE)
         return f"It is a Google {kind}, which Drive does not give out as a document."
-    if file.mime_type.startswith(_SEEN_OR_HEARD):
+    if file.mime_type.startswith(_AUDIO_VIDEO):
         return "It is a film or a sound, and holds no text."
     if not file.capabilities.can_download:
         return "Its owner does not allow it to be downloaded."
-    if file.size > most:
-        return too_large(file.size, most)
+    if file.size > max_bytes:
+        return too_large(file.size, max_bytes)
     return ""

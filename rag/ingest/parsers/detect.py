@@ -1,4 +1,4 @@
-"""Tell what a file is by its content and read it; what we cannot read is refused by its own name."""
+"""Detection of a file's kind by its content, and the parser of each kind; other kinds are refused by name."""
 
 import importlib
 import re
@@ -12,8 +12,8 @@ from rag.text.document import LOCKED, LoadedDocument
 MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
 
 # `module:function` of a path, imported when needed: a PDF starts no Office library.
-_READERS = {
-    "pdf": "rag.ingest.parsers.pdf:read",
+_PARSERS = {
+    "pdf": "rag.ingest.parsers.pdf:read_pdf",
     "docx": "rag.ingest.parsers.docx:read_docx",
     "pptx": "rag.ingest.parsers.pptx:read_pptx",
     "epub": "rag.ingest.parsers.html:read_epub",
@@ -22,12 +22,12 @@ _READERS = {
     "ods": "rag.ingest.parsers.opendocument:read_ods",
     "odp": "rag.ingest.parsers.opendocument:read_odp",
     "csv": "rag.ingest.parsers.tables:read_csv",
-    "confluence": "rag.ingest.parsers.confluence:read",
+    "confluence": "rag.ingest.parsers.confluence:read_confluence",
     "html": "rag.ingest.parsers.html:read_html",
     "xml": "rag.ingest.parsers.html:read_xml",
     "markdown": "rag.ingest.parsers.plain_text:read_markdown",
     "mail": "rag.ingest.parsers.email:read_mail",
-    "image": "rag.ingest.parsers.ocr:read",
+    "image": "rag.ingest.parsers.ocr:read_image",
     "notebook": "rag.ingest.parsers.plain_text:read_notebook",
     "latex": "rag.ingest.parsers.plain_text:read_latex",
     "rst": "rag.ingest.parsers.plain_text:read_rst",
@@ -68,18 +68,17 @@ _OFFICE = (
     ("ppt/presentation.xml", "pptx"),
     ("xl/workbook.xml", "xlsx"),
 )
-_MIMETYPES = (
-    ("application/epub+zip", "epub", ""),
-    ("application/vnd.oasis.opendocument.text", "odt", ""),
-    ("application/vnd.oasis.opendocument.spreadsheet", "ods", ""),
-    ("application/vnd.oasis.opendocument.presentation", "odp", ""),
-    ("application/hwp+zip", "", "a Hangul (HWPX) document"),
+_MEDIA_TYPES = (
+    (b"application/epub+zip", "epub"),
+    (b"application/vnd.oasis.opendocument.text", "odt"),
+    (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
+    (b"application/vnd.oasis.opendocument.presentation", "odp"),
 )
-_BY_NAME = {
+_UNSUPPORTED_EXTENSIONS = {
     ".p7s": "a signature",
     ".p7m": "a signed message",
 }
-_TEXT_BY_NAME = {
+_TEXT_EXTENSIONS = {
     ".csv": "csv",
     ".tsv": "csv",
     ".md": "markdown",
@@ -101,19 +100,19 @@ _HTML = re.compile(
 _PDF = re.compile(rb"(?:\A|[\r\n\0])%PDF-\d")
 _FIELDS = re.compile(rb"(?:[A-Z][A-Za-z0-9-]*:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
 _FIELD_NAME = re.compile(rb"^([A-Z][A-Za-z0-9-]*):", re.M)
-_OF_MAIL = {b"message-id", b"received", b"date"}
+_MAIL_FIELDS = {b"message-id", b"received", b"date"}
 _CONFLUENCE = re.compile(rb'<html [^>]*xmlns:ac="http://atlassian\.com/content"')
 _XML = re.compile(rb"\s*<\?xml\b")
 
 
-def read(path: Path, name: str) -> LoadedDocument:
-    """Read a file of any kind; raises DocumentRefused whose message goes on from the file's name."""
+def parse(path: Path, name: str) -> LoadedDocument:
+    """Read a file of any kind. Raises DocumentRefused, whose message continues the file's name."""
     if path.stat().st_size == 0:
         raise DocumentRefused("is empty.")
-    found = kind(path, name)
-    module, _, function = _READERS[found].partition(":")
-    reader = getattr(importlib.import_module(module), function)
-    document: LoadedDocument = reader(path, name) if found == "code" else reader(path)
+    kind = detect_kind(path, name)
+    module, _, function = _PARSERS[kind].partition(":")
+    parser = getattr(importlib.import_module(module), function)
+    document: LoadedDocument = parser(path, name) if kind == "code" else parser(path)
     if len(document.text) > MAX_CHARACTERS:
         raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
     if not document.pictured and not any(character.isalnum() for character in document.text):
@@ -121,8 +120,8 @@ def read(path: Path, name: str) -> LoadedDocument:
     return document
 
 
-def kind(path: Path, name: str) -> str:
-    """Return the key of the reader for a file; raises DocumentRefused for a kind none reads."""
+def detect_kind(path: Path, name: str) -> str:
+    """Return the kind of a file, as the table of parsers names it; DocumentRefused for any other."""
     with path.open("rb") as file:
         start = file.read(4096)
     extension = PurePath(name).suffix.lower()
@@ -134,25 +133,24 @@ def kind(path: Path, name: str) -> str:
         raise DocumentRefused(_ole_reason(path))
     if _IMAGE.match(start):
         return "image"
-    what = next((what for magic, what in _MAGIC if _begins(start, magic)), "")
-    if what:
-        raise unsupported(what)
+    _refuse_by_magic(start)
     if _is_mail(start):
         return "mail"
-    if extension in _BY_NAME:
-        raise unsupported(_BY_NAME[extension])
+    if extension in _UNSUPPORTED_EXTENSIONS:
+        raise unsupported(_UNSUPPORTED_EXTENSIONS[extension])
     return _kind_of_text(start, extension)
 
 
-def _begins(start: bytes, magic: bytes) -> bool:
-    """Whether a file is known by how it begins; two letters alone may begin a text."""
-    return start.startswith(magic) and (len(magic) > 2 or b"\0" in start)
+def _refuse_by_magic(start: bytes) -> None:
+    for magic, kind in _MAGIC:
+        if start.startswith(magic) and (len(magic) > 2 or b"\0" in start):  # two letters may begin a text
+            raise unsupported(kind)
 
 
-def unsupported(what: str) -> DocumentRefused:
+def unsupported(kind: str) -> DocumentRefused:
     """Return the refusal of a kind that Footnote does not read."""
     return DocumentRefused(
-        f"is {what}, which Footnote does not read. "
+        f"is {kind}, which Footnote does not read. "
         "Save it as PDF, DOCX, PPTX, XLSX, ODT, CSV, HTML, EPUB, Markdown or plain text."
     )
 
@@ -164,30 +162,30 @@ def _kind_of_zip(path: Path) -> str:
             mimetype = archive.read("mimetype")[:80] if "mimetype" in names else b""
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
         raise DocumentRefused("is damaged: its ZIP container cannot be opened.") from error
-    for start, reader, what in _MIMETYPES:
-        if mimetype.startswith(start.encode()):
-            if reader:
-                return reader
-            raise unsupported(what)
-    for member, reader in _OFFICE:
+    for media_type, kind in _MEDIA_TYPES:
+        if mimetype.startswith(media_type):
+            return kind
+    if mimetype.startswith(b"application/hwp+zip"):
+        raise unsupported("a Hangul (HWPX) document")
+    for member, kind in _OFFICE:
         if member in names:
-            return reader
+            return kind
     raise unsupported("a ZIP archive")
 
 
 def _ole_reason(path: Path) -> str:
     content = path.read_bytes()
-    for stream, what in _OLE_STREAMS:
+    for stream, kind in _OLE_STREAMS:
         if stream.encode("utf-16-le") in content:
-            return str(unsupported(what)) if what else LOCKED
+            return str(unsupported(kind)) if kind else LOCKED
     return str(unsupported("an old Office file"))
 
 
 def _is_mail(start: bytes) -> bool:
-    """Whether a text begins with the header of a message."""
+    """Return whether a text begins with the header of a message."""
     header = _FIELDS.match(start)
     names = {name.lower() for name in _FIELD_NAME.findall(header[0])} if header else set()
-    return b"mime-version" in names or (b"from" in names and bool(names & _OF_MAIL))
+    return b"mime-version" in names or (b"from" in names and bool(names & _MAIL_FIELDS))
 
 
 def _kind_of_text(start: bytes, extension: str) -> str:
@@ -202,4 +200,4 @@ def _kind_of_text(start: bytes, extension: str) -> str:
         return "html"
     if _XML.match(start) or extension == ".xml":
         return "xml"
-    return _TEXT_BY_NAME.get(extension, "text")
+    return _TEXT_EXTENSIONS.get(extension, "text")

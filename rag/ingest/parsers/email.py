@@ -1,4 +1,4 @@
-"""EML and MHTML: who wrote what to whom and when, the body, and the names of what is attached."""
+"""EML and MHTML: subject, sender, recipients and date, the body, and the names of attachments."""
 
 import email
 import re
@@ -11,19 +11,18 @@ from pathlib import Path
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers.html import to_markdown
-from rag.ingest.parsers.plain_text import decode, decode_as
+from rag.ingest.parsers.plain_text import decode, decode_as, markdown_document
 from rag.text.document import LoadedDocument, clean
-from rag.text.markdown import headings
 
 _FIELDS = ("From", "To", "Cc", "Date")
 _ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
 _SOFT_BREAK = re.compile(r"(?<=[^\s>-] )\n(?=[^\s>])")
-_MERE_PLAIN = 1 / 3  # of the other form's words: what a plain part has that only says "view this as HTML"
+_MIN_PLAIN_SHARE = 1 / 3  # of the other form's words; a shorter plain part only says "view this as HTML"
 
 
 @dataclass
-class _Found:
-    """What the parts of a message hold, gathered in their order."""
+class _Parts:
+    """Texts and names of attachments of a message, in their order."""
 
     texts: list[str] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
@@ -35,77 +34,77 @@ def read_mail(path: Path) -> LoadedDocument:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:200]:
         content = decode(content).encode("utf-8")
     message = email.message_from_bytes(content)
-    text = clean("\n\n".join(_written(message, "#")))
-    return LoadedDocument(text, (), clean(_header(message, "Subject")), "message/rfc822", headings(text))
+    text = clean("\n\n".join(_blocks(message, "#")))
+    return markdown_document(text, "message/rfc822", title=clean(_header(message, "Subject")))
 
 
-def _written(message: Message, mark: str) -> Iterator[str]:
-    """Yield a message's subject as a heading, its fields, its texts and what is attached."""
+def _blocks(message: Message, mark: str) -> Iterator[str]:
+    """Yield a message's subject as a heading, its fields, its texts and the names of its attachments."""
     subject = _header(message, "Subject")
     if subject:
         yield f"{mark} {subject}"
     fields = [f"{name}: {value}" for name in _FIELDS if (value := _header(message, name))]
     if fields:
         yield "\n".join(fields)
-    found = _Found()
-    _gather(message, mark, found)
-    yield from filter(None, (text.strip() for text in found.texts))
-    if found.attached:
-        yield f"Attached: {', '.join(found.attached)}"
+    parts = _Parts()
+    _gather(message, mark, parts)
+    yield from filter(None, (text.strip() for text in parts.texts))
+    if parts.attached:
+        yield f"Attached: {', '.join(parts.attached)}"
 
 
-def _gather(part: Message, mark: str, found: _Found) -> None:
-    kind, inside = part.get_content_type(), _inside(part)
+def _gather(part: Message, mark: str, parts: _Parts) -> None:
+    kind, inside = part.get_content_type(), _subparts(part)
     if kind in _ENCRYPTED:
         raise DocumentRefused("is an encrypted message. Decrypt it in your mail program and add its text.")
     if kind == "multipart/alternative" and inside:
-        _choose(inside, mark, found)
+        _choose(inside, mark, parts)
     elif kind.startswith("message/") and inside:
         for message in inside:
-            found.texts.extend(_written(message, mark + "#"))
+            parts.texts.extend(_blocks(message, mark + "#"))
     elif inside:
         for below in inside:
-            _gather(below, mark, found)
+            _gather(below, mark, parts)
     else:
-        _leaf(part, kind, found)
+        _leaf(part, kind, parts)
 
 
-def _inside(part: Message) -> list[Message]:
+def _subparts(part: Message) -> list[Message]:
     payload = part.get_payload()
     return [below for below in payload if isinstance(below, Message)] if isinstance(payload, list) else []
 
 
-def _choose(forms: list[Message], mark: str, found: _Found) -> None:
+def _choose(forms: list[Message], mark: str, parts: _Parts) -> None:
     """Keep the plain form, or the fullest where the plain one says much less."""
     gathered = []
     for form in forms:
-        gathered.append(_Found())
+        gathered.append(_Parts())
         _gather(form, mark, gathered[-1])
     lengths = [sum(len(text.split()) for text in form.texts) for form in gathered]
     best = max(lengths, default=0)
-    chosen = next((place for place, length in enumerate(lengths) if length >= _MERE_PLAIN * best), None)
+    chosen = next((place for place, length in enumerate(lengths) if length >= _MIN_PLAIN_SHARE * best), None)
     if chosen is not None:
-        found.texts.extend(gathered[chosen].texts)
-    found.attached.extend(name for form in gathered for name in form.attached)
+        parts.texts.extend(gathered[chosen].texts)
+    parts.attached.extend(name for form in gathered for name in form.attached)
 
 
-def _leaf(part: Message, kind: str, found: _Found) -> None:
+def _leaf(part: Message, kind: str, parts: _Parts) -> None:
     name = " ".join(_decoded(part.get_filename() or "").split())
     is_text = kind in ("text/plain", "text/html") or kind.startswith("multipart/")  # whose bounds are lost
     if not is_text or part.get_content_disposition() == "attachment":
         if name:
-            found.attached.append(name)
+            parts.attached.append(name)
         return
-    text = _text(part)
+    text = _payload_text(part)
     if kind == "text/html":
-        found.texts.append(to_markdown(text)[0])
+        parts.texts.append(to_markdown(text)[0])
     elif part.get_param("format") == "flowed":
-        found.texts.append(_SOFT_BREAK.sub("", text.replace("\r\n", "\n")))
+        parts.texts.append(_SOFT_BREAK.sub("", text.replace("\r\n", "\n")))
     else:
-        found.texts.append(text)
+        parts.texts.append(text)
 
 
-def _text(part: Message) -> str:
+def _payload_text(part: Message) -> str:
     content = part.get_payload(decode=True)
     return decode_as(content, part.get_content_charset()) if isinstance(content, bytes) else ""
 

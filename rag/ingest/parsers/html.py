@@ -1,4 +1,4 @@
-"""HTML as Markdown, and other XML as the text between its tags."""
+"""HTML, web pages and EPUB as Markdown, and other XML as the text between its tags."""
 
 import html
 import posixpath
@@ -7,17 +7,16 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers import ooxml as archive
-from rag.ingest.parsers.plain_text import decode_as
+from rag.ingest.parsers import ooxml
+from rag.ingest.parsers.plain_text import decode_as, markdown_document
 from rag.text.document import LoadedDocument, clean
-from rag.text.markdown import description, headings, tidy, title
+from rag.text.markdown import description, tidy
 
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _UNSEEN = ("title", "script", "style", "noscript", "template", "svg", "iframe", "nav", "select", "button")
@@ -29,10 +28,32 @@ _INLINE = re.compile(
 )
 _COMMENT = re.compile(r"<!--.*?-->|<\?.*?\?>", re.S)
 _TAG = re.compile(r"<[^<>]*>")
+_NAMESPACE = re.compile(r"\{[^}]*\}")
 _SPACES = re.compile(r"[ \t]+")
 _LINES = re.compile(r"\n\s*")
 
-
+# Elements that are no content on any page.
+_NEVER_CONTENT = (
+    "//script|//style|//noscript|//template|//svg|//iframe|//comment()|//processing-instruction()"
+)
+_AROUND = (
+    "//nav|//*[@role='navigation' or @role='banner' or @role='contentinfo' or @role='search' or @hidden]"
+)
+_MAIN = "//main|//*[@role='main']"
+# Elements that may hold a box of links, a form, or a bar at the side.
+_BOXES = ("aside", "div", "dl", "figure", "footer", "form", "header", "ol", "section", "table", "ul")
+_ADDED = ("aside", "footer", "form")
+_ADDITION = re.compile(
+    r"(?i)(?:^|[ _-])(?:ads?|advert|banner|breadcrumb|comment|cookie|footer|login|menu|nav|newsletter|promo"
+    r"|recommend|related|share|sharing|sidebar|social|sponsor|subscri|toc|toolbar|widget)"
+)
+_SPACE = re.compile(r"\s+")
+_NEAR = 5_000  # characters after the last piece in which the next one is looked for first
+_SEARCHED = 1_000_000_000  # characters looked through for pieces that are not near: some seconds
+_LEAST = 20  # characters without spaces; shorter words occur anywhere by chance
+_SHARE = 0.5  # of a box's characters
+_SOME = 0.25  # of the content found
+_NEARLY = 0.9  # of the content found
 # A quotation must read as the document does: no marks around words, no escapes.
 _PLAIN: dict[str, Any] = {
     "heading_style": "atx",
@@ -47,10 +68,9 @@ _PLAIN: dict[str, Any] = {
 
 
 def read_html(path: Path) -> LoadedDocument:
-    """Read a web page as it is kept in a file: what a reader sees, without scripts and menus."""
-    source = decode_declared(path.read_bytes())
-    text, named = to_markdown(source)
-    return LoadedDocument(text, (), named or title(text), "text/html", headings(text))
+    """Read a saved web page: all that a reader sees, without scripts and menus."""
+    text, title = to_markdown(decode_declared(path.read_bytes()))
+    return markdown_document(text, "text/html", title=title or None)
 
 
 def read_xml(path: Path) -> LoadedDocument:
@@ -63,12 +83,12 @@ def read_xml(path: Path) -> LoadedDocument:
 
 
 def to_markdown(source: str) -> tuple[str, str]:
-    """Turn HTML into clean Markdown and the page's title; too deep a nesting leaves its plain text."""
+    """Return HTML as clean Markdown, and the page's title; too deep a nesting leaves its plain text."""
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
     soup = BeautifulSoup(source, "html.parser")
-    named = clean(soup.title.get_text(" ", strip=True)) if soup.title else ""
+    title = clean(soup.title.get_text(" ", strip=True)) if soup.title else ""
     for element in soup(_UNSEEN):
         element.decompose()
     for picture in soup("img"):
@@ -81,11 +101,11 @@ def to_markdown(source: str) -> tuple[str, str]:
         markdown = MarkdownConverter(**_PLAIN).convert_soup(soup)
     except RecursionError:
         markdown = soup.get_text("\n", strip=True)
-    return clean(tidy(markdown)), named
+    return clean(tidy(markdown)), title
 
 
 def _language(block: Any) -> str:
-    """Return the language that a block of code names, as `<code class="language-python">` does."""
+    """Return the declared language of a block of code, as in `<code class="language-python">` does."""
     names = [
         name for element in (block, block.code) if element for name in element.get_attribute_list("class")
     ]
@@ -99,18 +119,18 @@ def _own(table: Any) -> list[Any]:
 
 
 def _is_layout(table: Any) -> bool:
-    """Whether a table only lays out a page: it holds tables and names no column."""
+    """Return whether a table only lays out a page: it holds tables and names no column."""
     return table.find("table") is not None and all(part.name != "th" for part in _own(table))
 
 
 def _unfold(table: Any) -> None:
-    """Turn a table into stretches of text, one after the other."""
+    """Turn a table into blocks of text, one after the other."""
     for part in [*_own(table), table]:
         part.name = "div"
 
 
 def _fill_spans(table: Any) -> None:
-    """Repeat a cell that spans rows in each of them, so that every row says all of itself."""
+    """Repeat a cell that spans rows in each of them, so that every row is complete."""
     reaching: dict[int, tuple[int, Any]] = {}  # column -> rows still to fill, cell
     for row in table("tr"):
         if row.find_parent("table") is not table:
@@ -143,199 +163,65 @@ def decode_declared(content: bytes) -> str:
     return decode_as(content, declared[1].decode("ascii", "replace") if declared else None)
 
 
-# Which elements of a web page are its content: those whose words were found, and what is among them.
+# Main content of web pages: trafilatura finds the words, the page itself gives their structure.
 
 
-# Around the content on any page, whatever is written in it.
-_AROUND = (
-    "//nav|//*[@role='navigation' or @role='banner' or @role='contentinfo' or @role='search' or @hidden]"
-)
-_MAIN = "//main|//*[@role='main']"
-
-
-# What may hold a part of a page that is not of its content: a box of links, a form, a bar at the side.
-_BOXES = ("aside", "div", "dl", "figure", "footer", "form", "header", "ol", "section", "table", "ul")
-_ADDED = ("aside", "footer", "form")
-_ADDITION = re.compile(
-    r"(?i)(?:^|[ _-])(?:ads?|advert|banner|breadcrumb|comment|cookie|footer|login|menu|nav|newsletter|promo"
-    r"|recommend|related|share|sharing|sidebar|social|sponsor|subscri|toc|toolbar|widget)"
-)
-_CONTENT_SPACES = re.compile(r"\s+")
-_NEAR = 5_000  # characters; where the next piece is looked for first
-_SEARCHED = 1_000_000_000  # characters looked through for pieces that are not near: some seconds
-_LEAST = 20  # characters without spaces; shorter words stand anywhere by chance
-_SHARE = 0.5
-_SOME = 0.25
-_NEARLY = 0.9
-
-
-def content(tree: Any, found: str) -> Any:
-    """Return the element that holds the content, with what does not belong to it taken out."""
-    drop(tree.xpath(_AROUND))
-    body = tree.find("body")
-    body = tree if body is None else body
-    told = _told(body, _Found(_squeezed(found)))
-    mains = [main for main in tree.xpath(_MAIN) if told[main].found >= _SOME * told[body].found]
-    page = mains[0] if len(mains) == 1 else body
-    if found:
-        drop(_apart(page, told, sure=page is not body))
-    return page
-
-
-def _apart(page: Any, told: dict[Any, "_Told"], *, sure: bool) -> list[Any]:
-    """Return the boxes that are not of the content.
-
-    Outside its core those that say hardly anything of it. Inside the core such a box may be a part that was
-    overlooked, a figure or a list of links: it must look like an addition too, unless the core is a whole
-    page that is not `sure` to be content.
-    """
-    core = _core(page, told)
-    inside, around = set(core.iter()), {core, *core.iterancestors()}
-    strict = core is page and not sure
-    boxes = [box for box in page.iter(*_BOXES) if box not in around and told[box].is_apart]
-    return [box for box in boxes if strict or box not in inside or _is_added(box)]
-
-
-@dataclass(frozen=True)
-class _Told:
-    """How many characters an element holds, how many are in what was found, and in the longest piece."""
-
-    all: int = 0
-    found: int = 0
-    longest: int = 0
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether it says something, but hardly what was found: less than half, and no long piece."""
-        return self.all > 0 and self.longest < _LEAST and self.found < _SHARE * self.all
-
-    def __add__(self, other: "_Told") -> "_Told":
-        return _Told(self.all + other.all, self.found + other.found, max(self.longest, other.longest))
-
-
-class _Found:
-    """The words that were found, without spaces. Pieces are asked for in their order, mostly."""
-
-    def __init__(self, found: str):
-        self._found, self._at, self._left = found, 0, _SEARCHED
-
-    def told(self, text: str | None) -> _Told:
-        """Count a piece of text of the page."""
-        piece = _squeezed(text or "")
-        at = self._place(piece) if piece else -1
-        if at < 0:
-            return _Told(len(piece))
-        self._at = at
-        return _Told(len(piece), len(piece), len(piece))
-
-    def _place(self, piece: str) -> int:
-        """Return where a piece stands: near the last one, else anywhere, as long as that takes no minutes."""
-        at = self._found.find(piece, self._at, self._at + len(piece) + _NEAR)
-        if at >= 0 or self._left <= 0:
-            return at
-        self._left -= len(self._found)
-        return self._found.find(piece)
-
-
-def _told(page: Any, found: _Found) -> dict[Any, _Told]:
-    """Count each element with all that is in it."""
-    elements = list(page.iter())
-    told = {element: found.told(element.text) for element in elements}
-    tails = {element: found.told(element.tail) for element in elements}
-    for element in reversed(elements):
-        parent = element.getparent()
-        if parent in told:
-            told[parent] += told[element] + tails[element]
-    return told
-
-
-def _core(page: Any, told: dict[Any, _Told]) -> Any:
-    """Return the smallest element that holds nearly all of what was found."""
-    nearly = _NEARLY * told[page].found
-    return next(e for e in reversed(list(page.iter())) if told[e].found >= nearly)
-
-
-def _is_added(box: Any) -> bool:
-    """Whether a box calls itself something that stands beside a text."""
-    named = f"{box.get('class', '')} {box.get('id', '')}"
-    return box.tag in _ADDED or _ADDITION.search(named) is not None
-
-
-def drop(elements: Iterable[Any]) -> None:
-    """Take elements out, each with all that is in it; the root stays."""
-    for element in elements:
-        if element.getparent() is not None:
-            element.drop_tree()
-
-
-def _squeezed(text: str) -> str:
-    return _CONTENT_SPACES.sub("", text)
-
-
-# The main content of a web page as Markdown: trafilatura says which words, the page itself how they stand.
-_UNREAD = "//script|//style|//noscript|//template|//svg|//iframe|//comment()|//processing-instruction()"
-
-
-def read(source: bytes, encoding: str = "") -> tuple[str, str]:
+def read_web_page(source: bytes, encoding: str = "") -> tuple[str, str]:
     """Return a page's main content as Markdown, headed by its title, and that title.
 
-    `encoding` is what the server named, if it named any; it goes before what the page says of itself.
+    `encoding` is what the server declared, if anything; it precedes the page's own declaration.
     """
     from lxml import etree, html  # type: ignore[import-untyped]
 
-    text = decoded(source, encoding)
-    parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
+    text = decode_page(source, encoding)
     try:
+        parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
         tree = html.document_fromstring(text.encode(), parser=parser)
     except etree.ParserError:  # nothing but comments
         return "", ""
-    drop(tree.xpath(_UNREAD))
-    titles, around = _titles(tree), _headings(tree)
-    page = content(tree, _found(text))
-    named = _title(titles, _headings(page), around)
+    _drop(tree.xpath(_NEVER_CONTENT))
+    titles = [*tree.xpath("//meta[@property='og:title']/@content"), tree.findtext(".//head/title") or ""]
+    headings_before = _main_headings(tree)
+    page = _content(tree, _extracted_text(text))
+    title = _page_title([_line(title) for title in titles], _main_headings(page), headings_before)
     markdown, _ = to_markdown(html.tostring(page, encoding="unicode"))
     markdown = markdown or to_markdown(text)[0]  # nested more deeply than lxml reads
-    return _headed(markdown, named), named
+    is_headed = markdown.startswith("# ") or f"\n# {title}\n" in markdown
+    return markdown if is_headed or not title or not markdown else f"# {title}\n\n{markdown}", title
 
 
-def decoded(source: bytes, encoding: str) -> str:
-    """Decode a page: by its byte order mark, then by what the server said, then by what itself says."""
+def decode_page(source: bytes, encoding: str) -> str:
+    """Decode a page by its byte order mark, then the server's declaration, then its own."""
     if encoding and not source.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
-        with suppress(LookupError, UnicodeDecodeError):  # servers are often wrong, and the page knows better
+        with suppress(LookupError, UnicodeDecodeError):  # servers are often wrong
             return clean(source.decode(encoding))
     return clean(decode_declared(source))
 
 
-def _found(text: str) -> str:
+def _extracted_text(text: str) -> str:
     """Return the words of the main content, as trafilatura finds it."""
     import trafilatura
 
     return trafilatura.extract(text, include_comments=False, include_tables=True, favor_recall=True) or ""
 
 
-def _title(titles: Iterable[str], content: Iterable[str], around: Iterable[str]) -> str:
+def _page_title(titles: Iterable[str], content: Iterable[str], everywhere: Iterable[str]) -> str:
     """Return a page's title: the heading that its title repeats, else the title with the site's name in it.
 
-    >>> _title(["Duck - Wikipedia"], ["Ducks in art"], ["Contents", "Duck"])
+    >>> _page_title(["Duck - Wikipedia"], ["Ducks in art"], ["Contents", "Duck"])
     'Duck'
     """
-    told = [title for title in titles if title]
+    named = [title for title in titles if title]
     for heading in content:
-        if heading and (not told or any(heading in title for title in told)):
+        if heading and (not named or any(heading in title for title in named)):
             return heading
-    for heading in around:
-        if heading and any(title.startswith(heading) for title in told):
+    for heading in everywhere:
+        if heading and any(title.startswith(heading) for title in named):
             return heading
-    return next(iter(told), "")
+    return next(iter(named), "")
 
 
-def _titles(tree: Any) -> list[str]:
-    """Return what a page calls itself, for those who link to it and for its reader's window."""
-    shared = tree.xpath("//meta[@property='og:title']/@content")
-    return [_line(text) for text in (*shared, tree.findtext(".//head/title") or "")]
-
-
-def _headings(element: Any) -> list[str]:
+def _main_headings(element: Any) -> list[str]:
     return [_line(heading.text_content()) for heading in element.iter("h1")]
 
 
@@ -343,18 +229,99 @@ def _line(text: str) -> str:
     return clean(" ".join(str(text).split()))
 
 
-def _headed(markdown: str, title: str) -> str:
-    headed = markdown.startswith("# ") or f"\n# {title}\n" in markdown
-    return markdown if headed or not title or not markdown else f"# {title}\n\n{markdown}"
+def _content(tree: Any, found: str) -> Any:
+    """Return the element that holds the content `found`, without the boxes in it that are not content."""
+    _drop(tree.xpath(_AROUND))
+    body = tree.find("body")
+    body = tree if body is None else body
+    coverage = _coverage(body, _FoundText(found))
+    mains = [main for main in tree.xpath(_MAIN) if coverage[main].found >= _SOME * coverage[body].found]
+    page = mains[0] if len(mains) == 1 else body
+    if found:
+        _drop(_foreign_boxes(page, coverage, sure=page is not body))
+    return page
 
 
-# EPUB: its chapters in the order of its spine.
-_NAMESPACE = re.compile(r"\{[^}]*\}")
+def _foreign_boxes(page: Any, coverage: dict[Any, "_Coverage"], *, sure: bool) -> list[Any]:
+    """Return the boxes that are not of the content.
+
+    Outside its core those that hold hardly anything of it. Inside the core such a box may be a part that was
+    overlooked, a figure or a list of links: it must look like an addition too, unless the core is a whole
+    page that is not `sure` to be content.
+    """
+    nearly = _NEARLY * coverage[page].found
+    core = next(e for e in reversed(list(page.iter())) if coverage[e].found >= nearly)
+    inside, around = set(core.iter()), {core, *core.iterancestors()}
+    strict = core is page and not sure
+    boxes = [box for box in page.iter(*_BOXES) if box not in around and coverage[box].is_foreign]
+    return [box for box in boxes if strict or box not in inside or _is_addition(box)]
+
+
+def _is_addition(box: Any) -> bool:
+    """Return whether a box is, by its tag or its name, an addition to a text."""
+    return box.tag in _ADDED or _ADDITION.search(f"{box.get('class', '')} {box.get('id', '')}") is not None
+
+
+class _Coverage(NamedTuple):
+    """Counts of an element's characters: all, those in the content found, those of the longest such piece."""
+
+    all: int = 0
+    found: int = 0
+    longest: int = 0
+
+    @property
+    def is_foreign(self) -> bool:
+        """True where less than half of some text is in the content, and no long piece of it."""
+        return self.all > 0 and self.longest < _LEAST and self.found < _SHARE * self.all
+
+
+class _FoundText:
+    """The words of the content without spaces. Pieces are looked up in their order, mostly."""
+
+    def __init__(self, found: str):
+        self._found, self._at, self._left = _SPACE.sub("", found), 0, _SEARCHED
+
+    def coverage(self, text: str | None) -> _Coverage:
+        """Count a piece of text of the page."""
+        piece = _SPACE.sub("", text or "")
+        at = self._place(piece) if piece else -1
+        if at < 0:
+            return _Coverage(len(piece))
+        self._at = at
+        return _Coverage(len(piece), len(piece), len(piece))
+
+    def _place(self, piece: str) -> int:
+        """Return the offset of a piece: near the last one, else anywhere while that takes no minutes."""
+        at = self._found.find(piece, self._at, self._at + len(piece) + _NEAR)
+        if at >= 0 or self._left <= 0:
+            return at
+        self._left -= len(self._found)
+        return self._found.find(piece)
+
+
+def _coverage(page: Any, found: _FoundText) -> dict[Any, _Coverage]:
+    """Count each element with all that is in it."""
+    elements = list(page.iter())
+    counts = {element: found.coverage(element.text) for element in elements}
+    tails = {element: found.coverage(element.tail) for element in elements}
+    for element in reversed(elements):
+        parent = element.getparent()
+        if parent in counts:
+            every, found_in, longest = zip(counts[parent], counts[element], tails[element], strict=True)
+            counts[parent] = _Coverage(sum(every), sum(found_in), max(longest))
+    return counts
+
+
+def _drop(elements: Iterable[Any]) -> None:
+    """Remove elements, each with all that is in it; the root stays."""
+    for element in elements:
+        if element.getparent() is not None:
+            element.drop_tree()
 
 
 def read_epub(path: Path) -> LoadedDocument:
-    """Read an e-book; the title and authors it names stand first."""
-    archive.inspect(path, doctype_allowed=True)
+    """Read an e-book: its title and authors, then its chapters in the order of its spine."""
+    ooxml.inspect(path, doctype_allowed=True)
     with zipfile.ZipFile(path) as container:
         try:
             package = _package(container)
@@ -363,9 +330,9 @@ def read_epub(path: Path) -> LoadedDocument:
         chapters = [
             to_markdown(decode_declared(container.read(name)))[0] for name in _spine(container, *package)
         ]
-        facts = {tag: _text(package[1], tag) for tag in ("title", "creator")}
-    text = "\n\n".join(filter(None, [*facts.values(), *chapters]))
-    return LoadedDocument(text, (), facts["title"] or title(text), "application/epub+zip", headings(text))
+        title, creator = (_metadata(package[1], tag) for tag in ("title", "creator"))
+    text = "\n\n".join(filter(None, [title, creator, *chapters]))
+    return markdown_document(text, "application/epub+zip", title=title or None)
 
 
 def _package(container: zipfile.ZipFile) -> tuple[str, list[ElementTree.Element]]:
@@ -388,5 +355,5 @@ def _spine(container: zipfile.ZipFile, package: str, elements: list[ElementTree.
                 yield posixpath.normpath(name)
 
 
-def _text(elements: list[ElementTree.Element], tag: str) -> str:
+def _metadata(elements: list[ElementTree.Element], tag: str) -> str:
     return ", ".join(element.text.strip() for element in elements if element.tag == tag and element.text)

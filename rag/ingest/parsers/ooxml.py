@@ -1,77 +1,29 @@
-"""The parts of an Office file: which other parts one refers to, and the comments kept beside its text."""
+"""XML parts of Office files: safety check of the ZIP container, relations, text, comments and charts.
+
+OpenDocument files use the same checks and the same helpers for XML elements (lxml).
+"""
 
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers.tables import markdown_table
-from rag.text.document import LOCKED
+from rag.ingest.parsers.plain_text import markdown_document
+from rag.ingest.parsers.tables import table_text
+from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
-_RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
-_TEXTS = ("t", "text", "v")
-
-
-def parsed(container: zipfile.ZipFile, part: str) -> Any:
-    """Parse a part that stands beside the text (lxml), as far as it is sound; it opens no other file."""
-    from lxml import etree  # type: ignore[import-untyped]
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True, recover=True)
-    try:
-        root = etree.fromstring(container.read(part), parser)
-    except etree.XMLSyntaxError:  # nothing of it is sound; the text it stands beside may be
-        root = None
-    return etree.Element("nothing") if root is None else root
-
-
-def related(container: zipfile.ZipFile, part: str, kind: str = "") -> dict[str, str]:
-    """Return the parts that `part` refers to, by the ids it uses; `kind` is how the relation's type ends."""
-    folder, name = posixpath.split(part)
-    beside = f"{folder}/_rels/{name}.rels"
-    if beside not in container.namelist():
-        return {}
-    found = {}
-    for relation in parsed(container, beside).iter(_RELATIONSHIP):
-        target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
-        if relation.get("Type", "").endswith(kind) and target in container.namelist():
-            found[relation.get("Id", "")] = target
-    return found
-
-
-def named(element: Any, name: str) -> Iterator[Any]:
-    """Yield the elements below one by their local name, whatever namespace a version of Office gives it."""
-    return (below for below in element.iter() if isinstance(below.tag, str) and local(below) == name)
-
-
-def local(element: Any) -> str:
-    """Return an element's name without its namespace."""
-    return str(element.tag).rpartition("}")[2]
-
-
-def attribute(element: Any, name: str) -> str:
-    """Return an attribute by its local name, or nothing."""
-    return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
-
-
-def text_of(element: Any) -> str:
-    """Return what an element says: its texts, paragraphs apart by spaces."""
-    parts = (below for below in element.iter() if isinstance(below.tag, str))
-    words = [
-        (" " if local(below) == "p" else "") + (below.text or "" if local(below) in _TEXTS else "")
-        for below in parts
-    ]
-    return " ".join("".join(words).split())
-
-
-# Look into a ZIP container before any parser does: bombs, entity tricks and locks are refused.
 MAX_INFLATED = 300 << 20  # bytes; the XML of a 1,000-page book takes about 20 MB
 MAX_MEMBERS = 20_000
+_MAX_POINTS = 10_000  # of one series of a chart
 _DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.I)
 _ENTITY = re.compile(rb"<!ENTITY", re.I)
+_PEOPLE_PARTS = ("person.xml", "commentauthors.xml", "authors.xml")
+_DATE_ATTRIBUTES = ("date", "dt", "dT", "created")
+_THREADED_COPY = "[Threaded comment]"  # first words of the copy that Excel keeps for its older versions
 
 
 def inspect(path: Path, *, doctype_allowed: bool = False) -> None:
@@ -103,48 +55,112 @@ def _refuse_declarations(
         raise DocumentRefused("declares XML entities, which no Office file needs and which can do harm.")
 
 
-# What readers wrote beside the text of an Office file: who, when, and what.
-_LISTS = ("person.xml", "commentauthors.xml", "authors.xml")
-_WHEN = ("date", "dt", "dT", "created")
-_THREADED = "[Threaded comment]"  # how Excel begins the copy it keeps for its older versions
+def parse_part(container: zipfile.ZipFile, part: str) -> Any:
+    """Parse an additional part of a container as far as it is sound; it opens no other file."""
+    from lxml import etree  # type: ignore[import-untyped]
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True, recover=True)
+    try:
+        root = etree.fromstring(container.read(part), parser)
+    except etree.XMLSyntaxError:  # the main text may be sound nevertheless
+        root = None
+    return etree.Element("nothing") if root is None else root
+
+
+def parse_strictly(content: bytes) -> Any:
+    """Parse the XML that holds a document's text; lxml's XMLSyntaxError where it is damaged."""
+    from lxml import etree
+
+    return etree.fromstring(content, etree.XMLParser(resolve_entities=False, huge_tree=True))
+
+
+def related_parts(container: zipfile.ZipFile, part: str, kind: str = "") -> dict[str, str]:
+    """Return the parts that `part` refers to, by relation id; `kind` is the end of the relation's type."""
+    folder, name = posixpath.split(part)
+    relations = f"{folder}/_rels/{name}.rels"
+    if relations not in container.namelist():
+        return {}
+    parts = {}
+    for relation in descendants(parse_part(container, relations), "Relationship"):
+        target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
+        if relation.get("Type", "").endswith(kind) and target in container.namelist():
+            parts[relation.get("Id", "")] = target
+    return parts
+
+
+def descendants(element: Any, *names: str) -> Iterator[Any]:
+    """Yield an element and those below it that have one of these local names, in any namespace."""
+    yield from element.iter(*(f"{{*}}{name}" for name in names))
+
+
+def children(element: Any, *names: str) -> Iterator[Any]:
+    """Yield the children with one of these local names, or all; never comments."""
+    yield from element.iterchildren(*(f"{{*}}{name}" for name in names or ("*",)))
+
+
+def local_name(element: Any) -> str:
+    """Return an element's name without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def attribute(element: Any, name: str) -> str:
+    """Return an attribute by its local name, or nothing."""
+    return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
+
+
+def number_attribute(element: Any, name: str, default: int) -> int:
+    """Return an attribute as a whole number; `default` where it is none."""
+    value = attribute(element, name)
+    return int(value) if value.isdecimal() else default
+
+
+def text_of(element: Any) -> str:
+    """Return the text of an element on one line, with spaces between paragraphs."""
+    words = [
+        " " if local_name(part) == "p" else part.text or ""
+        for part in descendants(element, "p", "t", "text", "v")
+    ]
+    return " ".join("".join(words).split())
+
+
+def sheets_document(sheets: Iterable[tuple[str, Sequence[str]]], media_type: str) -> LoadedDocument:
+    """Return a workbook of (name, blocks of text): each sheet that has any is a section."""
+    sections = ("\n\n".join([f"## {name}", *blocks]) for name, blocks in sheets if blocks)
+    return markdown_document(clean("\n\n".join(sections)), media_type, title="")
+
+
+def slides_document(slides: Iterable[Iterable[str]], media_type: str) -> LoadedDocument:
+    """Return a presentation of blocks of text: each slide is a page."""
+    pages = [clean("\n\n".join(filter(None, blocks))) for blocks in slides]
+    return markdown_document(BETWEEN_PAGES.join(pages), media_type, pages=page_spans(pages))
+
+
+def comment_line(author: str, date: str, text: str, place: str = "") -> str:
+    """Return a comment as text: `Comment by Jane Smith on B4, 2026-06-18: Why?`."""
+    who = f" by {author}" if author else ""
+    where = f" on {place}" if place else ""
+    when = f", {date[:10]}" if date else ""
+    return f"Comment{who}{where}{when}: {text}"
 
 
 def comments(container: zipfile.ZipFile, part: str) -> list[str]:
-    """Return the comments on a document, slide or sheet: `Comment by Jane Smith on B4, 2026-06-18: Why?`."""
+    """Return the comments on a document, slide or sheet, each once, threaded ones first."""
     people = _people(container)
-    threaded = related(container, part, "/threadedComment").values()
-    kept = [target for target in related(container, part).values() if "omment" in target.rpartition("/")[2]]
-    found = []
-    for target in sorted(kept, key=lambda name: name not in threaded):
-        root = parsed(container, target)
-        authors = [text for author in named(root, "author") if (text := author.text)]
-        for comment in _each(root):
-            written = _written(comment, authors, people)
-            if written and written not in found:
-                found.append(written)
-    return found
-
-
-def _each(root: Any) -> Iterator[Any]:
-    names = ("comment", "threadedComment", "cm", "reply")
-    return (element for element in root.iter() if isinstance(element.tag, str) and local(element) in names)
-
-
-def _written(comment: Any, authors: list[str], people: dict[str, str]) -> str:
-    text = _own_text(comment)
-    if not text or text.startswith(_THREADED):
-        return ""
-    author = attribute(comment, "author") or _author(comment, authors, people)
-    place = attribute(comment, "ref")
-    when = next((value[:10] for name in _WHEN if (value := attribute(comment, name))), "")
-    said = "Comment" + (f" by {author}" if author else "") + (f" on {place}" if place else "")
-    return f"{said}{', ' + when if when else ''}: {text}"
-
-
-def _own_text(comment: Any) -> str:
-    """Return a comment's words without those of the answers to it."""
-    parts = (part for part in comment if isinstance(part.tag, str) and local(part) != "replyLst")
-    return " ".join(text for part in parts if (text := text_of(part)))
+    threaded = related_parts(container, part, "/threadedComment").values()
+    targets = related_parts(container, part).values()
+    parts = [target for target in targets if "omment" in target.rpartition("/")[2]]
+    lines: dict[str, None] = {}
+    for target in sorted(parts, key=lambda name: name not in threaded):
+        root = parse_part(container, target)
+        authors = [text for author in descendants(root, "author") if (text := author.text)]
+        for comment in descendants(root, "comment", "threadedComment", "cm", "reply"):
+            own = (part for part in children(comment) if local_name(part) != "replyLst")
+            text = " ".join(filter(None, map(text_of, own)))
+            if text and not text.startswith(_THREADED_COPY):
+                author = attribute(comment, "author") or _author(comment, authors, people)
+                date = next((value for name in _DATE_ATTRIBUTES if (value := attribute(comment, name))), "")
+                lines[comment_line(author, date, text, attribute(comment, "ref"))] = None
+    return list(lines)
 
 
 def _author(comment: Any, authors: list[str], people: dict[str, str]) -> str:
@@ -156,60 +172,42 @@ def _author(comment: Any, authors: list[str], people: dict[str, str]) -> str:
 
 
 def _people(container: zipfile.ZipFile) -> dict[str, str]:
-    """Return the names of those who commented, by the ids that comments use."""
-    lists = [name for name in container.namelist() if name.rpartition("/")[2].lower() in _LISTS]
-    people = [person for name in lists for person in parsed(container, name)]
+    """Return the names of the authors of comments by their ids."""
+    parts = [name for name in container.namelist() if name.rpartition("/")[2].lower() in _PEOPLE_PARTS]
     return {
         attribute(person, "id"): attribute(person, "displayName") or attribute(person, "name")
-        for person in people
+        for part in parts
+        for person in parse_part(container, part)
     }
 
 
-# Charts of Office files: their title and their numbers as a table, a row for each category.
-_MAX_POINTS = 10_000
+def chart_blocks(root: Any) -> Iterator[str]:
+    """Yield a chart as text: its title as a heading, its numbers as a table."""
+    if title := chart_title(root):
+        yield f"### {title}"
+    if table := table_text(chart_rows(root)):
+        yield table
 
 
-def chart(root: Any) -> Iterator[str]:
-    """Yield what a chart's XML (lxml) says: its title as a heading, its series as the columns of a table."""
-    if title(root):
-        yield f"### {title(root)}"
-    numbers = list(markdown_table(rows(root)))
-    if numbers:
-        yield "\n".join(numbers)
-
-
-def title(root: Any) -> str:
+def chart_title(root: Any) -> str:
     """Return a chart's own title, not those of its axes."""
-    found = next(named(root, "title"), None)
-    is_own = found is not None and local(found.getparent()) == "chart"
-    return text_of(found) if is_own else ""
+    title = next(descendants(root, "title"), None)
+    return text_of(title) if title is not None and local_name(title.getparent()) == "chart" else ""
 
 
-def rows(root: Any) -> list[list[str]]:
-    """Return a chart's numbers: a row of the names of its series, then one for each category."""
-    columns = [_series(series) for series in named(root, "ser")]
-    if not columns:
+def chart_rows(root: Any) -> list[list[str]]:
+    """Return a chart's numbers: a row with the names of its series, then a row for each category."""
+    series = list(descendants(root, "ser"))
+    if not series:
         return []
-    labels = max((labels for _, labels, _ in columns), key=len)
-    lines = zip_longest(labels, *(values for _, _, values in columns), fillvalue="")
-    return [["", *(name for name, _, _ in columns)], *(list(line) for line in lines)]
-
-
-def _series(series: Any) -> tuple[str, list[str], list[str]]:
-    """Return a series' name, its categories and its values, as the chart keeps them."""
-    name = next(named(series, "tx"), None)
-    values = _points(series, "val") or _points(series, "yVal")
-    return (
-        text_of(name) if name is not None else "",
-        _points(series, "cat") or _points(series, "xVal"),
-        values,
-    )
+    names = [text_of(next(descendants(one, "tx"), one.makeelement("tx"))) for one in series]
+    labels = max((_points(one, "cat") or _points(one, "xVal") for one in series), key=len)
+    values = [_points(one, "val") or _points(one, "yVal") for one in series]
+    return [["", *names], *map(list, zip_longest(labels, *values, fillvalue=""))]
 
 
 def _points(series: Any, name: str) -> list[str]:
-    """Return the points of an axis in their places; those it leaves out are empty."""
-    axis = next(named(series, name), None)
-    found = (
-        {int(point.get("idx", 0)): text_of(point) for point in named(axis, "pt")} if axis is not None else {}
-    )
-    return [found.get(place, "") for place in range(max(found, default=-1) + 1)][:_MAX_POINTS]
+    """Return the points of an axis in their places; missing ones are empty."""
+    axis = next(descendants(series, name), None)
+    points = {} if axis is None else {int(p.get("idx", 0)): text_of(p) for p in descendants(axis, "pt")}
+    return [points.get(place, "") for place in range(max(points, default=-1) + 1)][:_MAX_POINTS]

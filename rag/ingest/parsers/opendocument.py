@@ -3,19 +3,24 @@
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers import ooxml as archive
-from rag.ingest.parsers.docx import formed
-from rag.ingest.parsers.ooxml import attribute, local, named, parsed
-from rag.ingest.parsers.tables import markdown_table
-from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
-from rag.text.markdown import headings, title
+from rag.ingest.parsers import ooxml
+from rag.ingest.parsers.docx import format_number
+from rag.ingest.parsers.ooxml import attribute, children, descendants, local_name, number_attribute
+from rag.ingest.parsers.plain_text import markdown_document
+from rag.ingest.parsers.tables import table_text
+from rag.text.document import LOCKED, LoadedDocument, clean
 
-# Lists of OpenDocument as Markdown's: which are numbered, how and from where, their styles say.
+_TYPE = "application/vnd.oasis.opendocument."
+_UNNAMED = re.compile(r"page\d+")  # LibreOffice writes such names of slides and never shows them
+_MAX_REPEATED = 1000  # cells or rows with text
+_MAX_REPEATED_EMPTY = 50  # sheets fill themselves up with millions of empty cells
+_DEEPEST = 10  # levels that a style describes
+_ANCHORED = ("annotation", "note", "frame", "custom-shape", "tracked-changes")
+_SKIPPED = ("tracked-changes", "forms", "sequence-decls", "notes")
 _FORMS = {
     "1": "decimal",
     "a": "lowerLetter",
@@ -27,118 +32,33 @@ _FORMS = {
     "ア, イ, ウ, ...": "aiueo",
     "一, 二, 三, ...": "japaneseCounting",
 }
-_DEEPEST = 10  # levels that a style describes
-
-
-@dataclass(frozen=True)
-class _Level:
-    """How a level of a list is numbered: ``shown`` is how many levels stand in a number, as in 1.2."""
-
-    form: str
-    before: str
-    after: str
-    start: int
-    shown: int
-
-
-class Lists:
-    """The lists of one document, by its styles in `roots` (lxml); their numbers are counted as they come."""
-
-    def __init__(self, *roots: Any):
-        styles = [style for root in roots for style in named(root, "list-style")]
-        self._levels = {attribute(style, "name"): _levels(style) for style in styles}
-        self._counts: dict[tuple[str, int], int] = {}
-
-    def lines(
-        self, listed: Any, words: Callable[[Any], str], style: str = "", depth: int = 1, indent: str = ""
-    ) -> Iterator[str]:
-        """Yield a line for each paragraph of a list and of lists within it; `words` tells what it says."""
-        style = attribute(listed, "style-name") or style
-        if attribute(listed, "continue-numbering") != "true" and not attribute(listed, "continue-list"):
-            self._counts.pop((style, depth), None)
-        for item in (part for part in listed if isinstance(part.tag, str)):
-            mark = self._mark(item, style, depth)
-            lead = indent + mark
-            for part in (part for part in item if isinstance(part.tag, str)):
-                if local(part) == "list":
-                    yield from self.lines(part, words, style, depth + 1, indent + " " * min(len(mark), 3))
-                elif said := words(part):
-                    yield lead + said
-                    lead = indent + " " * len(mark)
-
-    def _mark(self, item: Any, style: str, depth: int) -> str:
-        """Count an item that has a paragraph of its own, and return what stands before it."""
-        level = self._levels.get(style, {}).get(depth)
-        if level is None or not any(isinstance(part.tag, str) and local(part) in ("p", "h") for part in item):
-            return "- "
-        given = attribute(item, "start-value")
-        counted = self._counts.get((style, depth), level.start - 1) + 1
-        self._counts[style, depth] = int(given) if given.isdecimal() else counted
-        number = ".".join(
-            formed(self._counts.get((style, place), 1), level.form)
-            for place in range(max(1, depth - level.shown + 1), depth + 1)
-        )
-        written = f"{level.before}{number}{level.after}".strip()
-        is_markdowns = written in (f"{self._counts[style, depth]}.", f"{self._counts[style, depth]})")
-        return f"{written} " if is_markdowns else f"- {written} "
-
-
-def _levels(style: Any) -> dict[int, _Level]:
-    """Return the levels of a list's style that are numbered, by their depth from 1 on."""
-    found = {}
-    for level in named(style, "list-level-style-number"):
-        depth, start, shown = (
-            int(given) if (given := attribute(level, name)).isdecimal() else 1
-            for name in ("level", "start-value", "display-levels")
-        )
-        if depth <= _DEEPEST and (form := attribute(level, "num-format")):
-            before, after = attribute(level, "num-prefix"), attribute(level, "num-suffix")
-            found[depth] = _Level(_FORMS.get(form, "decimal"), before, after, start, shown)
-    return found
-
-
-_TYPE = "application/vnd.oasis.opendocument."
-_UNNAMED = re.compile(r"page\d+")  # what LibreOffice writes and never shows
-_MAX_REPEATED = 1000  # cells or rows; sheets fill themselves up with millions of empty ones
-_SILENT = (
-    "annotation",
-    "note",
-    "frame",
-    "custom-shape",
-    "tracked-changes",
-)  # told apart from their paragraph
 
 
 def read_odt(path: Path) -> LoadedDocument:
     """Read a text document."""
     body, lists = _body(path, "text")
-    text = clean("\n\n".join(filter(None, _blocks(body, lists))))
-    return LoadedDocument(text, (), title(text), _TYPE + "text", headings(text))
+    return markdown_document(clean("\n\n".join(filter(None, _blocks(body, lists)))), _TYPE + "text")
 
 
 def read_ods(path: Path) -> LoadedDocument:
     """Read a spreadsheet: each sheet a heading and a table."""
-    sheets = [
-        (attribute(sheet, "name"), list(_table(sheet)))
-        for sheet in named(_body(path, "spreadsheet")[0], "table")
-    ]
-    text = clean("\n\n".join("\n\n".join([f"## {name}", *said]) for name, said in sheets if said))
-    return LoadedDocument(text, (), "", _TYPE + "spreadsheet", headings(text))
+    body, _ = _body(path, "spreadsheet")
+    sheets = ((attribute(sheet, "name"), list(_table(sheet))) for sheet in descendants(body, "table"))
+    return ooxml.sheets_document(sheets, _TYPE + "spreadsheet")
 
 
 def read_odp(path: Path) -> LoadedDocument:
-    """Read a presentation; the first box of a slide that is called its title is its heading."""
+    """Read a presentation; the first title box of a slide is its heading."""
     body, lists = _body(path, "presentation")
-    slides = [clean("\n\n".join(_headed(slide, lists))) for slide in named(body, "page")]
-    text = BETWEEN_PAGES.join(slides)
-    return LoadedDocument(text, page_spans(slides), title(text), _TYPE + "presentation", headings(text))
+    slides = (_slide(slide, lists) for slide in descendants(body, "page"))
+    return ooxml.slides_document(slides, _TYPE + "presentation")
 
 
-def _body(path: Path, kind: str) -> tuple[Any, Lists]:
-    """Return what a document consists of (lxml), and how its lists are numbered."""
+def _body(path: Path, kind: str) -> tuple[Any, "Lists"]:
+    """Return the content of a document (lxml), and the numbering of its lists."""
     from lxml import etree  # type: ignore[import-untyped]
 
-    archive.inspect(path)
+    ooxml.inspect(path)
     with zipfile.ZipFile(path) as container:
         names = container.namelist()
         if "META-INF/manifest.xml" in names and b"encryption-data" in container.read("META-INF/manifest.xml"):
@@ -146,128 +66,179 @@ def _body(path: Path, kind: str) -> tuple[Any, Lists]:
         if "content.xml" not in names:
             raise DocumentRefused("is damaged: the part that holds its text is missing.")
         content = container.read("content.xml")
-        styles = [parsed(container, "styles.xml")] if "styles.xml" in names else []
+        styles = [ooxml.parse_part(container, "styles.xml")] if "styles.xml" in names else []
     try:
-        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, huge_tree=True))
+        root = ooxml.parse_strictly(content)
     except etree.XMLSyntaxError as error:
         raise DocumentRefused("is damaged: its text is no sound XML.") from error
-    body = next((part for found in named(root, "body") for part in found if local(part) == kind), None)
+    body = next((part for found in descendants(root, "body") for part in children(found, kind)), None)
     if body is None:
         raise DocumentRefused("is damaged: the part that holds its text is empty.")
     return body, Lists(*styles, root)
 
 
+class _Level(NamedTuple):
+    """Numbering of one level of a list; ``displayed`` is how many levels a number shows, as 2 in 1.2."""
+
+    form: str
+    before: str
+    after: str
+    start: int
+    displayed: int
+
+
+class Lists:
+    """Lists of one document as Markdown, by its styles in `roots` (lxml); numbers are counted in order."""
+
+    def __init__(self, *roots: Any):
+        styles = [style for root in roots for style in descendants(root, "list-style")]
+        self._levels = {attribute(style, "name"): _levels(style) for style in styles}
+        self._counts: dict[tuple[str, int], int] = {}
+
+    def lines(
+        self, listed: Any, text_of: Callable[[Any], str], style: str = "", depth: int = 1, indent: str = ""
+    ) -> Iterator[str]:
+        """Yield a line for each paragraph of a list and of the lists within it."""
+        style = attribute(listed, "style-name") or style
+        if attribute(listed, "continue-numbering") != "true" and not attribute(listed, "continue-list"):
+            self._counts.pop((style, depth), None)
+        for item in children(listed):
+            mark = self._mark(item, style, depth)
+            lead = indent + mark
+            for part in children(item):
+                if local_name(part) == "list":
+                    yield from self.lines(part, text_of, style, depth + 1, indent + " " * min(len(mark), 3))
+                elif text := text_of(part):
+                    yield lead + text
+                    lead = indent + " " * len(mark)
+
+    def _mark(self, item: Any, style: str, depth: int) -> str:
+        """Return the number or bullet of an item; one that has a paragraph of its own is counted."""
+        level = self._levels.get(style, {}).get(depth)
+        if level is None or next(children(item, "p", "h"), None) is None:
+            return "- "
+        count = number_attribute(item, "start-value", self._counts.get((style, depth), level.start - 1) + 1)
+        self._counts[style, depth] = count
+        number = ".".join(
+            format_number(self._counts.get((style, place), 1), level.form)
+            for place in range(max(1, depth - level.displayed + 1), depth + 1)
+        )
+        written = f"{level.before}{number}{level.after}".strip()
+        return f"{written} " if written in (f"{count}.", f"{count})") else f"- {written} "
+
+
+def _levels(style: Any) -> dict[int, _Level]:
+    """Return the numbered levels of a list's style by their depth from 1."""
+    levels = {}
+    for level in descendants(style, "list-level-style-number"):
+        depth, form = number_attribute(level, "level", 1), attribute(level, "num-format")
+        if depth <= _DEEPEST and form:
+            levels[depth] = _Level(
+                _FORMS.get(form, "decimal"),
+                attribute(level, "num-prefix"),
+                attribute(level, "num-suffix"),
+                number_attribute(level, "start-value", 1),
+                number_attribute(level, "display-levels", 1),
+            )
+    return levels
+
+
 def _blocks(element: Any, lists: Lists) -> Iterator[str]:
-    """Yield what stands below an element, block by block."""
-    for part in element:
-        name = local(part) if isinstance(part.tag, str) else ""
+    """Yield the text below an element, block by block."""
+    for part in children(element):
+        name = local_name(part)
         if name == "h":
-            level = attribute(part, "outline-level")
-            yield f"{'#' * min(int(level) if level.isdecimal() else 1, 6)} {_words(part)}"
+            yield f"{'#' * min(number_attribute(part, 'outline-level', 1), 6)} {_line(part)}"
         elif name == "p":
-            yield _words(part)
-            yield from _aside(part, lists)
+            yield _line(part)
+            yield from _anchored(part, lists)
         elif name == "list":
-            yield "\n".join(lists.lines(part, _words))
+            yield "\n".join(lists.lines(part, _line))
         elif name == "table":
             yield from _table(part)
         elif name == "annotation":
             yield _comment(part)
-        elif name not in ("tracked-changes", "forms", "sequence-decls", "notes"):
+        elif name not in _SKIPPED:
             yield from _blocks(part, lists)
 
 
-def _aside(paragraph: Any, lists: Lists) -> Iterator[str]:
-    """Yield what is anchored in a paragraph: boxes, footnotes, comments."""
-    for part in paragraph:
-        name = local(part) if isinstance(part.tag, str) else ""
-        if name == "annotation":
+def _anchored(paragraph: Any, lists: Lists) -> Iterator[str]:
+    """Yield the boxes, footnotes and comments that are anchored in a paragraph."""
+    for part in children(paragraph):
+        if local_name(part) == "annotation":
             yield _comment(part)
-        elif name in _SILENT:
-            yield from _blocks(part, lists)
-        elif name:
-            yield from _aside(part, lists)
+        else:
+            yield from (_blocks if local_name(part) in _ANCHORED else _anchored)(part, lists)
 
 
-def _words(element: Any) -> str:
-    """Return the words of a paragraph on one line."""
-    return " ".join(_raw(element).split())
+def _line(element: Any) -> str:
+    """Return the text of a paragraph on one line, without what is anchored in it."""
+    return " ".join(_raw_text(element).split())
 
 
-def _raw(element: Any) -> str:
-    said = element.text or ""
-    for part in element:
-        name = local(part) if isinstance(part.tag, str) else "comment"
+def _raw_text(element: Any) -> str:
+    text = element.text or ""
+    for part in element:  # a comment has a tail, too
+        name = local_name(part)
         if name in ("s", "tab", "line-break"):
-            said += " "
-        elif name not in _SILENT and name != "comment":
-            said += _raw(part)
-        said += part.tail or ""
-    return said
+            text += " "
+        elif name not in _ANCHORED and isinstance(part.tag, str):
+            text += _raw_text(part)
+        text += part.tail or ""
+    return text
 
 
 def _comment(annotation: Any) -> str:
-    author, when = (
-        next((part.text or "" for part in named(annotation, name)), "") for name in ("creator", "date")
+    author, date = (
+        next((part.text or "" for part in descendants(annotation, name)), "") for name in ("creator", "date")
     )
-    said = " ".join(_words(part) for part in named(annotation, "p"))
-    return (
-        f"Comment{' by ' + author if author else ''}{', ' + when[:10] if when else ''}: {said}"
-        if said
-        else ""
-    )
+    text = " ".join(map(_line, descendants(annotation, "p")))
+    return ooxml.comment_line(author, date, text) if text else ""
 
 
 def _table(table: Any) -> Iterator[str]:
-    lines = list(markdown_table(_rows(table)))
-    if lines:
-        yield "\n".join(lines)
-    yield from (said for note in named(table, "annotation") if (said := _comment(note)))
+    """Yield a table, then the comments on it."""
+    yield from filter(None, (table_text(_rows(table)), *map(_comment, descendants(table, "annotation"))))
 
 
 def _rows(table: Any) -> Iterator[list[str]]:
-    for row in named(table, "table-row"):
+    for row in descendants(table, "table-row"):
         cells: list[str] = []
-        for cell in row:
-            if isinstance(cell.tag, str) and local(cell) in ("table-cell", "covered-table-cell"):
-                said = " ".join(
-                    filter(None, (_words(part) for part in named(cell, "p") if _is_of(part, cell)))
-                )
-                cells += [said] * _times(cell, "number-columns-repeated", said)
-        yield from [cells] * _times(row, "number-rows-repeated", "".join(cells))
+        for cell in children(row, "table-cell", "covered-table-cell"):
+            own = (part for part in descendants(cell, "p") if not _is_in_comment(part, cell))
+            text = " ".join(filter(None, map(_line, own)))
+            cells += [text] * _repeated(cell, "number-columns-repeated", text)
+        yield from [cells] * _repeated(row, "number-rows-repeated", "".join(cells))
 
 
-def _is_of(paragraph: Any, cell: Any) -> bool:
-    """Whether a paragraph is a cell's own, not one of a comment on it."""
+def _is_in_comment(paragraph: Any, cell: Any) -> bool:
     parent = paragraph.getparent()
-    return parent is cell or local(parent) != "annotation"
+    return parent is not cell and local_name(parent) == "annotation"
 
 
-def _times(element: Any, name: str, said: str) -> int:
-    times = attribute(element, name)
-    return min(int(times), _MAX_REPEATED if said.strip() else 50) if times.isdecimal() else 1
+def _repeated(element: Any, name: str, text: str) -> int:
+    limit = _MAX_REPEATED if text.strip() else _MAX_REPEATED_EMPTY
+    return min(number_attribute(element, name, 1), limit)
 
 
-def _headed(slide: Any, lists: Lists) -> list[str]:
-    """Return what a slide says; one without a title goes by the name it was given."""
-    said = [block for block in _slide(slide, lists) if block]
+def _slide(slide: Any, lists: Lists) -> list[str]:
+    """Return the blocks of a slide; its own name is the heading where it has no title."""
+    blocks = list(filter(None, _shapes(slide, lists)))
     name = attribute(slide, "name")
-    is_titled = not name or _UNNAMED.fullmatch(name) or any(block.startswith("# ") for block in said)
-    return said if is_titled or not said else [f"# {name}", *said]
+    is_titled = not name or _UNNAMED.fullmatch(name) or any(block.startswith("# ") for block in blocks)
+    return blocks if is_titled or not blocks else [f"# {name}", *blocks]
 
 
-def _slide(slide: Any, lists: Lists) -> Iterator[str]:
+def _shapes(slide: Any, lists: Lists) -> Iterator[str]:
     is_titled = False
-    for shape in slide:
-        if not isinstance(shape.tag, str):
-            continue
+    for shape in children(slide):
         blocks = [block for block in _blocks(shape, lists) if block]
         if attribute(shape, "class") == "title" and blocks and not is_titled:
             is_titled = True
             yield f"# {' '.join(blocks)}"
-        elif local(shape) == "notes":
+        elif local_name(shape) == "notes":
             yield "\n\n".join(["### Notes", *blocks]) if blocks else ""
-        elif local(shape) == "annotation":
+        elif local_name(shape) == "annotation":
             yield _comment(shape)
         else:
             yield from blocks

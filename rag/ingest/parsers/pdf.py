@@ -1,4 +1,7 @@
-"""PDF: the text layer page by page, with headings by font size."""
+"""PDF: the text layer page by page, with headings by font size.
+
+Lines are read first, then joined to the text of a page; headings are found in all pages together.
+"""
 
 import math
 import re
@@ -19,9 +22,8 @@ from pypdfium2 import PdfPage, PdfTextPage
 from rag.errors import DocumentRefused
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
-# The lines of one PDF page: what each says, where it lies, how it is set.
-_SAMPLE = 50  # characters that tell which way a page is written
-_HYPHEN = "\x02"  # how pdfium reports a hyphen that splits a word over two lines
+_SAMPLE = 50  # characters that decide the direction of a page
+_HYPHEN = "\x02"  # pdfium's code for a hyphen that splits a word over two lines
 _LINE_END = re.compile("\r?\n|\x02")
 _UNSURE = re.compile("\ufffe")  # a hyphen, or a letter without a name
 _SPECIAL = re.compile(
@@ -35,7 +37,7 @@ _BOLD_WEIGHT = 600
 
 @dataclass
 class Line:
-    """One line as pdfium found it, with its place along and across its own direction, in points.
+    """Line of a page with its position along and across its own direction, in points.
 
     ``indices[i]`` is pdfium's index of ``text[i]``; ``angle`` is in degrees against the clock.
     """
@@ -100,7 +102,7 @@ def _lines(page: PdfTextPage) -> Iterator[Line]:
 
 
 def _codes(page: PdfTextPage) -> str:
-    """Return what pdfium calls each character, one UTF-16 unit each.
+    """Return pdfium's code of each character, one UTF-16 unit each.
 
     Its text of the whole page is much quicker to get than single characters, but may lack some.
     """
@@ -116,7 +118,7 @@ def _codes(page: PdfTextPage) -> str:
 
 
 def _readable(text: str, indices: Sequence[int], hyphenated: bool) -> Line:
-    """Drop what is not text, pair surrogates, compose accents; keep each character's index."""
+    """Drop control characters, pair surrogates, compose accents; keep each character's index."""
     if not _SPECIAL.search(text) and unicodedata.is_normalized("NFC", text):
         return Line(text, indices, hyphenated)
     clusters: list[str] = []
@@ -156,7 +158,7 @@ def _cleaned(cluster: str) -> str:
 
 
 def _measure(page: PdfTextPage, line: Line) -> None:
-    """Find the line's place along its own direction, so that turned pages read like upright ones."""
+    """Set the line's position along its own direction, so that turned pages read like upright ones."""
     first = line.indices[len(line.text) - len(line.text.lstrip())]
     last = line.indices[len(line.text.rstrip()) - 1]
     matrix = pdfium.FS_MATRIX()
@@ -180,10 +182,11 @@ def _is_bold(page: PdfTextPage, index: int) -> bool:
     return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
 
 
-# The text of one PDF page, and which of the page's characters each code point is.
-INSERTED = -1  # the character index of a line break that we wrote
-_AROUND = 4  # lines before and after one that tell how wide its column is
-_OTHER_SIZE = 0.15  # share by which font sizes differ when two lines are no one paragraph
+# Page text
+
+INSERTED = -1  # character index of an added line break
+_AROUND = 4  # lines before and after one that decide the width of its column
+_OTHER_SIZE = 0.15  # share by which font sizes differ between two paragraphs
 _SPACED = 0.12  # share of Korean lines that end with a space where lines break anywhere in a word
 _JOINING = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -193,7 +196,7 @@ _FIRST_WORD = re.compile(r"\w+")
 
 
 class LineStart(NamedTuple):
-    """Where a line begins in the page's text, and how it is set; ``size`` in points."""
+    """Start of a line in the page's text, and its style; ``size`` in points."""
 
     start: int
     size: float
@@ -203,7 +206,7 @@ class LineStart(NamedTuple):
 
 @dataclass(frozen=True)
 class PageText:
-    """A page's text; ``indices[i]`` is pdfium's index of ``text[i]``, or INSERTED."""
+    """Text of a page; ``indices[i]`` is pdfium's index of ``text[i]``, or INSERTED."""
 
     text: str
     indices: list[int]
@@ -211,7 +214,7 @@ class PageText:
 
 
 def page_text(page: PdfTextPage) -> PageText:
-    """Read a page: lines, words that run over line ends, paragraphs as blank lines."""
+    """Return a page's text: words split over lines are joined, paragraphs separated by blank lines."""
     lines = _without_split_hyphens(lines_of(page))
     text = ""
     indices: list[int] = []
@@ -225,7 +228,7 @@ def page_text(page: PdfTextPage) -> PageText:
 
 
 def _without_split_hyphens(lines: list[Line]) -> list[Line]:
-    """Take off the hyphens that only split a word; one that the page writes elsewhere stays."""
+    """Remove hyphens that only split a word; one of a compound found elsewhere on the page stays."""
     compounds = {word.lower() for line in lines if "-" in line.text for word in _COMPOUND.findall(line.text)}
     kept = []
     for line, following in zip_longest(lines, lines[1:]):
@@ -236,7 +239,7 @@ def _without_split_hyphens(lines: list[Line]) -> list[Line]:
 
 
 def _splits(before: str, after: str, compounds: set[str]) -> bool:
-    """Whether the hyphen between two lines' words is none of their compound's."""
+    """Return whether a hyphen at a line end only splits a word, and is not part of a compound."""
     if not after[:1].islower():
         return False
     last, first = _LAST_WORD.search(before), _FIRST_WORD.match(after)
@@ -244,7 +247,7 @@ def _splits(before: str, after: str, compounds: set[str]) -> bool:
 
 
 def _breaks(lines: list[Line]) -> list[str]:
-    """Return what stands before each line: nothing, a space, a line end, or a blank line."""
+    """Return the separator before each line: nothing, a space, a line end, or a blank line."""
     pairs = list(pairwise(lines))
     gaps = [gap for before, line in pairs if 0 < (gap := before.baseline - line.baseline) < 4 * line.size]
     leading = median(gaps) if gaps else 0.0
@@ -260,28 +263,28 @@ def _break(before: Line, line: Line, leading: float, spaced: bool, around: list[
         return ""
     if abs(before.angle - line.angle) > 1:
         return "\n\n"
-    if _goes_on(before, line):
+    if _continues_line(before, line):
         return " " if line.left - before.right > 0.15 * line.size else ""
     gap = before.baseline - line.baseline
-    if not _alike(before, line) or gap > max(1.25 * leading, 1.3 * line.size):
+    if not _same_size(before, line) or gap > max(1.25 * leading, 1.3 * line.size):
         return "\n\n"
-    if gap > 0 and _runs_on(before.text, line.text, spaced) and _full(before, around):
+    if gap > 0 and _runs_on(before.text, line.text, spaced) and _is_full(before, around):
         return ""
     return "\n"
 
 
-def _goes_on(before: Line, line: Line) -> bool:
-    """Whether a line goes on where the one before ended, as around a footnote's raised number."""
+def _continues_line(before: Line, line: Line) -> bool:
+    """Return whether a line continues where the one before ended, as around a footnote's raised number."""
     size = max(before.size, line.size)
     return abs(before.baseline - line.baseline) < 0.6 * size and abs(line.left - before.right) < 0.6 * size
 
 
-def _alike(before: Line, line: Line) -> bool:
+def _same_size(before: Line, line: Line) -> bool:
     return abs(before.size - line.size) <= _OTHER_SIZE * max(before.size, line.size)
 
 
 def _breaks_words(pairs: list[tuple[Line, Line]]) -> bool:
-    """Whether Korean lines break inside words: then those that end with a word keep its space."""
+    """Return whether Korean lines break inside words: then those that end with a word keep its space."""
     korean = [
         before for before, line in pairs if _HANGUL.match(before.text.rstrip()[-1] + line.text.lstrip()[0])
     ]
@@ -290,24 +293,25 @@ def _breaks_words(pairs: list[tuple[Line, Line]]) -> bool:
 
 
 def _runs_on(before: str, after: str, spaced: bool) -> bool:
-    """Whether a word may run over a line end: in Korean only where lines keep their spaces."""
+    """Return whether a word may run over a line end: in Korean only where lines keep their spaces."""
     last, first = before[-1], after[0]
     if _HANGUL.match(last) and _HANGUL.match(first):
         return spaced
     return bool(_JOINING.match(last) and _JOINING.match(first)) and last not in "。！？"
 
 
-def _full(line: Line, around: list[Line]) -> bool:
-    """Whether a line reaches the right edge of the lines of its column around it."""
+def _is_full(line: Line, around: list[Line]) -> bool:
+    """Return whether a line reaches the right edge of its column."""
     edge = max(
         other.right
         for other in around
-        if abs(other.left - line.left) <= 2 * line.size and _alike(other, line)
+        if abs(other.left - line.left) <= 2 * line.size and _same_size(other, line)
     )
     return line.right >= edge - 1.5 * line.size
 
 
-# The headings of a PDF, which only looks tell: short lines set larger than the text, or bold and alone.
+# Headings: short lines in a larger font than the text, or bold ones that begin a paragraph
+
 _MAX_LENGTH = 120
 _LARGER = 1.15  # a heading's font size over the body's
 _LEVELS = 4
@@ -317,7 +321,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 class _Block(NamedTuple):
-    """Lines that follow each other and are set alike."""
+    """Consecutive lines of one style."""
 
     start: int
     text: str
@@ -344,7 +348,7 @@ def headings(pages: list[PageText], starts: list[int]) -> tuple[tuple[int, int, 
 
 
 def _blocks(page: PageText, offset: int) -> Iterator[_Block]:
-    """Yield what a page says, in blocks; stamps in its margin, which run another way, are left out."""
+    """Yield the text of a page in blocks, without stamps in its margin, which run another way."""
     if not page.lines:
         return
     [(main, _)] = Counter(round(line.angle) for line in page.lines).most_common(1)
@@ -376,20 +380,18 @@ def _is_heading(block: _Block, body: float) -> bool:
     return len(_YEAR.findall(text)) < 2  # else it heads a table's columns
 
 
-_SPARSE = 60  # letters: a page with fewer says no more than a stamp on a scan
+# Pages without a text layer
+
+_SPARSE = 60  # letters; a page with fewer may hold only a stamp on a scan
 _COVERED = 0.5  # share of the page that its picture covers then
 
 
-def read(path: Path) -> LoadedDocument:
-    """Read the text layer of a PDF, and tell which of its pages are pictures without one."""
+def read_pdf(path: Path) -> LoadedDocument:
+    """Read the text layer of a PDF, and list the pages that are pictures without one."""
     with open_pdf(path) as pdf:
-        pages, pictured = [], []
-        for number in range(len(pdf)):
-            text, is_picture = _page(pdf, number)
-            pages.append(text)
-            if is_picture:
-                pictured.append(number + 1)
+        read = [_page(pdf, number) for number in range(len(pdf))]
         title = clean(pdf.get_metadata_value("Title")).strip()
+    pages = [page for page, _ in read]
     spans = page_spans([page.text for page in pages])
     return LoadedDocument(
         text=BETWEEN_PAGES.join(page.text for page in pages),
@@ -397,7 +399,7 @@ def read(path: Path) -> LoadedDocument:
         title=title,
         media_type="application/pdf",
         headings=headings(pages, [start for _, start, _ in spans]),
-        pictured=tuple(pictured),
+        pictured=tuple(number for number, (_, is_picture) in enumerate(read, 1) if is_picture),
     )
 
 
@@ -415,7 +417,7 @@ def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool]:
     """Return a page's text, and whether the page is a picture without any."""
     try:
         page = pdf[number]
-    except pypdfium2.PdfiumError:  # a broken page among others: the rest is still worth reading
+    except pypdfium2.PdfiumError:  # the other pages are still worth reading
         return PageText("", [], []), False
     characters = characters_of(page)
     try:
@@ -428,7 +430,7 @@ def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool]:
 
 
 def _is_pictured(page: Any, text: str) -> bool:
-    """Return whether a page of a PDF (pypdfium2's) says nothing but what a picture on it may say."""
+    """Return whether a page holds a picture and hardly any text."""
     letters = sum(1 for _ in islice(filter(str.isalnum, text), _SPARSE))
     if letters >= _SPARSE:
         return False
@@ -436,13 +438,7 @@ def _is_pictured(page: Any, text: str) -> bool:
     if letters == 0:
         return bool(objects)
     width, height = page.get_size()
+    boxes = (found.get_bounds() for found in objects if found.type == pdfium.FPDF_PAGEOBJ_IMAGE)
     return any(
-        _area(found) > _COVERED * width * height
-        for found in objects
-        if found.type == pdfium.FPDF_PAGEOBJ_IMAGE
+        (right - left) * (top - bottom) > _COVERED * width * height for left, bottom, right, top in boxes
     )
-
-
-def _area(found: Any) -> float:
-    left, bottom, right, top = found.get_bounds()
-    return float((right - left) * (top - bottom))

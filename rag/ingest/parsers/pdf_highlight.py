@@ -1,7 +1,7 @@
-"""Where a passage stands on its PDF page, in pixels of the page's picture, and that picture.
+"""Highlighting on PDF pages: the boxes of a passage in pixels, and the page as a picture.
 
-Runs in the child process. A page is read again exactly as it was when it was stored; if the two
-differ, the place is uncertain and nothing is marked.
+`page_image` and `boxes` run `locate` in the sandbox. A page is read again exactly as it was when it was
+stored; if the two differ, the place is uncertain and nothing is marked.
 """
 
 import io
@@ -25,12 +25,69 @@ _MAX_SIDE = 4000  # pixels: a poster would otherwise take gigabytes
 _FINE = 64  # pdfium maps to whole pixels: ask for a picture so many times larger
 
 
-# Of the font size around the baseline: what a line of "no" is marked with at least. More below would make
-# the box of a line without descenders taller than nine tenths of its ink.
+# Least height of a box, as shares of the font size around the baseline. More below would make the box of a
+# line without descenders taller than nine tenths of its ink.
 _BELOW, _ABOVE = 0.08, 0.72
+TIMEOUT = 20.0  # seconds: someone waits for the page
+MEMORY = 1 << 30
 
 
-def page(
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels from the top left of the page's picture."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True)
+class PageImage:
+    """A rendered page; `boxes` is empty when the place of the words is not `certain`."""
+
+    png: bytes
+    width: int
+    height: int
+    boxes: tuple[Box, ...]
+    certain: bool
+
+
+def page_image(
+    path: Path, page: int, text: str, spans: Sequence[tuple[int, int]], *, scale: float = 2.0
+) -> PageImage:
+    """Render a page (from 1) at `scale` pixels a point, with `spans` of its stored `text` marked.
+
+    Offsets count from the start of the page's own text, ``canonical[page_start:page_end]``.
+    Raises DocumentRefused when the file or the page cannot be read.
+    """
+    facts, png = _page(path, page, text, spans, scale, picture=True)
+    return PageImage(png, facts["width"], facts["height"], _pixel_boxes(facts), facts["certain"])
+
+
+def boxes(
+    path: Path, page: int, text: str, start: int, end: int, *, scale: float = 2.0
+) -> tuple[Box, ...] | None:
+    """Return the boxes of ``text[start:end]`` on a page, one a line; None where that is uncertain."""
+    facts, _ = _page(path, page, text, [(start, end)], scale, picture=False)
+    return _pixel_boxes(facts) if facts["certain"] else None
+
+
+def _page(
+    path: Path, page: int, text: str, spans: Sequence[tuple[int, int]], scale: float, *, picture: bool
+) -> tuple[dict[str, Any], bytes]:
+    for start, end in spans:
+        if not 0 <= start < end <= len(text):
+            raise ValueError(f"[{start}, {end}) is no span of a page of {len(text)} characters")
+    request = {"number": page, "text": text, "spans": list(spans), "scale": scale, "picture": picture}
+    return sandbox.run("page", path, "The document", timeout=TIMEOUT, memory=MEMORY, **request)
+
+
+def _pixel_boxes(facts: dict[str, Any]) -> tuple[Box, ...]:
+    return tuple(Box(*box) for box in facts["boxes"])
+
+
+def locate(
     path: Path, *, number: int, text: str, spans: Sequence[tuple[int, int]], scale: float, picture: bool
 ) -> tuple[dict[str, Any], bytes]:
     """Find `spans` of a page's stored text; with `picture`, render the page with them marked."""
@@ -65,7 +122,7 @@ def _boxes(
 
 
 def _visible(read: PageText, start: int, end: int) -> list[int]:
-    """Return the page's indices of the characters of a span that leave a mark."""
+    """Return the page's indices of the visible characters of a span."""
     return [
         index
         for index, character in zip(read.indices[start:end], read.text[start:end], strict=True)
@@ -120,7 +177,7 @@ def _union(boxes: Iterable[Rectangle]) -> Rectangle:
 
 
 def _picture(sheet: PdfPage, scale: float, boxes: list[Rectangle]) -> bytes:
-    """Render a page as PNG, its boxes yellow and underlined: seen without colour too."""
+    """Render a page as PNG, its boxes yellow and underlined, so that they are visible without colour."""
     from PIL import Image, ImageChops, ImageDraw
 
     image = sheet.render(scale=scale).to_pil().convert("RGB")
@@ -132,63 +189,3 @@ def _picture(sheet: PdfPage, scale: float, boxes: list[Rectangle]) -> bytes:
     file = io.BytesIO()
     ImageChops.multiply(image, layer).save(file, "PNG")
     return file.getvalue()
-
-
-# A PDF page as a picture with the cited words marked, and their boxes in its pixels.
-TIMEOUT = 20.0  # seconds: someone waits for the page
-MEMORY = 1 << 30
-
-
-@dataclass(frozen=True)
-class Box:
-    """A rectangle in pixels from the top left of the page's picture."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
-@dataclass(frozen=True)
-class PageImage:
-    """A rendered page; `boxes` is empty when the place of the words is not `certain`."""
-
-    png: bytes
-    width: int
-    height: int
-    boxes: tuple[Box, ...]
-    certain: bool
-
-
-def page_image(
-    path: Path, page: int, text: str, spans: Sequence[tuple[int, int]], *, scale: float = 2.0
-) -> PageImage:
-    """Render a page (from 1) at `scale` pixels a point, with `spans` of its stored `text` marked.
-
-    Offsets count from the start of the page's own text, ``canonical[page_start:page_end]``.
-    Raises DocumentRefused when the file or the page cannot be read.
-    """
-    facts, png = _page(path, page, text, spans, scale, picture=True)
-    return PageImage(png, facts["width"], facts["height"], _pixel_boxes(facts), facts["certain"])
-
-
-def boxes(
-    path: Path, page: int, text: str, start: int, end: int, *, scale: float = 2.0
-) -> tuple[Box, ...] | None:
-    """Return where ``text[start:end]`` stands on a page, one box a line; None where that is uncertain."""
-    facts, _ = _page(path, page, text, [(start, end)], scale, picture=False)
-    return _pixel_boxes(facts) if facts["certain"] else None
-
-
-def _page(
-    path: Path, page: int, text: str, spans: Sequence[tuple[int, int]], scale: float, *, picture: bool
-) -> tuple[dict[str, Any], bytes]:
-    for start, end in spans:
-        if not 0 <= start < end <= len(text):
-            raise ValueError(f"[{start}, {end}) is no span of a page of {len(text)} characters")
-    request = {"number": page, "text": text, "spans": list(spans), "scale": scale, "picture": picture}
-    return sandbox.run("page", path, "The document", timeout=TIMEOUT, memory=MEMORY, **request)
-
-
-def _pixel_boxes(facts: dict[str, Any]) -> tuple[Box, ...]:
-    return tuple(Box(*box) for box in facts["boxes"])

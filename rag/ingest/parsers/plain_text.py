@@ -1,19 +1,18 @@
-"""Plain text and Markdown in the encodings people have."""
+"""Plain text, Markdown, notebooks, LaTeX, reStructuredText, AsciiDoc and source code; decoding of text."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
+from rag.text import markdown
 from rag.text.document import LoadedDocument, clean
-from rag.text.markdown import headings, tidy, title
 
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 
-
-# The commonest letters of each: a wrong decoding hardly ever yields them. Latin is the last resort.
+# The commonest letters of each encoding, which a wrong decoding hardly ever yields. Latin is the last resort.
 _COMMON = {
     "cp949": frozenset("이다는의을에가고지하로한기도자사리나라인서시어대정아그해"),
     "cp932": frozenset("のにはをたがでとしれさるいなてすりるもこうアイスンルトラー、。"),
@@ -21,9 +20,7 @@ _COMMON = {
     "gb18030": frozenset("的一是不了在人有我他这中大来上国个到说们为和地出时，。"),
     "big5": frozenset("的一是不了在人有我他這中大來上國個到說們為和地出時，。"),
 }
-
-
-# Without a mark and without Latin letters, whose zero bytes would tell it.
+# UTF-16 without a mark and without Latin letters, whose zero bytes would show it.
 _COMMON |= dict.fromkeys(("utf-16-le", "utf-16-be"), frozenset().union(*_COMMON.values()))
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -32,8 +29,8 @@ _MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-_SHIFTED = re.compile(rb"\x1b\$[@B]|\x1b\([BJI]|\x1b\$\)C")  # how ISO-2022 changes its alphabet
-_MOSTLY = 0.05  # share of the commonest letters that a right decoding reaches
+_ISO_2022 = re.compile(rb"\x1b\$[@B]|\x1b\([BJI]|\x1b\$\)C")
+_MIN_COMMON = 0.05  # share of the commonest letters in a right decoding
 
 
 def read_text(path: Path) -> LoadedDocument:
@@ -43,8 +40,15 @@ def read_text(path: Path) -> LoadedDocument:
 
 def read_markdown(path: Path) -> LoadedDocument:
     """Read Markdown, its images and comments dropped."""
-    text = clean(tidy(decode(path.read_bytes())))
-    return LoadedDocument(text, (), title(text), "text/markdown", headings(text))
+    return markdown_document(clean(markdown.tidy(decode(path.read_bytes()))), "text/markdown")
+
+
+def markdown_document(
+    text: str, media_type: str, *, title: str | None = None, pages: Sequence[tuple[int, int, int]] = ()
+) -> LoadedDocument:
+    """Return clean Markdown with its headings; without a `title`, its first heading is the title."""
+    title = markdown.title(text) if title is None else title
+    return LoadedDocument(text, tuple(pages), title, media_type, markdown.headings(text))
 
 
 def read_notebook(path: Path) -> LoadedDocument:
@@ -57,34 +61,35 @@ def read_notebook(path: Path) -> LoadedDocument:
     blocks = [
         source if kind == "markdown" else f"```\n{source}\n```" for kind, source in parts if source.strip()
     ]
-    text = clean(tidy("\n\n".join(blocks)))
-    return LoadedDocument(text, (), title(text), "application/x-ipynb+json", headings(text))
+    return markdown_document(clean(markdown.tidy("\n\n".join(blocks))), "application/x-ipynb+json")
 
 
 def decode(content: bytes) -> str:
-    """Decode bytes by their mark, as UTF-8, UTF-16, or the legacy encoding whose common letters show up.
+    """Decode bytes by their mark, as UTF-8, UTF-16, or the legacy encoding whose common letters they hold.
 
     Raises DocumentRefused for what is not text.
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
-            return _text(content.decode(encoding, "replace"))
-    unmarked = _utf16(content)
+            return _require_text(content.decode(encoding, "replace"))
+    unmarked = _unmarked_utf16(content)
     if unmarked:
-        return _text(content.decode(unmarked, "replace"))
-    shifted = _SHIFTED.search(content[:100_000])
+        return _require_text(content.decode(unmarked, "replace"))
+    shifted = _ISO_2022.search(content[:100_000])
     if shifted and content.isascii():
-        return _text(content.decode("iso2022_kr" if shifted[0] == b"\x1b$)C" else "iso2022_jp_2", "replace"))
+        return _require_text(
+            content.decode("iso2022_kr" if shifted[0] == b"\x1b$)C" else "iso2022_jp_2", "replace")
+        )
     try:
-        return _text(content.decode("utf-8"))
+        return _require_text(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         if error.start > len(content) - 4:  # cut in the middle of the last character
-            return _text(content.decode("utf-8", "ignore"))
-    return _text(_legacy(content))
+            return _require_text(content.decode("utf-8", "ignore"))
+    return _require_text(_legacy(content))
 
 
 def decode_as(content: bytes, declared: str | None) -> str:
-    """Decode bytes by what they declare where that works and they are not plainly UTF-8, else as any text."""
+    """Decode bytes by their declared encoding; by `decode` where that fails or they are UTF-8."""
     if declared is None or content.startswith((b"\xff\xfe", b"\xfe\xff")) or _is_utf8(content):
         return decode(content)
     try:
@@ -94,7 +99,7 @@ def decode_as(content: bytes, declared: str | None) -> str:
 
 
 def _is_utf8(content: bytes) -> bool:
-    """Whether bytes beyond ASCII form UTF-8, which those of another encoding hardly ever do."""
+    """Return whether bytes beyond ASCII form UTF-8, which those of another encoding hardly ever do."""
     if content.isascii():
         return False
     try:
@@ -104,8 +109,8 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _utf16(content: bytes) -> str | None:
-    """Name UTF-16 without a mark by where its zero bytes are."""
+def _unmarked_utf16(content: bytes) -> str | None:
+    """Return the byte order of UTF-16 without a mark, by the places of its zero bytes."""
     sample = content[:4096]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     if max(even, odd) < 0.2 * len(sample) / 2 or min(even, odd) > 0.1 * max(even, odd):
@@ -114,8 +119,8 @@ def _utf16(content: bytes) -> str | None:
 
 
 def _legacy(content: bytes) -> str:
-    """Decode by the commonest letters of each encoding; charset-normalizer reads fewer texts rightly."""
-    best, best_share = content.decode("cp1252", "replace"), _MOSTLY
+    """Decode by the commonest letters of each encoding; charset-normalizer gets fewer texts right."""
+    best, best_share = content.decode("cp1252", "replace"), _MIN_COMMON
     sample = content[:200_000]
     for encoding, common in _COMMON.items():
         text = sample.decode(encoding, "replace")
@@ -126,8 +131,8 @@ def _legacy(content: bytes) -> str:
     return best
 
 
-def _text(text: str) -> str:
-    """Refuse what decodes but is no text: more than one control character in fifty."""
+def _require_text(text: str) -> str:
+    """Refuse decoded bytes that are no text: more than one control character in fifty."""
     sample = text[:100_000]
     controls = sum(character < " " and character not in "\t\n\r\f\x1b" for character in sample)
     if controls * 50 > len(sample):
@@ -135,7 +140,8 @@ def _text(text: str) -> str:
     return text
 
 
-# LaTeX, reStructuredText and AsciiDoc: text as it stands, with the headings that its marks make.
+# LaTeX, reStructuredText and AsciiDoc: unchanged text with headings
+
 _Heading = tuple[int, int, str]
 _LATEX = re.compile(
     r"^[ \t]*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]\n]*\])?\{([^{}\n]+)\}",
@@ -148,7 +154,7 @@ _ASCIIDOC = re.compile(r"^(={1,6})[ \t]+(\S.*)$", re.M)
 
 
 def read_latex(path: Path) -> LoadedDocument:
-    """Read LaTeX; its commands stay, since they are what the file says."""
+    """Read LaTeX; its commands stay."""
     read = read_text(path)
     title = _LATEX_TITLE.search(read.text)
     headings = tuple(
@@ -160,14 +166,14 @@ def read_latex(path: Path) -> LoadedDocument:
 
 
 def read_rst(path: Path) -> LoadedDocument:
-    """Read reStructuredText; which mark underlines which level is told by their order."""
+    """Read reStructuredText; the levels of its underlines are their order."""
     read = read_text(path)
     headings = tuple(_underlined(read.text))
     return replace(read, title=_first(headings), media_type="text/rst", headings=headings)
 
 
 def _underlined(text: str) -> Iterator[_Heading]:
-    """Yield the underlined lines; an underline shorter than its line is none."""
+    """Yield the underlined lines; an underline is at least as long as its line."""
     levels: list[str] = []
     for found in _UNDERLINED.finditer(text):
         if len(found[0]) - len(found[1]) - 1 < len(found[1].rstrip()) - 1:
@@ -188,10 +194,8 @@ def _first(headings: tuple[_Heading, ...]) -> str:
     return headings[0][2] if headings else ""
 
 
-# Source code, which reads as it stands: its language, told by the file's name, says where it may be cut.
+# Source code. Languages are by langchain's names where it has one; the others are split at blank lines.
 
-
-# By langchain's names of languages where it has one; the others are cut at blank lines.
 LANGUAGES = {
     **dict.fromkeys((".py", ".pyi", ".pyw"), "python"),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "js"),
@@ -223,5 +227,5 @@ LANGUAGES = {
 
 
 def read_code(path: Path, name: str) -> LoadedDocument:
-    """Read source code as text, its media type naming the language."""
+    """Read source code as text; its media type names the language."""
     return replace(read_text(path), media_type=f"text/x-{LANGUAGES[PurePath(name).suffix.lower()]}")

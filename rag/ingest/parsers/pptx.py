@@ -5,25 +5,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rag.ingest.parsers import ooxml as archive
-from rag.ingest.parsers.ooxml import chart, comments
-from rag.ingest.parsers.tables import markdown_table
-from rag.text.document import BETWEEN_PAGES, OPEN_XML, LoadedDocument, clean, page_spans
-from rag.text.markdown import headings, title
+from rag.ingest.parsers import ooxml
+from rag.ingest.parsers.tables import table_text
+from rag.text.document import OPEN_XML, LoadedDocument
 
 
 def read_pptx(path: Path) -> LoadedDocument:
     """Read a presentation; a slide's shapes are read from the top down."""
     from pptx import Presentation
 
-    archive.inspect(path)
+    ooxml.inspect(path)
     with path.open("rb") as file, zipfile.ZipFile(path) as container:
-        slides = [
-            clean("\n\n".join(filter(None, _slide(slide, container)))) for slide in Presentation(file).slides
-        ]
-    text = BETWEEN_PAGES.join(slides)
-    media_type = OPEN_XML + "presentationml.presentation"
-    return LoadedDocument(text, page_spans(slides), title(text), media_type, headings(text))
+        slides = (_slide(slide, container) for slide in Presentation(file).slides)
+        return ooxml.slides_document(slides, OPEN_XML + "presentationml.presentation")
 
 
 def _slide(slide: Any, container: zipfile.ZipFile) -> Iterator[str]:
@@ -35,7 +29,7 @@ def _slide(slide: Any, container: zipfile.ZipFile) -> Iterator[str]:
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
         yield f"### Notes\n\n{notes}" if notes else ""
-    yield "\n\n".join(comments(container, str(slide.part.partname).lstrip("/")))
+    yield from ooxml.comments(container, str(slide.part.partname).lstrip("/"))
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[str]:
@@ -43,15 +37,15 @@ def _shapes(shapes: Iterable[Any]) -> Iterator[str]:
         if hasattr(shape, "shapes"):
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
-            yield "\n".join(markdown_table(_rows(shape.table)))
+            yield table_text(_rows(shape.table))
         elif getattr(shape, "has_chart", False):
-            yield from chart(shape.chart.element)
+            yield from ooxml.chart_blocks(shape.chart.element)
         elif getattr(shape, "has_text_frame", False):
-            yield _text(shape.text_frame)
+            yield _paragraphs(shape.text_frame)
 
 
 def _rows(table: Any) -> Iterator[list[str]]:
-    """Yield a table's rows; a cell that spans rows stands in each of them."""
+    """Yield a table's rows; a cell that spans rows is repeated in each of them."""
     above: list[str] = []
     for row in table.rows:
         texts = [cell.text for cell in row.cells]
@@ -62,7 +56,7 @@ def _rows(table: Any) -> Iterator[list[str]]:
         yield above
 
 
-def _text(frame: Any) -> str:
+def _paragraphs(frame: Any) -> str:
     """Return a box's paragraphs; several are list items, since few end with a full stop."""
     paragraphs = [(paragraph.level, " ".join(paragraph.text.split())) for paragraph in frame.paragraphs]
     filled = [(level, text) for level, text in paragraphs if text]

@@ -1,6 +1,6 @@
-"""Run a parser in a child process that may neither take long, nor grow, nor write, nor call anyone.
+"""Sandbox: a child process for a parser, with limits on time and memory, no writing and no network.
 
-A parser's death is its file's result: it is told as DocumentRefused and nothing else is touched.
+A crash of the child ends as DocumentRefused for its file and affects nothing else.
 """
 
 import json
@@ -18,9 +18,9 @@ from rag.text.document import shown
 
 log = logging.getLogger(__name__)
 
-# How a child ends when there is no room left for words.
+# Exit statuses of a child that has no memory left for a message.
 OUT_OF_MEMORY, TOO_DEEP = 77, 78
-BECOME = "become"  # the task of a child that is another program
+BECOME = "become"  # the task that executes another program
 _PROJECT = Path(__file__).resolve().parents[3]
 # One thread and one memory arena: a child's address space is capped, and each thread would claim its share.
 _ENVIRONMENT = {
@@ -46,15 +46,15 @@ def run(
 
 
 def run_program(command: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
-    """Run another program under the same caps on bytes of standard input; return what it writes.
+    """Run another program with the same limits; return its output for `given` on standard input.
 
-    ``command[0]`` is its path; `what` it reads, in words. Raises DocumentRefused.
+    ``command[0]`` is its path; `what` names the input in errors. Raises DocumentRefused.
     """
     return _child([BECOME, *command], given, what, timeout=timeout, memory=memory)
 
 
 def _child(task: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
-    """Run a child to its end and return its output; the caps stand after the task's name."""
+    """Run a child to its end and return its output; its limits follow the task's name."""
     caps = [str(timeout), str(memory)]
     command = [sys.executable, "-P", "-m", "rag.ingest.parsers.worker", task[0], *caps, *task[1:]]
     with subprocess.Popen(  # noqa: S603 - our own interpreter and module; the request goes by standard input
@@ -85,7 +85,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _facts(name: str, output: bytes) -> tuple[dict[str, Any], bytes]:
-    """Split a child's output: one line of JSON, then bytes."""
+    """Split a child's output: one line of JSON, then bytes. Raises its refusal."""
     line, _, rest = output.partition(b"\n")
     facts: Mapping[str, Any] = json.loads(line)
     if "refused" in facts:
@@ -94,7 +94,7 @@ def _facts(name: str, output: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: int) -> str:
-    """Say why a child died, from its exit status (negative: a signal) and last words."""
+    """Return the reason of a child's end, by its exit status (negative: a signal) and its standard error."""
     last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
     log.warning("reading %s ended with status %s: %s", what, status, last[:300])
     if status in (-signal.SIGXCPU, -signal.SIGALRM):

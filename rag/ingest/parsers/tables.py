@@ -1,4 +1,4 @@
-"""Tables as Markdown, one line a row; CSV is read here."""
+"""Markdown tables, one line a row, and the CSV parser."""
 
 import csv
 import sys
@@ -16,7 +16,12 @@ def read_csv(path: Path) -> LoadedDocument:
     text = clean(decode(path.read_bytes()))
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text), strict=False)
-    return LoadedDocument("\n".join(markdown_table(rows)), media_type="text/csv")
+    return LoadedDocument(table_text(rows), media_type="text/csv")
+
+
+def table_text(rows: Iterable[Sequence[str]]) -> str:
+    """Return the lines of `markdown_table` as one text."""
+    return "\n".join(markdown_table(rows))
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -43,7 +48,7 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _delimiter(text: str) -> str:
-    """Choose what splits most of the first lines into equally many fields."""
+    """Return the delimiter that splits most of the first lines into equally many fields."""
     lines = [line for line in text[:20_000].split("\n")[:20] if line.strip()]
     counts = {mark: [line.count(mark) for line in lines] for mark in _DELIMITERS}
     return max(_DELIMITERS, key=lambda mark: min(counts[mark], default=0) * 1000 + sum(counts[mark]))

@@ -1,7 +1,7 @@
-"""The process in which parsers run: `python -m rag.ingest.parsers.worker TASK SECONDS BYTES [PROGRAM ...]`.
+"""Child process of the sandbox: `python -m rag.ingest.parsers.worker TASK SECONDS BYTES [PROGRAM ...]`.
 
-Reads its request from standard input as JSON; writes one line of JSON, then bytes.
-Whatever else goes wrong is a traceback and an exit status.
+It reads its request from standard input as JSON, and writes one line of JSON, then bytes.
+An unexpected error is a traceback and an exit status.
 """
 
 import json
@@ -10,8 +10,9 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers.sandbox import BECOME, OUT_OF_MEMORY, TOO_DEEP
@@ -26,7 +27,7 @@ def confine(seconds: float, memory: int) -> None:
 
 
 def limit(seconds: float, memory: int) -> None:
-    """Cap what the kernel can cap: time, address space and the size of files, which is none."""
+    """Set the limits of the kernel: time, address space, and no bytes written to files."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -41,43 +42,37 @@ def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
 
 def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
     """Read a file into facts and UTF-8 text."""
-    from rag.ingest.parsers.detect import read
+    from rag.ingest.parsers.detect import parse
 
-    document = read(path, name)
-    facts = {
-        "pages": document.pages,
-        "title": document.title,
-        "media_type": document.media_type,
-        "headings": document.headings,
-        "pictured": document.pictured,
-    }
-    return facts, document.text.encode("utf-8")
+    facts = asdict(parse(path, name))
+    return facts, facts.pop("text").encode("utf-8")
 
 
 def page(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
-    """Find a passage on a PDF page and, where asked, render the page."""
-    from rag.ingest.parsers.pdf_highlight import page as render
+    """Find a passage on a PDF page and, if requested, render the page."""
+    from rag.ingest.parsers.pdf_highlight import locate
 
     del name
-    return render(path, **arguments)
+    return locate(path, **arguments)
 
 
 def picture(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
-    """Make a picture of a page, for the recognition of its text."""
-    from rag.ingest.parsers.ocr import picture as make
+    """Render a page for text recognition."""
+    from rag.ingest.parsers.ocr import render_page
 
-    return make(path, name, **arguments)
+    del name
+    return {}, render_page(path, **arguments)
 
 
 def web(path: Path, name: str, encoding: str) -> tuple[dict[str, Any], bytes]:
-    """Tell what an answer from the web is, and read the main content of a page."""
-    from rag.ingest.parsers.detect import kind
-    from rag.ingest.parsers.html import read
+    """Detect the kind of a web response, and read the main content of a page."""
+    from rag.ingest.parsers.detect import detect_kind
+    from rag.ingest.parsers.html import read_web_page
 
-    if (found := kind(path, name)) != "html":
-        return {"kind": found}, b""
-    text, title = read(path.read_bytes(), encoding)
-    return {"kind": found, "title": title}, text.encode("utf-8")
+    if (kind := detect_kind(path, name)) != "html":
+        return {"kind": kind}, b""
+    text, title = read_web_page(path.read_bytes(), encoding)
+    return {"kind": kind, "title": title}, text.encode("utf-8")
 
 
 _TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {
@@ -88,16 +83,11 @@ _TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {
 }
 
 
-def become(seconds: str, memory: str, *command: str) -> NoReturn:
-    """Become another program, under the same caps; it reads and writes our standard streams."""
-    limit(float(seconds), int(memory))
-    os.execv(command[0], command)  # noqa: S606 - a program that the server found, no shell
-
-
 def main(task: str, seconds: str, memory: str, *command: str) -> None:
-    """Run one task and write its result to standard output."""
+    """Run one task and write its result to standard output, or become another program."""
     if task == BECOME:
-        become(seconds, memory, *command)
+        limit(float(seconds), int(memory))
+        os.execv(command[0], command)  # noqa: S606 - a program that the server found, no shell
     confine(float(seconds), int(memory))
     arguments = json.load(sys.stdin.buffer)
     try:

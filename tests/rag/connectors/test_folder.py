@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from rag.connectors.base import Item, Listed, Mark, Unreadable
-from rag.connectors.folder import FolderSettings, FolderSource, chosen
+from rag.connectors.base import Checkpoint, Item, Listed, Unreadable
+from rag.connectors.folder import FolderSettings, FolderSource, matcher
 from rag.errors import ItemFailed, SourceError
 
 Make = Callable[..., FolderSource]
@@ -56,7 +56,7 @@ def test_files_are_listed_by_their_paths_below_the_folder_and_read(folder: Path,
     assert names(source()) == ["a/b/c.txt", "b.txt"]
     assert content(source(), "b.txt") == "둘".encode()
     assert content(source(), "a/b/c.txt") == b"three"
-    assert listed(source())[-1] == Mark('["", "a/b"]', whole=True)
+    assert listed(source())[-1] == Checkpoint('["", "a/b"]', whole=True)
 
 
 def test_the_test_says_what_was_reached(folder: Path, source: Make):
@@ -102,7 +102,7 @@ def test_patterns_choose_files(folder: Path, source: Make, glob: list[str], mean
 
 
 def test_a_pattern_of_many_stars_takes_no_time():
-    assert not chosen(["*a" * 50 + "b", "**/" * 50 + "b"])("a" * 200 + "/" + "a/" * 100 + "c")
+    assert not matcher(["*a" * 50 + "b", "**/" * 50 + "b"])("a" * 200 + "/" + "a/" * 100 + "c")
 
 
 def test_hidden_files_are_passed_over_unless_they_are_asked_for(folder: Path, source: Make):
@@ -208,17 +208,17 @@ def test_a_folder_that_cannot_be_looked_into_removes_nothing_that_was_in_it(fold
     *_, unreadable, mark = listed(source())
     assert isinstance(unreadable, Unreadable)
     assert "cannot be" in unreadable.reason
-    assert mark == Mark('[""]', whole=True)  # nothing was ever taken from there
+    assert mark == Checkpoint('[""]', whole=True)  # nothing was ever taken from there
     had_some = f'["{unreadable.id}/below"]'
     *_, mark = listed(source(), had_some)
-    assert mark == Mark(f'["", "{unreadable.id}/below"]', whole=False)
+    assert mark == Checkpoint(f'["", "{unreadable.id}/below"]', whole=False)
 
 
 def test_folders_without_end_are_left(folder: Path, source: Make):
     put(folder.joinpath(*["d"] * 100) / "a.txt")
     put(folder.joinpath(*["e"] * 101) / "a.txt")
     found = listed(source())
-    assert [type(one) for one in found] == [Item, Unreadable, Mark]
+    assert [type(one) for one in found] == [Item, Unreadable, Checkpoint]
     assert "folders deep" in found[1].reason
 
 

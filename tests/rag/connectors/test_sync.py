@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rag.connectors.base import Gone, Item, Mark, Source, Unreadable
+from rag.connectors.base import Checkpoint, Gone, Item, Source, Unreadable
 from rag.connectors.sync import Sync
 from rag.errors import ItemFailed, ItemRefused, SourceEmptied, SourceError
 from rag.ingest.library import Library
@@ -34,11 +34,11 @@ class Shelf(Source):
         self.cursors.append(cursor)
         if cursor is not None and self.changes is not None:
             yield from self.changes
-            yield Mark("later", whole=False)
+            yield Checkpoint("later", whole=False)
             return
         for id_, text in list(self.texts.items()):
             yield Item(id_, f"{id_}.md", str(hash(text)), f"https://shelf.test/{id_}")
-        yield Mark("now", whole=True)
+        yield Checkpoint("now", whole=True)
 
     def fetch(self, item, cancelled=lambda: False) -> Iterator[bytes]:
         self.fetched.append(item.id)

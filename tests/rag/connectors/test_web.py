@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 from reportlab.pdfgen import canvas
 
-from rag.connectors.base import Gone, Item, Listed, Mark, Resting, Unreadable
+from rag.connectors.base import Checkpoint, Deferred, Gone, Item, Listed, Unreadable
 from rag.connectors.http import Fetcher
 from rag.connectors.web import WebSettings, WebSource
 from rag.errors import Cancelled, ItemFailed, SourceError
@@ -33,7 +33,7 @@ def source(site: Site, *paths: str) -> WebSource:
 
 def listed(source: WebSource, cursor: str | None = None) -> tuple[list[Listed], str]:
     *found, mark = source.list(cursor)
-    assert isinstance(mark, Mark)
+    assert isinstance(mark, Checkpoint)
     assert mark.whole
     return found, mark.cursor
 
@@ -218,11 +218,11 @@ def test_a_page_that_rests_is_not_asked_for_and_stays_known(site: Site):
     with source(site, "/a", "/b") as web:
         _, cursor = listed(web)
         site.requests.clear()
-        web.rest({f"{site.url}/a"})
+        web.defer({f"{site.url}/a"})
         found, cursor = listed(web, cursor)
-        assert found[0] == Resting(f"{site.url}/a")
+        assert found[0] == Deferred(f"{site.url}/a")
         assert [asked.path for asked in site.requests] == ["/b"]
-        web.rest(())
+        web.defer(())
         site.pages["/a"] = Page(status=304)
         assert isinstance(listed(web, cursor)[0][0], Item)
 

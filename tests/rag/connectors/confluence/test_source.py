@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rag.connectors.base import Credentials, Item, Listed, Mark, Unreadable
+from rag.connectors.base import Checkpoint, Credentials, Item, Listed, Unreadable
 from rag.connectors.confluence.models import ConfluenceSettings
 from rag.connectors.confluence.source import ConfluenceSource
 from rag.connectors.http import MAX_REDIRECTS, Fetcher
@@ -82,8 +82,8 @@ def ids(source: ConfluenceSource, cursor: str | None = None) -> list[str]:
     return [item.id for item in items(list(source.list(cursor)))]
 
 
-def mark(listed: list[Listed]) -> Mark:
-    assert isinstance(listed[-1], Mark)
+def mark(listed: list[Listed]) -> Checkpoint:
+    assert isinstance(listed[-1], Checkpoint)
     return listed[-1]
 
 

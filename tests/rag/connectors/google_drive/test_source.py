@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from rag.connectors.base import Credentials, Gone, Item, Listed, Mark, Unreadable
+from rag.connectors.base import Checkpoint, Credentials, Gone, Item, Listed, Unreadable
 from rag.connectors.google_drive.models import DriveSettings
 from rag.connectors.google_drive.source import DriveSource
 from rag.connectors.http import Fetcher
@@ -82,8 +82,8 @@ def gone(listed: list[Listed]) -> list[str]:
     return [each.id for each in listed if isinstance(each, Gone)]
 
 
-def mark(listed: list[Listed]) -> Mark:
-    assert isinstance(listed[-1], Mark)
+def mark(listed: list[Listed]) -> Checkpoint:
+    assert isinstance(listed[-1], Checkpoint)
     return listed[-1]
 
 
@@ -150,7 +150,7 @@ def test_a_version_changes_with_the_content_and_not_with_the_name(drive: DriveSe
 def test_afterwards_only_what_changed_is_asked_for(drive: DriveServer, opened: Open):
     cursor = mark(list(opened().list())).cursor
     drive.calls.clear()
-    assert list(opened(at=HOUR).list(cursor)) == [Mark(cursor, whole=False)]
+    assert list(opened(at=HOUR).list(cursor)) == [Checkpoint(cursor, whole=False)]
     assert len(drive.asked("/changes")) == 1
     assert drive.asked("/files") == []
     for content in (b"1", b"2", b"3"):

@@ -7,15 +7,15 @@ import pytest
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import load
-from rag.ingest.parsers.confluence import packed, read
+from rag.ingest.parsers.confluence import pack, read_confluence
 
 PEOPLE = {"557058:ab": "김민수", "8a7f": "Ada Byron"}
 
 
 def text(tmp_path: Path, storage: str) -> str:
     path = tmp_path / "page"
-    path.write_bytes(packed("Plan", storage, PEOPLE))
-    return read(path).text.removeprefix("# Plan\n\n")
+    path.write_bytes(pack("Plan", storage, PEOPLE))
+    return read_confluence(path).text.removeprefix("# Plan\n\n")
 
 
 def macro(name: str, body: str = "", /, **parameters: str) -> str:
@@ -46,7 +46,7 @@ def test_a_page_is_read_by_the_loader_with_headings_below_its_title(
 ):
     body = f"<p>{sentence}</p><h1>{escape(title)} 1</h1><p>x</p><h2>Two</h2><p>y</p><h6>Six</h6><p>z</p>"
     path = tmp_path / "original"
-    path.write_bytes(packed(title, body, {}))
+    path.write_bytes(pack(title, body, {}))
     document = load(path, f"{title}.html")
     assert document.title == title
     assert [(level, heading) for _, level, heading in document.headings] == [
@@ -184,7 +184,7 @@ def test_tasks_say_whether_they_are_done_and_what_they_belong_to(tmp_path: Path)
 @pytest.mark.parametrize("storage", ["", "<p>&nbsp;</p>", macro("toc")])
 def test_a_page_that_says_nothing_but_its_title_is_refused(tmp_path: Path, storage: str):
     path = tmp_path / "original"
-    path.write_bytes(packed("Plan", storage, {}))
+    path.write_bytes(pack("Plan", storage, {}))
     with pytest.raises(DocumentRefused, match="holds no text"):
         load(path, "Plan.html")
 
@@ -195,8 +195,8 @@ def test_markup_in_titles_names_and_broken_pages_stays_text(tmp_path: Path):
     storage = (
         f'<p><ac:link><ri:user ri:userkey="k" /></ac:link></p><p>open <ac:link><b></p>{macro("x")}</body>'
     )
-    path.write_bytes(packed(hostile, storage, {"k": hostile}))
-    document = read(path)
+    path.write_bytes(pack(hostile, storage, {"k": hostile}))
+    document = read_confluence(path)
     assert document.title == hostile
     assert "@" + hostile in document.text
     assert "open" in document.text
@@ -204,7 +204,7 @@ def test_markup_in_titles_names_and_broken_pages_stays_text(tmp_path: Path):
 
 def test_a_page_nested_beyond_reason_does_not_hang(tmp_path: Path):
     path = tmp_path / "original"
-    path.write_bytes(packed("Deep", "<ac:rich-text-body>" * 30_000 + "<p>text</p>", {}))
+    path.write_bytes(pack("Deep", "<ac:rich-text-body>" * 30_000 + "<p>text</p>", {}))
     try:
         assert "text" in load(path, "Deep.html").text
     except DocumentRefused as error:

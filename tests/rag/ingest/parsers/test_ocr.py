@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from rag.errors import Cancelled, DocumentRefused
 from rag.ingest.library import Library
-from rag.ingest.parsers import LoadedDocument, load, reading
+from rag.ingest.parsers import LoadedDocument, load, load_steps
 from rag.models.embeddings import Embedder
 from storage.database import Database
 from tests.rag.ingest.parsers import makers
@@ -56,7 +56,7 @@ def program(path: Path, *, text: str, certainty: int = 90) -> str:
 def drain(
     path: Path, name: str, tesseract: str, **more: object
 ) -> tuple[list[tuple[int, int]], LoadedDocument]:
-    steps, told = reading(path, name, tesseract=tesseract, **more), []
+    steps, told = load_steps(path, name, tesseract=tesseract, **more), []
     while True:
         try:
             told.append(next(steps))

@@ -8,7 +8,7 @@ from docx import Document
 from lxml import etree
 
 from rag.ingest.parsers import load
-from rag.ingest.parsers.docx import formed, linear
+from rag.ingest.parsers.docx import equation_text, format_number
 from tests.rag.ingest.parsers import makers
 
 _CHART_TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/chart"
@@ -44,7 +44,7 @@ def test_a_plain_numbered_list_stays_one(tmp_path: Path) -> None:
     [(28, "lowerLetter", "bb"), (14, "lowerRoman", "xiv"), (21, "japaneseCounting", "二十一"), (3, "x", "3")],
 )
 def test_numbers_in_the_forms_of_word(number: int, form: str, shown: str) -> None:
-    assert formed(number, form) == shown
+    assert format_number(number, form) == shown
 
 
 def test_comments_of_a_word_document_stand_at_its_end(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_sum_keeps_its_sign_and_its_limits() -> None:
     start = '<m:nary xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">'
     sign = '<m:naryPr><m:chr m:val="∑"/></m:naryPr>'
     whole = f"{start}{sign}{run('sub', 'k=0')}{run('sup', 'n')}{run('e', 'k')}</m:nary>"
-    assert linear(etree.fromstring(whole)) == "∑_(k=0)^n k"
+    assert equation_text(etree.fromstring(whole)) == "∑_(k=0)^n k"
 
 
 def test_a_damaged_comment_does_not_take_the_document_along(tmp_path: Path) -> None:

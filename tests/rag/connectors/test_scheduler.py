@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rag.connectors.base import Item, Mark, Source
+from rag.connectors.base import Checkpoint, Item, Source
 from rag.connectors.scheduler import LANES, Syncing, is_due
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
@@ -35,7 +35,7 @@ class Shelf(Source):
                 self.waiting.set()
                 self.go_on.wait(PATIENCE)
             yield Item(id_, f"{id_}.md", self.texts[id_])
-        yield Mark("", whole=True)
+        yield Checkpoint("", whole=True)
 
     def fetch(self, item, cancelled=lambda: False) -> Iterator[bytes]:
         yield self.texts[item.id].encode()

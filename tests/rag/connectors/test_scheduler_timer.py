@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from rag.connectors.scheduler import Schedule
+from rag.connectors.scheduler import Scheduler
 from rag.errors import SourceError
 
 PATIENCE = 30
@@ -17,7 +17,7 @@ def test_it_looks_at_once_and_again_even_after_a_failure():
             thrice.set()
         raise SourceError("The wiki did not answer.")
 
-    schedule = Schedule(look, seconds=0.01)
+    schedule = Scheduler(look, seconds=0.01)
     schedule.start()
     assert thrice.wait(PATIENCE)
     schedule.close()
@@ -37,7 +37,7 @@ def test_a_look_that_fails_is_not_the_last(failure):
             twice.set()
         raise failure
 
-    schedule = Schedule(look, seconds=0.01)
+    schedule = Scheduler(look, seconds=0.01)
     schedule.start()
     assert twice.wait(PATIENCE)
     schedule.close()
@@ -54,7 +54,7 @@ def test_a_failure_that_lasts_is_logged_once_and_the_next_one_again(caplog):
         elif failure:
             raise SourceError(failure)
 
-    schedule = Schedule(look, seconds=0.01)
+    schedule = Scheduler(look, seconds=0.01)
     schedule.start()
     assert over.wait(PATIENCE)
     schedule.close()
@@ -62,4 +62,4 @@ def test_a_failure_that_lasts_is_logged_once_and_the_next_one_again(caplog):
 
 
 def test_one_that_was_never_started_can_be_closed():
-    Schedule(lambda: None).close()
+    Scheduler(lambda: None).close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.ingest.parsers.html import decoded, read
+from rag.ingest.parsers.html import decode_page, read_web_page
 from tests.rag.connectors.web_pages import AROUND, PARAGRAPHS, TITLES, page
 
 LANGUAGES = ["en", "ko", "ja"]
@@ -10,7 +10,7 @@ LANGUAGES = ["en", "ko", "ja"]
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_article_is_kept_with_its_form_and_nothing_around_it(language: str):
-    text, title = read(page(language, nonce="5a17").encode())
+    text, title = read_web_page(page(language, nonce="5a17").encode())
     assert title == TITLES[language]
     assert text.startswith(f"# {title}\n")
     for paragraph in PARAGRAPHS[language]:
@@ -44,17 +44,17 @@ def test_the_article_is_kept_with_its_form_and_nothing_around_it(language: str):
     ],
 )
 def test_every_encoding_is_read(language: str, encoding: str, named: str, declared: str):
-    text, title = read(page(language, charset=declared).encode(encoding), named)
+    text, title = read_web_page(page(language, charset=declared).encode(encoding), named)
     assert title == TITLES[language]
     assert all(paragraph in text for paragraph in PARAGRAPHS[language])
 
 
 def test_a_byte_order_mark_goes_before_what_the_server_says():
-    assert decoded("한글".encode("utf-8-sig"), "euc-kr") == "한글"
+    assert decode_page("한글".encode("utf-8-sig"), "euc-kr") == "한글"
 
 
 def test_a_short_page_is_read_without_its_menu():
-    text, title = read(
+    text, title = read_web_page(
         "<html><head><title>공지 | 회사</title></head><body><nav><a href=/>메뉴</a></nav>"
         "<div role=banner>회사</div><main><h1>공지</h1><p>내일은 쉽니다.</p></main></body></html>".encode()
     )
@@ -73,19 +73,19 @@ def test_a_short_page_is_read_without_its_menu():
     ],
 )
 def test_a_page_is_called_what_its_heading_and_title_agree_on(source: str, title: str):
-    assert read(f"{source}<p>Some words.".encode())[1] == title
+    assert read_web_page(f"{source}<p>Some words.".encode())[1] == title
 
 
 @pytest.mark.parametrize("source", [b"", b"<!-- nothing -->", b"<html></html>", b"<?xml version='1.0'?>"])
 def test_a_page_of_nothing_is_nothing(source: bytes):
-    text, _ = read(source)
+    text, _ = read_web_page(source)
     assert not any(character.isalnum() for character in text)
 
 
 def test_markup_that_is_deep_broken_or_strange_is_read():
-    assert "word" in read(b"<div>" * 3000 + b"word")[0]
-    assert "word" in read(b"<table><tr><td>word<p></table></div><li>")[0]
-    assert "word" in read(b"<?xml version='1.0' encoding='utf-16'?><html><body>word")[0]
+    assert "word" in read_web_page(b"<div>" * 3000 + b"word")[0]
+    assert "word" in read_web_page(b"<table><tr><td>word<p></table></div><li>")[0]
+    assert "word" in read_web_page(b"<?xml version='1.0' encoding='utf-16'?><html><body>word")[0]
 
 
 FIGURE = "<figure><pre><code>leave = 7</code></pre><figcaption>Listing 1: Leaving.</figcaption></figure>"
@@ -95,7 +95,7 @@ LINKS = "<ul><li><a href=/1>First ferry</a></li><li><a href=/2>Second ferry</a><
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_stands_within_the_article_is_of_it(language: str):
     source = page(language).replace("<h2>", FIGURE + LINKS + "<h2>", 1)
-    text, _ = read(source.encode())
+    text, _ = read_web_page(source.encode())
     assert "leave = 7" in text
     assert "Listing 1: Leaving." in text
     assert "- First ferry\n- Second ferry" in text
@@ -104,7 +104,7 @@ def test_what_stands_within_the_article_is_of_it(language: str):
 @pytest.mark.parametrize("named", ['class="related"', 'id="share-bar"', 'class="box social_links"'])
 def test_what_calls_itself_an_addition_is_not_of_it(named: str):
     source = page("en").replace("<h2>", f"<div {named}>{LINKS}</div><h2>", 1)
-    assert "First ferry" not in read(source.encode())[0]
+    assert "First ferry" not in read_web_page(source.encode())[0]
 
 
 def test_a_page_says_itself_where_its_content_is():
@@ -114,7 +114,7 @@ def test_a_page_says_itself_where_its_content_is():
         "<body><div id=help><p>Press any key that you like to be shown what the keys do.</p></div>"
         f"<main><h1>Timetable</h1><p>These are the ferries that leave.</p><table>{rows}</table></main>"
     )
-    text, _ = read(source.encode())
+    text, _ = read_web_page(source.encode())
     assert text.startswith("# Timetable\n\nThese are the ferries that leave.")
     assert "| Ferry 199 |" in text
     assert "Press any key" not in text
