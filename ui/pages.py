@@ -29,7 +29,7 @@ _ICONS = {
 
 
 def __getattr__(name: str) -> st.Page:
-    """Return a page, made anew: Streamlit makes complete pages in a script run only, and keeps state in them."""
+    """Return a new page: Streamlit makes complete ones in a script run only, and keeps state in them."""
     if name not in _ICONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     title = name.title()

@@ -179,7 +179,7 @@ def _raise_if_cancelled(cancelled: Cancel) -> None:
         raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")
 
 
-class ChunkSpan(Protocol):
+class LeafSpan(Protocol):
     """Place of a chunk: its span of the text, page and heading path."""
 
     @property
@@ -216,7 +216,7 @@ def is_leaf_id(passage_id: str) -> bool:
     return passage_id.rpartition("-")[2].startswith("l")
 
 
-def leaves(text: str, chunks: Sequence[ChunkSpan], size: int = SIZE) -> list[Leaf]:
+def leaves(text: str, chunks: Sequence[LeafSpan], size: int = SIZE) -> list[Leaf]:
     """Return the leaves of a document, in order: the text of its chunks, cut between sentences.
 
     A leaf is full where another sentence would take it above `size` tokens; a longer sentence is a leaf of
