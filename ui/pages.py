@@ -1,4 +1,4 @@
-"""Pages of the app, so that each can link to the others."""
+"""Pages of the app, so that each can link to the others; style sheet, drawer and tab title of them all."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.components.markdown import plain
+from ui.components.markdown import plain_line
 
 _bodies: dict[str, Callable[[], None]] = {}
 
@@ -28,30 +28,28 @@ PEOPLE = _page("People", ":material/group:")
 _FOR_ALL = [CHAT, DOCUMENTS, SOURCES, TREES, LAB, SETTINGS]
 
 
-def draw_with(bodies: Mapping[str, Callable[[], None]]) -> None:
+def register(bodies: Mapping[str, Callable[[], None]]) -> None:
     """Set the functions that draw the pages, by title; this module imports none of them."""
     _bodies.update(bodies)
 
 
-def offered(*, people: bool) -> list[st.Page]:
-    """Return the pages of one run, with the one about people or without it.
+def for_visitor(*, people: bool) -> list[st.Page]:
+    """Return copies of the pages for one run, with the People page or without it.
 
-    The pages are the run's own: Streamlit notes in a page that it may be run, and strikes that out as it
-    runs it. Of two visitors who shared a page and came at once, the second would see an error in its place.
+    Streamlit keeps state in a page object while it runs it: two visitors who shared one at the same moment
+    would get an error.
     """
     return [copy(page) for page in (*_FOR_ALL, *([PEOPLE] if people else []))]
 
 
-# What surrounds every page: style sheet, tab title, the drawer that makes way on a narrow screen.
-TITLE = 60  # characters of a tab's title: more is cut by every browser
+MAX_TITLE = 60  # characters: browsers cut longer tab titles
 
-
-# A chat that was chosen is to be seen. On a narrow screen the drawer lies over it.
+# On a narrow screen the drawer lies over the page, so choosing a chat closes it.
 _JS = """
 const CHOICES = '.st-key-chats button, .st-key-new-chat button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
-function makeWay(event) {
+function closeDrawer(event) {
   const choice = event.target instanceof Element ? event.target.closest(CHOICES) : null;
   if (choice && window.matchMedia('(max-width: 767px)').matches) {
     const close = document.querySelector(CLOSE);
@@ -60,8 +58,8 @@ function makeWay(event) {
 }
 
 export default function () {
-  document.addEventListener('click', makeWay);
-  return () => document.removeEventListener('click', makeWay);
+  document.addEventListener('click', closeDrawer);
+  return () => document.removeEventListener('click', closeDrawer);
 }
 """
 _CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
@@ -69,10 +67,10 @@ _shell = st.components.v2.component("footnote_shell", js=_JS, css=_CSS, isolate_
 
 
 def mount() -> None:
-    """Bring style and drawer to the page; called once in each run."""
+    """Mount the style sheet and the drawer script; called once in each run."""
     _shell(key="shell", height=1)
 
 
 def name_tab(title: str) -> None:
-    """Name the browser's tab after what the page shows: "Lab · Footnote"."""
-    st.set_page_config(page_title=f"{plain(title, TITLE)} · Footnote" if title else "Footnote")
+    """Set the title of the browser's tab: "Lab · Footnote"."""
+    st.set_page_config(page_title=f"{plain_line(title, MAX_TITLE)} · Footnote" if title else "Footnote")

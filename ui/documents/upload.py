@@ -123,7 +123,7 @@ def report() -> UploadReport:
     return kept
 
 
-def take(
+def add_files(
     files: Sequence[_File], told: UploadReport, workspace: Workspace, collection_id: str | None = None
 ) -> list[UploadLine]:
     """Copy those files that no run has taken into the library, and into a collection if one is given.
@@ -169,16 +169,19 @@ def _follow(told: UploadReport) -> None:
 def _show_lines(lines: Sequence[UploadLine], told: UploadReport) -> None:
     added = sum(line.document_id is not None for line in lines)
     with st.expander(
-        counted(added, len(lines)), icon=":material/description:", type="compact", expanded=added < len(lines)
+        added_files(added, len(lines)),
+        icon=":material/description:",
+        type="compact",
+        expanded=added < len(lines),
     ):
         st.markdown("\n".join(f"- **{label(line.name, 80)}**: {line.said}" for line in lines))
         st.button("Close", key="close-report", type="tertiary", icon=":material/close:", on_click=told.close)
 
 
-def counted(added: int, number: int) -> str:
+def added_files(added: int, number: int) -> str:
     """Return how many of the dropped files are there now.
 
-    >>> counted(3, 3), counted(1, 3), counted(0, 1)
+    >>> added_files(3, 3), added_files(1, 3), added_files(0, 1)
     ('3 files added', '1 of 3 files added', 'File not added')
     """
     if number == 1 and not added:
@@ -198,7 +201,7 @@ def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = No
         max_upload_size=limit_mb,
         help="PDF, Word, PowerPoint, Excel, CSV, HTML, EPUB, Markdown and plain text.",
     )
-    if take(files, report(), workspace, collection_id):
+    if add_files(files, report(), workspace, collection_id):
         st.rerun()
 
 

@@ -18,10 +18,10 @@ from storage.records import (
     ResultRecord,
     RunRecord,
 )
-from ui.components import messages as notices
-from ui.components.labels import name_of
-from ui.components.markdown import label, verbatim
-from ui.lab.sets import count, right_place
+from ui.components.labels import retriever_name
+from ui.components.markdown import escape_text, label
+from ui.components.messages import flash
+from ui.lab.sets import count, show_marked_passage
 from ui.server.services import services
 
 # A run question by question: which search found the right passage at which rank, and what else.
@@ -59,11 +59,11 @@ def show_questions(here: Workspace, run: RunRecord) -> None:
         st.pagination(last, key=f"lab-page-{run.id}-{missed_only}")
 
 
-def ranks(findings: Sequence[FindingRecord]) -> str:
+def rank_line(findings: Sequence[FindingRecord]) -> str:
     """Return where each search had the first right passage: ``"Rank 1: Words. Not found: Meaning."``."""
     by_rank: dict[int, list[str]] = {}
     for one in findings:
-        by_rank.setdefault(one.first_right or MISSED, []).append(name_of(one.retriever))
+        by_rank.setdefault(one.first_right or MISSED, []).append(retriever_name(one.retriever))
     if list(by_rank) == [1]:
         return "First in every search." if len(findings) > 1 else "First."
     return " ".join(f"{_rank_name(rank)}: {'; '.join(by_rank[rank])}." for rank in sorted(by_rank))
@@ -92,29 +92,31 @@ def _row(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, r
             st.dialog(label(one.text, 200), width="large", icon=":material/science:")(_panel)(
                 one, findings, here, run
             )
-        st.caption(_STATUSES.get(one.status) or ranks(findings))
+        st.caption(_STATUSES.get(one.status) or rank_line(findings))
 
 
 def _panel(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, run: RunRecord) -> None:
     question = _question(one, here, run)
     for passage in question.passages if question else ():
-        right_place(passage)
+        show_marked_passage(passage)
     st.markdown("**Rank in each search**")
-    rows = merged(findings)
+    rows = merge_findings(findings)
     st.table(_matrix(rows[:SHOWN], findings), hide_index=True, alt="Passages and their ranks")
     for finding in findings:
         if finding.error:
-            st.warning(f"{name_of(finding.retriever)}: {label(finding.error, 500)}", icon=":material/info:")
+            st.warning(
+                f"{retriever_name(finding.retriever)}: {label(finding.error, 500)}", icon=":material/info:"
+            )
     st.markdown("**Passages**")
     texts = here.library.documents.chunks_by_id(found.chunk_id for found, _ in rows[:SHOWN])
     for number, (found, _) in enumerate(rows[:SHOWN], start=1):
         with st.expander(_passage_name(number, found), type="compact", key=f"lab-text-{found.chunk_id}"):
             chunk = texts.get(found.chunk_id)
-            st.markdown(verbatim(chunk.text) if chunk else "This passage no longer exists.")
-    st.caption("Times: " + ", ".join(f"{name_of(f.retriever)} {f.ms:.1f} ms" for f in findings))
+            st.markdown(escape_text(chunk.text) if chunk else "This passage no longer exists.")
+    st.caption("Times: " + ", ".join(f"{retriever_name(f.retriever)} {f.ms:.1f} ms" for f in findings))
 
 
-def merged(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord, Mapping[str, int]]]:
+def merge_findings(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord, Mapping[str, int]]]:
     """Return each passage once with its rank in every search: the right ones first, then by best rank."""
     found: dict[str, FoundRecord] = {}
     places: dict[str, dict[str, int]] = {}
@@ -135,7 +137,7 @@ def _matrix(
     return [
         {
             "Passage": _passage_name(number, found),
-            **{name_of(name): str(places.get(name, NONE)) for name in searches},
+            **{retriever_name(name): str(places.get(name, NONE)) for name in searches},
         }
         for number, (found, places) in enumerate(rows, start=1)
     ]
@@ -220,7 +222,7 @@ def verdict(results: Sequence[ResultRecord]) -> str:
     if not leaders:
         return "All search modes did equally well."
     first = next(result for result in results if result.retriever == leaders[0])
-    names = " and ".join(f"**{name_of(name)}**" for name in leaders)
+    names = " and ".join(f"**{retriever_name(name)}**" for name in leaders)
     return (
         f"{names} ranked the right passages highest: {first.metrics['recall@5']:.0%} are among the first "
         f"five, {first.metrics['recall@1']:.0%} stand first."
@@ -275,7 +277,7 @@ def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
     leaders = {metric: best(results, metric) for metric in METRICS}
     rows = []
     for result in sorted(results, key=lambda one: ranked(results).index(one.retriever)):
-        row = {"Search": name_of(result.retriever)}
+        row = {"Search": retriever_name(result.retriever)}
         for metric, title in METRICS.items():
             value = f"{result.metrics.get(metric, 0.0):.2f}"
             row[title] = f"**{value}\u00a0best**" if result.retriever in leaders[metric] else value
@@ -296,7 +298,7 @@ def _chart(results: Sequence[ResultRecord]) -> None:
         key="lab-chart",
     )
     of = _value(metric)
-    values = {name_of(one.retriever): of(one) for one in results}
+    values = {retriever_name(one.retriever): of(one) for one in results}
     ordered = sorted(values, key=lambda name: values[name], reverse=metric in METRICS)
     said = "; ".join(f"{name}: {values[name]:.2f}" for name in ordered)
     st.bar_chart(
@@ -316,16 +318,20 @@ def _value(metric: str) -> Callable[[ResultRecord], float]:
 
 
 def _make_default(run: RunRecord) -> None:
-    held = services()
-    if not held.administers():
+    server = services()
+    if not server.administers():
         return
     order = ranked(run.results)
     fixed = "retriever" in fixed_fields()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="lab-default-row"):
         wanted = st.selectbox(
-            "Default search mode", order, format_func=name_of, key=f"lab-default-{run.id}", disabled=fixed
+            "Default search mode",
+            order,
+            format_func=retriever_name,
+            key=f"lab-default-{run.id}",
+            disabled=fixed,
         )
-        is_default = wanted == held.settings.retriever
+        is_default = wanted == server.settings.retriever
         pressed = st.button(
             "Current default" if is_default else "Make default",
             icon=":material/check:" if is_default else ":material/star:",
@@ -334,16 +340,16 @@ def _make_default(run: RunRecord) -> None:
         )
     if fixed:
         st.caption(
-            f"Set by the server's configuration to “{name_of(held.settings.retriever)}”. It cannot be "
-            "changed here."
+            f"Set by the server's configuration to “{retriever_name(server.settings.retriever)}”. It cannot "
+            "be changed here."
         )
     if pressed:
         try:
-            held.change({"retriever": wanted})
+            server.change({"retriever": wanted})
         except FootnoteError as error:
             st.error(label(str(error), 500), icon=":material/error:")
             return
-        notices.leave(f"Default search mode: {name_of(wanted)}.", ":material/check:")
+        flash(f"Default search mode: {retriever_name(wanted)}.", ":material/check:")
         st.rerun()
 
 
@@ -374,7 +380,7 @@ def _beside(run: RunRecord, other: RunRecord) -> list[dict[str, str]]:
     theirs = {one.retriever: one for one in other.results}
     return [
         {
-            "Search": name_of(name),
+            "Search": retriever_name(name),
             **_pair("nDCG@10", "ndcg@10", name, mine, theirs),
             **_pair("Recall@5", "recall@5", name, mine, theirs),
         }

@@ -13,10 +13,9 @@ from rag.passage import Passage
 from rag.workspace import Workspace
 from storage.records import DocumentRecord, MarkedPassage, QuestionRecord, QuestionSetRecord
 from ui import pages
-from ui.components import messages as notices
 from ui.components.job_progress import follow_job
-from ui.components.markdown import label, plain, verbatim
-from ui.components.messages import ask_first, tried
+from ui.components.markdown import escape_text, label, plain_line
+from ui.components.messages import confirm_deletion, flash, flash_errors, show_flash
 from ui.server.services import services
 
 PAGE = 10  # questions shown at once
@@ -46,7 +45,7 @@ def choose(here: Workspace) -> QuestionSetRecord | None:
 def choose_next(set_id: str, notice: str) -> None:
     """Have the next run of the page show a set, and say why."""
     st.session_state[NEXT] = set_id
-    notices.leave(notice, ":material/science:")
+    flash(notice, ":material/science:")
 
 
 def choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str]:
@@ -55,7 +54,7 @@ def choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str
     return st.multiselect(
         "Documents",
         list(names),
-        format_func=lambda id_: plain(names[id_], 60),
+        format_func=lambda id_: plain_line(names[id_], 60),
         placeholder=f"All {len(names)} documents" if len(names) > 1 else "Your document",
         key=key,
     )
@@ -85,21 +84,21 @@ def count(questions: int) -> str:
     return f"{questions} question{'' if questions == 1 else 's'}"
 
 
-def right_place(passage: MarkedPassage) -> None:
+def show_marked_passage(passage: MarkedPassage) -> None:
     """Show the words that answer a question, and whose they are."""
     st.caption(f"Answered in **{label(passage.document, 80)}**:")
     with st.container(border=True):
-        st.markdown(verbatim(passage.quote))
+        st.markdown(escape_text(passage.quote))
 
 
 def _name_of(one: QuestionSetRecord) -> str:
-    return f"{plain(one.name, 60)} ({count(one.questions)}, {ORIGINS[one.origin]})"
+    return f"{plain_line(one.name, 60)} ({count(one.questions)}, {ORIGINS[one.origin]})"
 
 
 def _question(number: int, question: QuestionRecord, here: Workspace) -> None:
     with st.expander(f"{number}\\. {label(question.text, 200)}", type="compact", key=f"lab-q-{question.id}"):
         for passage in question.passages:
-            right_place(passage)
+            show_marked_passage(passage)
         if st.button("Remove", icon=":material/remove:", key=f"lab-remove-{question.id}"):
             here.lab.sets.remove_question(question.id)
             st.rerun()
@@ -117,7 +116,7 @@ def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
                 args=(here, chosen.id),
             )
         if st.button("Delete set", icon=":material/delete:", type="tertiary", key="lab-delete"):
-            ask_first(
+            confirm_deletion(
                 "Delete this question set?",
                 f"**{label(chosen.name)}** will be deleted with its questions and runs.",
                 key=f"lab-delete-{chosen.id}",
@@ -125,7 +124,7 @@ def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
             )
 
 
-@tried
+@flash_errors
 def _rename(here: Workspace, set_id: str) -> None:
     name = " ".join(str(st.session_state[f"lab-name-{set_id}"]).split())
     if name:
@@ -133,7 +132,7 @@ def _rename(here: Workspace, set_id: str) -> None:
 
 
 # Three ways to questions with known answers: made from the documents, typed, collected from the chats.
-WAYS = {
+SOURCES = {
     "made": "Generate from documents",
     "typed": "Type a question",
     "feedback": "Collect helpful answers",
@@ -142,12 +141,12 @@ SENTENCES, MODEL = "Made from the documents' sentences", "Written by the connect
 TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
 
 
-def lab_ways_show(
+def show_add_questions(
     here: Workspace, searchable: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
 ) -> None:
     """Show the three ways; a typed question goes into `chosen`, or begins a set."""
     way = st.segmented_control(
-        "How", list(WAYS), format_func=WAYS.__getitem__, default="made", required=True, key="lab-way"
+        "How", list(SOURCES), format_func=SOURCES.__getitem__, default="made", required=True, key="lab-way"
     )
     if way == "made":
         _make(here, searchable)
@@ -172,7 +171,7 @@ def show_making(here: Workspace) -> None:
         st.warning(label(str(job.error), 500), icon=":material/info:")
     if made is not None and made.set_id is not None:
         choose_next(made.set_id, f"{count(made.done)} created.")
-        notices.show()
+        show_flash()
 
 
 def _how_far(progress: MakingProgress | None) -> tuple[float, str]:
@@ -243,7 +242,7 @@ def _mark(passage: Passage) -> bool:
     heading = f" · {label(passage.heading, 80)}" if passage.heading else ""
     with st.container(border=True):
         yes = st.checkbox(f"**{label(passage.document, 60)}{place}**{heading}", key=f"{MARKED}-{passage.id}")
-        st.markdown(verbatim(passage.text))
+        st.markdown(escape_text(passage.text))
     return yes
 
 

@@ -7,21 +7,20 @@ from typing import Any
 
 import streamlit as st
 
-from rag.models.local import catalog as shelf
+from rag.models.local import catalog
 from rag.models.local.catalog import OFFERS, Choice, Offer, named, size
 from rag.models.local.install import Installing
 from rag.settings import Settings
 from storage.errors import FootnoteError
-from ui.components import messages as notices
 from ui.components.job_progress import follow_job
-from ui.components.markdown import label, verbatim
-from ui.components.messages import ask_first, tried
+from ui.components.markdown import escape_text, label
+from ui.components.messages import confirm_deletion, flash, flash_errors
 from ui.server.services import PageServices
 
 FIXED = "Set by the server's configuration. It cannot be changed here."
 
 
-def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
+def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
     """Show the models that can run here: what each costs, how far it is, and which one is used."""
     st.subheader("Local model")
     st.markdown(
@@ -30,20 +29,20 @@ def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
     )
     for offer in OFFERS:
         with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
-            _show_offer(held, offer, fixed)
-    _show_file(held, fixed)
-    if held.settings.own_model and not held.settings.connected:
+            _show_offer(server, offer, fixed)
+    _show_file(server, fixed)
+    if server.settings.own_model and not server.settings.connected:
         st.button(
             "Use no model",
             key="own-none",
-            on_click=tried(_use),
-            args=(held, {"own_model": ""}),
+            on_click=flash_errors(_use),
+            args=(server, {"own_model": ""}),
             disabled="own_model" in fixed,
             help=FIXED if "own_model" in fixed else "Footnote then only shows matching passages.",
         )
 
 
-def used(settings: Settings) -> str:
+def model_in_use(settings: Settings) -> str:
     """Return the sentence that says which model writes the answers."""
     if settings.connected:
         return f"Answers are written by **{label(settings.llm_model)}**."
@@ -56,29 +55,29 @@ def used(settings: Settings) -> str:
     )
 
 
-def _show_offer(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
-    cache, job = held.settings.model_cache, held.installs.running(offer)
+def _show_offer(server: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
+    cache, job = server.settings.model_cache, server.installs.running(offer)
     st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
     if job is not None:
         follow_job(job, _said, key=f"stop-{offer.name}")
         return
-    st.caption(state(offer, held.settings))
-    if failure := held.installs.failure(offer):
-        st.error(verbatim(failure), icon=":material/error:")
+    st.caption(state(offer, server.settings))
+    if failure := server.installs.failure(offer):
+        st.error(escape_text(failure), icon=":material/error:")
     with st.container(horizontal=True):
-        if shelf.here(offer, cache):
-            _use_button(held, offer, fixed)
+        if catalog.here(offer, cache):
+            _use_button(server, offer, fixed)
             if st.button(f"Remove {offer.name}", icon=":material/delete:", key=f"remove-{offer.name}"):
-                _ask_to_remove(held, offer)
+                _ask_to_remove(server, offer)
         elif st.button(_install_label(offer, cache), icon=":material/download:", key=f"install-{offer.name}"):
-            held.installs.start(offer)
+            server.installs.start(offer)
             st.rerun()
 
 
 def state(offer: Offer, settings: Settings) -> str:
     """Return whether a model is here, and what it takes of the disk and of the memory."""
     memory = f"about {size(offer.memory)} of memory in use"
-    if shelf.here(offer, settings.model_cache):
+    if catalog.here(offer, settings.model_cache):
         using = " It writes your answers." if _is_used(offer.name, settings) else ""
         return f"Installed: {offer.size} on disk, {memory}.{using}"
     free = size(_free(settings.model_cache))
@@ -87,7 +86,7 @@ def state(offer: Offer, settings: Settings) -> str:
 
 def _install_label(offer: Offer, cache: Path) -> str:
     """Return what the button says: how much is to come is said before it comes."""
-    if begun := shelf.begun(offer, cache):
+    if begun := catalog.begun(offer, cache):
         return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
     return f"Install {offer.name} ({offer.size} to download)"
 
@@ -100,16 +99,16 @@ def _said(step: Installing | None) -> tuple[float, str]:
     return step.done / step.total, f"Downloading {step.what}: {size(step.done)} of {size(step.total)}"
 
 
-def _use_button(held: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
-    settings = held.settings
+def _use_button(server: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
+    settings = server.settings
     bound = _bound(settings, fixed)
     instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
     st.button(
         f"Use {offer.name}{instead}",
         key=f"use-{offer.name}",
         icon=":material/check:",
-        on_click=tried(_use),
-        args=(held, _alone(offer.name)),
+        on_click=flash_errors(_use),
+        args=(server, _alone(offer.name)),
         disabled=bound or _is_used(offer.name, settings),
         help=FIXED if bound else None,
     )
@@ -125,8 +124,8 @@ def _alone(spec: str) -> dict[str, str]:
     return {"own_model": spec, "llm_model": ""}
 
 
-def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
-    settings = held.settings
+def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
+    settings = server.settings
     bound = _bound(settings, fixed)
     with st.form("own-file", border=True):
         path = st.text_input(
@@ -137,37 +136,37 @@ def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
             help=FIXED if bound else None,
         )
         if st.form_submit_button("Use this file", disabled=bound) and path.strip():
-            _use_file(held, path.strip())
+            _use_file(server, path.strip())
 
 
-def _use_file(held: PageServices, path: str) -> None:
+def _use_file(server: PageServices, path: str) -> None:
     try:
-        _use(held, _alone(shelf.checked(path)))
+        _use(server, _alone(catalog.checked(path)))
     except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
     else:
         st.rerun()
 
 
-def _use(held: PageServices, changes: Mapping[str, Any]) -> None:
-    held.change(changes)
-    notices.leave("Saved.", ":material/check:")
+def _use(server: PageServices, changes: Mapping[str, Any]) -> None:
+    server.change(changes)
+    flash("Saved.", ":material/check:")
 
 
-def _ask_to_remove(held: PageServices, offer: Offer) -> None:
-    ask_first(
+def _ask_to_remove(server: PageServices, offer: Offer) -> None:
+    confirm_deletion(
         f"Remove {offer.title}?",
         f"This frees {offer.size}. To use the model again, you download it again.",
         key=f"really-remove-{offer.name}",
-        act=lambda: _remove(held, offer),
+        act=lambda: _remove(server, offer),
     )
 
 
-def _remove(held: PageServices, offer: Offer) -> None:
-    if held.settings.own_model == offer.name:
-        held.change({"own_model": ""})
-    shelf.remove(offer, held.settings.model_cache)
-    notices.leave("Removed.", ":material/delete:")
+def _remove(server: PageServices, offer: Offer) -> None:
+    if server.settings.own_model == offer.name:
+        server.change({"own_model": ""})
+    catalog.remove(offer, server.settings.model_cache)
+    flash("Removed.", ":material/delete:")
 
 
 def _is_used(spec: str, settings: Settings) -> bool:

@@ -15,13 +15,12 @@ from rag.settings import RerankerName, RetrieverName, Settings, fixed_fields
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
-from ui.components import messages as notices
 from ui.components.job_progress import follow_job
-from ui.components.labels import OVER_TREES, RECOMMENDED, good_for_all, name_of
-from ui.components.markdown import label, verbatim
-from ui.components.messages import tried
-from ui.server.services import FOR_ADMINISTRATORS, PageServices, services, workspace
-from ui.settings.local_model import show_own_model, used
+from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, retriever_help, retriever_name
+from ui.components.markdown import escape_text, label
+from ui.components.messages import flash, flash_errors
+from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
+from ui.settings.local_model import model_in_use, show_local_models
 from ui.trees.labels import MODES, cost_of
 
 # Documents being embedded by another model: how far that is, which one answers meanwhile, how to stop it.
@@ -38,9 +37,9 @@ def show_reindexing(workspace: Workspace, chosen: str) -> None:
     answering = label(reindex.answering or "")
     if job is not None:
         st.markdown(f"Until this is done, search uses **{answering}**.")
-        follow_job(job, said, key="stop-reindexing")
+        follow_job(job, reindex_progress, key="stop-reindexing")
     elif workspace.reindexing.failed:
-        st.error(verbatim(workspace.reindexing.failed), icon=":material/error:")
+        st.error(escape_text(workspace.reindexing.failed), icon=":material/error:")
         st.markdown(f"Search uses **{answering}**.")
         _button(workspace, "Try again")
     elif reindex.begun:
@@ -56,10 +55,10 @@ def show_reindexing(workspace: Workspace, chosen: str) -> None:
         )
 
 
-def said(step: ReindexProgress | None) -> tuple[float, str]:
+def reindex_progress(step: ReindexProgress | None) -> tuple[float, str]:
     """Return the share that is done, and a sentence.
 
-    >>> said(ReindexProgress("embedding", 500, 2000))
+    >>> reindex_progress(ReindexProgress("embedding", 500, 2000))
     (0.25, 'Embedding your documents: 500 of 2,000 passages')
     """
     if step is None:
@@ -68,7 +67,9 @@ def said(step: ReindexProgress | None) -> tuple[float, str]:
 
 
 def _button(workspace: Workspace, name: str) -> None:
-    st.button(name, icon=":material/refresh:", on_click=tried(workspace.reindexing.start), key="reindex")
+    st.button(
+        name, icon=":material/refresh:", on_click=flash_errors(workspace.reindexing.start), key="reindex"
+    )
 
 
 # How words and meaning are weighed here, said in words, and the way to find it anew.
@@ -89,7 +90,7 @@ _HOW = (
 )
 
 
-def show_weighing(workspace: Workspace) -> None:
+def show_weights(workspace: Workspace) -> None:
     """Show how words and meaning are weighed; while it is being found, how far that is."""
     with st.container(border=True):
         st.markdown("**Weights of words and meaning**")
@@ -110,17 +111,17 @@ def _progress(workspace: Workspace) -> None:
 
 
 def _found(workspace: Workspace) -> None:
-    st.markdown("\n".join(f"- {line}" for line in lines(workspace.library.weighing.latest)))
+    st.markdown("\n".join(f"- {line}" for line in weight_lines(workspace.library.weighing.latest)))
     if workspace.library.weighing.latest is not None:
-        st.button("Recalculate", icon=":material/refresh:", on_click=tried(workspace.ingest.weigh))
+        st.button("Recalculate", icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh))
 
 
-def lines(weighed: Weighed | None) -> list[str]:
+def weight_lines(weighed: Weighed | None) -> list[str]:
     """Return what to say of a mixture, a line for each language.
 
-    >>> lines(None)[0]
+    >>> weight_lines(None)[0]
     'English and other alphabets: meaning 55 %, words 45 %.'
-    >>> lines(None)[-1]
+    >>> weight_lines(None)[-1]
     'Default weights, until there are 30 passages to measure with.'
     """
     if weighed is None or not weighed.mixture.weights:
@@ -147,7 +148,7 @@ def _share(meaning: float) -> str:
 # How passages are put in order on the settings page: which reranker, and what each one costs, in words.
 Options = Callable[[str, str], dict[str, Any]]
 """What every field is made with: by its setting's name, and what it is for."""
-NAMES: dict[str, str] = {
+RERANKERS: dict[str, str] = {
     "none": "Off",
     "cross-encoder": "Cross-encoder",
     "pointwise-logprob": "Language model, yes or no",
@@ -157,7 +158,7 @@ NAMES: dict[str, str] = {
 }
 
 
-def costs(settings: Settings) -> dict[str, str]:
+def reranker_costs(settings: Settings) -> dict[str, str]:
     """Return what each reranker does and what it takes, by name."""
     found = settings.fetch_k
     requests = len(
@@ -207,8 +208,8 @@ def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
         "Reranker",
         names,
         index=names.index(settings.reranker),
-        format_func=lambda name: NAMES[name],
-        **options("reranker", _list_of(costs(settings))),
+        format_func=lambda name: RERANKERS[name],
+        **options("reranker", _list_of(reranker_costs(settings))),
     )
     model = st.text_input(
         "Reranker model, for a cross-encoder or a server",
@@ -240,9 +241,9 @@ def _server(settings: Settings, options: Options) -> dict[str, Any]:
     return {"rerank_base_url": address.strip() or None, **({"rerank_api_key": typed} if typed else {})}
 
 
-def _list_of(said: dict[str, str]) -> str:
+def _list_of(sentences: dict[str, str]) -> str:
     """Return a Markdown list of what each reranker costs."""
-    return "\n".join(f"- **{NAMES[name]}.** {sentence}" for name, sentence in said.items())
+    return "\n".join(f"- **{RERANKERS[name]}.** {sentence}" for name, sentence in sentences.items())
 
 
 # Whether trees are built, on the settings page: who writes their summaries, and what that takes.
@@ -311,17 +312,17 @@ def show() -> None:
     fixed = fixed_fields()
     st.title("Settings")
     if not all_of_it.administers():
-        st.info(FOR_ADMINISTRATORS, icon=":material/lock:")
+        st.info(ADMINISTRATORS_ONLY, icon=":material/lock:")
         return
     _model(all_of_it, fixed)
     _finding(all_of_it, fixed)
 
 
-def _model(held: PageServices, fixed: frozenset[str]) -> None:
-    settings = held.settings
+def _model(server: PageServices, fixed: frozenset[str]) -> None:
+    settings = server.settings
     st.header("Language model")
-    st.markdown(used(settings))
-    show_own_model(held, fixed)
+    st.markdown(model_in_use(settings))
+    show_local_models(server, fixed)
     st.subheader("Model server")
     with st.form("model", border=True):
         changes = {
@@ -344,7 +345,7 @@ def _model(held: PageServices, fixed: frozenset[str]) -> None:
         with st.container(horizontal=True):
             save = st.form_submit_button("Save", type="primary")
             test = st.form_submit_button("Test connection", icon=":material/cable:")
-    if save and _change(held, changes, fixed):
+    if save and _change(server, changes, fixed):
         st.rerun()
     if test:
         _test(settings, changes)
@@ -356,12 +357,12 @@ def _ways(settings: Settings) -> list[str]:
     return [
         name
         for name in get_args(RetrieverName)
-        if trees or name not in OVER_TREES or name == settings.retriever
+        if trees or name not in TREE_RETRIEVERS or name == settings.retriever
     ]
 
 
-def _finding(held: PageServices, fixed: frozenset[str]) -> None:
-    settings = held.settings
+def _finding(server: PageServices, fixed: frozenset[str]) -> None:
+    settings = server.settings
     st.header("Search")
     with st.form("finding", border=True):
         changes = {
@@ -370,14 +371,14 @@ def _finding(held: PageServices, fixed: frozenset[str]) -> None:
             "embedding_model": _embedding_model(settings, fixed),
         }
         save = st.form_submit_button("Save", type="primary", key="save-finding")
-    if save and _change(held, changes, fixed):
+    if save and _change(server, changes, fixed):
         st.rerun()
     show_reindexing(workspace(), settings.embedding_model)
     if settings.retriever == "ensemble-cc":
-        show_weighing(workspace())
+        show_weights(workspace())
     for show_part in (show_reranking, partial(show_tree_setting, here=workspace())):
         chosen = show_part(settings, fixed, _FIXED)
-        if chosen is not None and _change(held, chosen, fixed):
+        if chosen is not None and _change(server, chosen, fixed):
             st.rerun()
 
 
@@ -387,9 +388,9 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         "Search mode",
         ways,
         index=ways.index(settings.retriever),
-        format_func=lambda name: name_of(name) + (" (recommended)" if name == RECOMMENDED else ""),
+        format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
         disabled="retriever" in fixed,
-        help=_FIXED if "retriever" in fixed else good_for_all(),
+        help=_FIXED if "retriever" in fixed else retriever_help(),
     )
 
 
@@ -422,14 +423,14 @@ def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
     ).strip()
 
 
-def _change(held: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
+def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
     """Keep what may be changed here; on a wrong value say so, and keep nothing."""
     try:
-        held.change({name: value for name, value in changes.items() if name not in fixed})
+        server.change({name: value for name, value in changes.items() if name not in fixed})
     except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
         return False
-    notices.leave("Saved.", ":material/check:")
+    flash("Saved.", ":material/check:")
     return True
 
 
@@ -439,7 +440,7 @@ def _test(settings: Settings, changes: Mapping[str, str]) -> None:
         with LLM(_tried(settings, changes)) as llm, st.spinner("Connecting…"):
             models = llm.models()
     except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
         return
     st.success("Connected.", icon=":material/check_circle:")
     wanted = changes["llm_model"]

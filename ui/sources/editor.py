@@ -12,14 +12,13 @@ from rag.connectors.registry import KINDS, checked
 from rag.errors import FootnoteError
 from rag.workspace import Workspace
 from storage.records import SourceRecord
-from ui.components import messages as notices
-from ui.components.markdown import label, verbatim
-from ui.components.messages import tried
+from ui.components.markdown import escape_text, label
+from ui.components.messages import flash, flash_errors
 
 # A form for the settings of a source, made from what its kind wants to be told.
 
 
-def fields(settings: type[BaseModel], current: Mapping[str, Any], *, key: str) -> dict[str, Any]:
+def settings_form(settings: type[BaseModel], current: Mapping[str, Any], *, key: str) -> dict[str, Any]:
     """Show an input for each setting and return what is in them; `current` is what they begin with."""
     return {
         name: _input(field, current.get(name, _default(field)), f"{key}-{name}")
@@ -57,7 +56,7 @@ def _plain(annotation: Any) -> Any:
     return annotation
 
 
-EVERY: Mapping[int, str] = {
+INTERVALS: Mapping[int, str] = {
     0: "Manually",
     5: "Every 5 minutes",
     60: "Every hour",
@@ -123,14 +122,14 @@ class _Given:
     ) -> "_Given":
         """Show the inputs of a kind, filled with what there is."""
         named = st.text_input("Name", name, placeholder=KINDS[kind].title, key=f"{key}-name")
-        wanted = fields(KINDS[kind].settings, settings, key=key)
+        wanted = settings_form(KINDS[kind].settings, settings, key=key)
         minutes = every or 0
-        options = [*EVERY, *([] if minutes in EVERY else [minutes])]
+        options = [*INTERVALS, *([] if minutes in INTERVALS else [minutes])]
         often = st.selectbox(
             "Sync",
             options,
             index=options.index(minutes),
-            format_func=lambda minutes: EVERY.get(minutes, f"Every {minutes} minutes"),
+            format_func=lambda minutes: INTERVALS.get(minutes, f"Every {minutes} minutes"),
             key=f"{key}-every",
         )
         return cls(kind, named.strip(), wanted, often or None, key)
@@ -147,11 +146,11 @@ def _finish(here: Workspace, given: _Given, verb: str, keep: Callable[[dict[str,
         settings = checked(given.kind, given.settings)
         if tested:
             with st.spinner("Connecting…"):
-                st.success(verbatim(_reached(here, given.kind, settings)), icon=":material/check_circle:")
+                st.success(escape_text(_reached(here, given.kind, settings)), icon=":material/check_circle:")
             return
         keep(settings)
     except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
         return
     st.rerun()
 
@@ -175,7 +174,7 @@ def _delete(here: Workspace, record: SourceRecord) -> None:
             st.rerun()
 
 
-@tried
+@flash_errors
 def _remove(here: Workspace, record: SourceRecord, *, keep_documents: bool) -> None:
     here.syncing.delete(record.id, keep_documents=keep_documents)
-    notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
+    flash(f"{label(record.name, 60)} was deleted.", ":material/delete:")

@@ -13,10 +13,10 @@ from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import ItemRecord, SourceRecord, Tally
 from ui.components.job_progress import STATES
-from ui.components.markdown import label, verbatim
-from ui.components.messages import ask_first, told, tried
+from ui.components.markdown import escape_text, label
+from ui.components.messages import confirm_deletion, flash_errors, show_errors
 from ui.server.services import services, workspace
-from ui.sources import editor as source_editing
+from ui.sources import editor
 
 # What is at a source, item by item: what became of each, and why some failed.
 PAGE = 25
@@ -45,7 +45,7 @@ def show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
 def _show_item(item: ItemRecord) -> None:
     st.markdown(f"{icon(item)} {label(item.name, 100)} · {state(item)}")
     if item.reason:
-        st.caption(verbatim(item.reason))
+        st.caption(escape_text(item.reason))
         if item.tries:
             st.caption(next_try(item, datetime.now(UTC)))
 
@@ -97,7 +97,7 @@ def show() -> None:
         "Connect a folder, wiki, drive or site. Footnote keeps it in sync: new, changed and deleted files."
     )
     if st.button("Add a source", type="primary", icon=":material/add:", key="source-add"):
-        source_editing.add(here)
+        editor.add(here)
     records = here.syncing.sources.list()
     if not records:
         st.markdown("No sources yet. To add single files, go to Documents.")
@@ -112,7 +112,7 @@ def _is_busy(here: Workspace, records: Sequence[SourceRecord]) -> bool:
 
 
 @dataclass(frozen=True)
-class Look:
+class SourceStatus:
     """A source as one look found it: what is at it, its sync, how many of its documents are being read."""
 
     record: SourceRecord
@@ -121,20 +121,20 @@ class Look:
     reading: int
 
 
-def looks(here: Workspace) -> list[Look]:
+def source_statuses(here: Workspace) -> list[SourceStatus]:
     """Look at all sources once."""
     tallies, running = here.syncing.items.tallies(), here.ingest.all_running()
     found = ((record, tallies.get(record.id, Tally())) for record in here.syncing.sources.list())
     return [
-        Look(record, tally, here.syncing.job(record.id), len(tally.unfinished & running))
+        SourceStatus(record, tally, here.syncing.job(record.id), len(tally.unfinished & running))
         for record, tally in found
     ]
 
 
-@told()
+@show_errors()
 def _show_sources(here: Workspace, busy: bool) -> None:
     """Show every source; once nothing runs any more, have the page drawn without looking again."""
-    found = looks(here)
+    found = source_statuses(here)
     for look in found:
         with st.container(border=True, key=f"source-{look.record.id}"):
             _show_source(look, here)
@@ -142,14 +142,14 @@ def _show_sources(here: Workspace, busy: bool) -> None:
         st.rerun()
 
 
-def _show_source(look: Look, here: Workspace) -> None:
+def _show_source(look: SourceStatus, here: Workspace) -> None:
     record, job = look.record, look.job
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"**{label(record.name, 80)}**", width="stretch")
         _actions(record, here)
     _show_state(look)
     if job is not None:
-        share, text = said(look.tally.items, job.latest)
+        share, text = sync_progress(look.tally.items, job.latest)
         st.progress(share, text=text)
         st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=f"source-stop-{record.id}")
     else:
@@ -158,7 +158,7 @@ def _show_source(look: Look, here: Workspace) -> None:
         show_items(record, look.tally, here)
 
 
-def _show_ways_on(look: Look, here: Workspace) -> None:
+def _show_ways_on(look: SourceStatus, here: Workspace) -> None:
     """Offer to read a source now, and to confirm that one which was emptied is meant to be empty."""
     record, held = look.record, look.tally.documents
     with st.container(horizontal=True, gap="small"):
@@ -168,7 +168,7 @@ def _show_ways_on(look: Look, here: Workspace) -> None:
         if record.state == "emptied" and st.button(
             "Confirm that it is empty", icon=":material/delete_sweep:", key=f"source-emptied-{record.id}"
         ):
-            ask_first(
+            confirm_deletion(
                 "This source is empty now. Delete its documents?",
                 f"**{label(record.name)}** will be checked once more. If it is still empty, "
                 f"{'the document' if held == 1 else f'all {held:,} documents'} that came only from it "
@@ -178,16 +178,16 @@ def _show_ways_on(look: Look, here: Workspace) -> None:
             )
 
 
-def _show_state(look: Look) -> None:
+def _show_state(look: SourceStatus) -> None:
     name, icon, color = badge(look)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(name, icon=icon, color=color)
         st.caption(facts(look.record, look.tally, datetime.now(UTC)), width="content")
     if look.record.reason and look.job is None:
-        st.markdown(verbatim(look.record.reason))
+        st.markdown(escape_text(look.record.reason))
 
 
-def badge(look: Look) -> tuple[str, str, Color]:
+def badge(look: SourceStatus) -> tuple[str, str, Color]:
     """Return how a source is, in words, with a sign and a colour."""
     if look.job is not None:
         return "syncing", ":material/sync:", "blue"
@@ -215,7 +215,7 @@ def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
             f"{tally.documents:,} document{'' if tally.documents == 1 else 's'}",
             f"{tally.failed:,} failed" if tally.failed else "",
             f"synced {ago(now - record.ended)}" if record.ended else "",
-            source_editing.EVERY.get(record.every or 0, f"every {record.every} minutes").lower(),
+            editor.INTERVALS.get(record.every or 0, f"every {record.every} minutes").lower(),
         )
         if fact
     )
@@ -231,7 +231,7 @@ def ago(past: timedelta) -> str:
     return "just now"
 
 
-def said(known: int, synced: Synced | None) -> tuple[float, str]:
+def sync_progress(known: int, synced: Synced | None) -> tuple[float, str]:
     """Return how far a sync is, beside the `known` items of the time before: only its end tells the sum."""
     if synced is None:
         return 0.0, "Connecting"
@@ -242,13 +242,13 @@ def said(known: int, synced: Synced | None) -> tuple[float, str]:
         (synced.removed, "deleted"),
         (synced.failed, "failed"),
     ]
-    told = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    show_errors = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     return synced.items / max(known, synced.items + 1), " · ".join(
-        part for part in (label(synced.name, 50), told) if part
+        part for part in (label(synced.name, 50), show_errors) if part
     )
 
 
-@tried
+@flash_errors
 def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) -> None:
     here.syncing.start(record.id, by_hand=True, may_be_empty=may_be_empty)
 
@@ -256,6 +256,6 @@ def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) 
 def _actions(record: SourceRecord, here: Workspace) -> None:
     with st.popover("More", type="tertiary", key=f"source-actions-{record.id}"):
         if st.button("Change", icon=":material/edit:", key=f"source-edit-{record.id}", width="stretch"):
-            source_editing.change(here, record)
+            editor.change(here, record)
         if st.button("Delete", icon=":material/delete:", key=f"source-ask-{record.id}", width="stretch"):
-            source_editing.delete(here, record)
+            editor.delete(here, record)

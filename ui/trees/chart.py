@@ -10,15 +10,15 @@ from rag.raptor.view import Opened
 from storage.trees import NodeRecord
 from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE
-from ui.components.markdown import label, plain, verbatim
-from ui.trees.labels import Marks, below_of, cited_as, go, kind_of
-from ui.trees.labels import Way as TreeListWay
+from ui.components.markdown import escape_text, label, plain_line
+from ui.trees.labels import LastCitations, below_of, cited_as, kind_of, open_path
+from ui.trees.labels import NodePath as TreeListWay
 
-FEW = 12  # nodes of one level that are drawn; the list beside the chart has all
-ROW = 26  # pixels
-LEAST = 180  # pixels of height
-WIDE = 560  # pixels that the steps share; what is left is for the last labels
-NAME = 46  # letters of a label
+MAX_DRAWN = 12  # nodes of one level that are drawn; the list beside the chart has all
+ROW_HEIGHT = 26  # pixels
+MIN_HEIGHT = 180  # pixels of height
+WIDTH = 560  # pixels that the steps share; what is left is for the last labels
+MAX_LABEL = 46  # letters of a label
 NODE, LINE = "#2f8a94", "#8a9299"  # 3 to 1 on the light page and on the dark one
 NARROW = {"query": {"maxWidth": 520}, "option": {"series": [{"right": 56, "label": {"formatter": "{c}"}}]}}
 Way = tuple[str, ...]
@@ -26,11 +26,11 @@ Numbers = Callable[[str], Sequence[int]]
 
 
 @dataclass
-class Drawn:
+class TreeChart:
     """A chart: its specification, its height in pixels, and the way that each drawn node opens."""
 
     spec: dict[str, Any] = field(default_factory=dict)
-    height: int = LEAST
+    height: int = MIN_HEIGHT
     ways: list[Way] = field(default_factory=list)
 
     def way_at(self, index: int) -> Way | None:
@@ -38,30 +38,30 @@ class Drawn:
         return self.ways[index - 1] if 0 < index <= len(self.ways) else None
 
 
-def draw(opened: Opened, name: str, numbers: Numbers, ink: str, paper: str) -> Drawn:
+def draw_tree(opened: Opened, name: str, numbers: Numbers, ink: str, paper: str) -> TreeChart:
     """Draw a tree as far as it is opened; `name` stands above several tops, labels are `ink` on `paper`."""
-    drawn = Drawn()
+    drawn = TreeChart()
     if len(opened.layers[0]) == 1:
         roots = _level(opened, 0, numbers, drawn)
     else:
         drawn.ways.append(())
-        top = _item(plain(name, NAME), plain(name, 8), (), opened=True)
+        top = _item(plain_line(name, MAX_LABEL), plain_line(name, 8), (), opened=True)
         roots = [{**top, "children": _level(opened, 0, numbers, drawn)}]
     columns = len(opened.layers) + (len(opened.layers[0]) != 1)
-    rows = sum(min(len(layer), FEW + 2) for layer in opened.layers)
-    drawn.height = max(LEAST, rows * ROW + 2 * ROW)
-    drawn.spec = _spec(roots, WIDE // max(1, columns), ink, paper)
+    rows = sum(min(len(layer), MAX_DRAWN + 2) for layer in opened.layers)
+    drawn.height = max(MIN_HEIGHT, rows * ROW_HEIGHT + 2 * ROW_HEIGHT)
+    drawn.spec = _spec(roots, WIDTH // max(1, columns), ink, paper)
     return drawn
 
 
 def window(layer: Sequence[NodeRecord], chosen: str | None) -> tuple[int, int]:
     """Return which nodes of a level are drawn, first and one past last: around the open one."""
     at = next((place for place, node in enumerate(layer) if node.id == chosen), 0)
-    first = max(0, min(at - FEW // 2, len(layer) - FEW))
-    return first, min(len(layer), first + FEW)
+    first = max(0, min(at - MAX_DRAWN // 2, len(layer) - MAX_DRAWN))
+    return first, min(len(layer), first + MAX_DRAWN)
 
 
-def _level(opened: Opened, depth: int, numbers: Numbers, drawn: Drawn) -> list[dict[str, Any]]:
+def _level(opened: Opened, depth: int, numbers: Numbers, drawn: TreeChart) -> list[dict[str, Any]]:
     """Return the items of a level, the open one with what stands below it, noting their ways in order."""
     layer = opened.layers[depth]
     chosen = opened.way[depth].id if depth < len(opened.way) else None
@@ -80,7 +80,9 @@ def _level(opened: Opened, depth: int, numbers: Numbers, drawn: Drawn) -> list[d
 
 def _node_item(node: NodeRecord, number: int, cited: Sequence[int], *, opened: bool) -> dict[str, Any]:
     marks = f"{cited_as(cited)} " if cited else ""
-    item = _item(f"{number} · {marks}{plain(node.text, NAME)}", f"{number} {marks}".strip(), cited, opened)
+    item = _item(
+        f"{number} · {marks}{plain_line(node.text, MAX_LABEL)}", f"{number} {marks}".strip(), cited, opened
+    )
     return item if node.level or cited else {**item, "symbol": "rect", "symbolSize": 10}
 
 
@@ -95,7 +97,7 @@ def _item(name: str, short: str, cited: Sequence[int], opened: bool) -> dict[str
     return item
 
 
-def _more(count: int, above: Way, drawn: Drawn) -> dict[str, Any]:
+def _more(count: int, above: Way, drawn: TreeChart) -> dict[str, Any]:
     """Return what stands for nodes that are not drawn; it opens what is above them, whose list has all."""
     drawn.ways.append(above)
     return {"name": f"{count:,} more", "value": f"+{count:,}", "symbol": "none"}
@@ -125,11 +127,11 @@ def _spec(roots: list[dict[str, Any]], step: int, ink: str, paper: str) -> dict[
 
 
 # An open tree in words: the way down, the open node's text, and what stands below it, each a button.
-SHOWN = 30  # of what stands below a node, at once
+LIST_PAGE = 30  # of what stands below a node, at once
 LIST_LINE = 150  # letters of a node's text on its button
 
 
-def show_list(opened: Opened, tree: str | None, name: str, marks: Marks) -> None:
+def show_list(opened: Opened, tree: str | None, name: str, marks: LastCitations) -> None:
     """Show the way to the open node, the node, and the ways on."""
     _show_way(opened, tree, name)
     if opened.node is not None:
@@ -153,7 +155,7 @@ def _show_way(opened: Opened, tree: str | None, name: str) -> None:
                 type="tertiary",
                 icon=":material/chevron_right:" if at else None,
                 disabled=at == len(steps) - 1,
-                on_click=go,
+                on_click=open_path,
                 args=(tree, way),
             )
 
@@ -169,20 +171,20 @@ def _steps(opened: Opened, name: str) -> list[tuple[str, TreeListWay]]:
     return steps
 
 
-def _show_node(node: NodeRecord, opened: Opened, marks: Marks) -> None:
+def _show_node(node: NodeRecord, opened: Opened, marks: LastCitations) -> None:
     made = f", of {below_of(opened.below)}" if opened.below else ""
     st.markdown(f"##### {kind_of(node)}{made}", anchors=False)
     place = [label(node.document, 90), f"page {node.page}" if node.page else "", label(node.heading, 160)]
     if node.level == 0 or node.document:
         st.caption(" · ".join(part for part in place if part))
     with st.container(border=True, key="tree-open"):
-        st.markdown(verbatim(node.text))
+        st.markdown(escape_text(node.text))
     if node.level:
         st.caption("Answers cite the passages below, never the summary.")
     _show_cited(node, marks)
 
 
-def _show_cited(node: NodeRecord, marks: Marks) -> None:
+def _show_cited(node: NodeRecord, marks: LastCitations) -> None:
     """Say that the last answer cites a passage, or what is below a summary; of a passage, the way there."""
     numbers = marks.of(node.id)
     if not numbers or marks.answer is None or marks.conversation is None:
@@ -198,18 +200,22 @@ def _show_cited(node: NodeRecord, marks: Marks) -> None:
         )
 
 
-def _show_below(nodes: tuple[NodeRecord, ...], way: TreeListWay, tree: str | None, marks: Marks) -> None:
-    last = -(-len(nodes) // SHOWN)
+def _show_below(
+    nodes: tuple[NodeRecord, ...], way: TreeListWay, tree: str | None, marks: LastCitations
+) -> None:
+    last = -(-len(nodes) // LIST_PAGE)
     key = f"tree-page-{way[-1] if way else ''}"
     number = min(st.session_state.get(key, 1), last)
     with st.container(key="tree-below", gap="xsmall"):
-        for at in range((number - 1) * SHOWN, min(len(nodes), number * SHOWN)):
+        for at in range((number - 1) * LIST_PAGE, min(len(nodes), number * LIST_PAGE)):
             _show_one(nodes[at], at + 1, way, tree, marks)
     if last > 1:
         st.pagination(last, key=key)
 
 
-def _show_one(node: NodeRecord, number: int, way: TreeListWay, tree: str | None, marks: Marks) -> None:
+def _show_one(
+    node: NodeRecord, number: int, way: TreeListWay, tree: str | None, marks: LastCitations
+) -> None:
     cited = marks.of(node.id)
     mark = f"**{label(f'cited {cited_as(cited)}')}** · " if cited else ""
     icon = "format_quote" if cited else "account_tree" if node.level else "notes"
@@ -218,6 +224,6 @@ def _show_one(node: NodeRecord, number: int, way: TreeListWay, tree: str | None,
         key=f"tree-below-{node.id}",
         icon=f":material/{icon}:",
         width="stretch",
-        on_click=go,
+        on_click=open_path,
         args=(tree, (*way, node.id)),
     )

@@ -100,12 +100,12 @@ def cited_as(numbers: Sequence[int]) -> str:
 
 
 # Where the last answer's citations sit in a tree: on leaves, and on all that stands above them.
-LOOKED_AT = 5  # conversations and, in each, messages: where none of them cites anything there is no mark
+NEWEST = 5  # conversations and, in each, messages: where none of them cites anything there is no mark
 Place = tuple[str, int, int]  # a document's id, and the first and one past the last code point in its text
 
 
 @dataclass(frozen=True)
-class Marks:
+class LastCitations:
     """The numbers of the last answer's sources by node, and where that answer stands."""
 
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -117,17 +117,17 @@ class Marks:
         return self.numbers.get(node_id, ())
 
 
-def marks(here: Workspace) -> Marks:
+def last_citations(here: Workspace) -> LastCitations:
     """Find the newest answer that cites anything, and where its citations sit."""
-    for conversation in here.conversations.list()[:LOOKED_AT]:
-        for message in reversed(here.conversations.messages(conversation.id, limit=LOOKED_AT)):
-            found = places(message)
+    for conversation in here.conversations.list()[:NEWEST]:
+        for message in reversed(here.conversations.messages(conversation.id, limit=NEWEST)):
+            found = cited_spans(message)
             if found:
-                return Marks(_numbers(here, found), message, conversation)
-    return Marks()
+                return LastCitations(_numbers(here, found), message, conversation)
+    return LastCitations()
 
 
-def places(message: Message) -> list[tuple[int, Place]]:
+def cited_spans(message: Message) -> list[tuple[int, Place]]:
     """Return the number and the place of everything that an answer cites: the words, or the whole passage."""
     found: list[tuple[int, Place]] = []
     for offset, number in markers(message.content):
@@ -151,16 +151,16 @@ def _numbers(here: Workspace, found: list[tuple[int, Place]]) -> Mapping[str, tu
 
 
 # Which tree the address names and how far it is opened, so that an open tree can be shared.
-TREE, WAY = "tree", "way"  # a document's id, none for the tree over all; ids of nodes from the top, "a.b.c"
-Way = tuple[str, ...]
+TREE, PATH = "tree", "way"  # a document's id, none for the tree over all; ids of nodes from the top, "a.b.c"
+NodePath = tuple[str, ...]
 
 
-def go(tree: str | None, way: Way) -> None:
+def open_path(tree: str | None, way: NodePath) -> None:
     """Open a document's tree, or the one over all, as far as `way` leads; it goes into the address."""
-    st.query_params.from_dict({TREE: tree or "", WAY: ".".join(way)})
+    st.query_params.from_dict({TREE: tree or "", PATH: ".".join(way)})
 
 
-def chosen(here: Workspace) -> tuple[str | None, Way]:
+def path_in_address(here: Workspace) -> tuple[str | None, NodePath]:
     """Return which tree the address names, and the way in it; where it names none, the one over all.
 
     Where there is none over all yet, a document's.
@@ -170,10 +170,10 @@ def chosen(here: Workspace) -> tuple[str | None, Way]:
     if named not in standing:
         documents = (record.id for record in here.library.documents.list() if record.id in standing)
         named = None if None in standing else next(documents, None)
-    return named, tuple(part for part in st.query_params.get(WAY, "").split(".") if part)
+    return named, tuple(part for part in st.query_params.get(PATH, "").split(".") if part)
 
 
-def way_in_document(above: Sequence[NodeRecord], leaf_id: str) -> str:
+def path_in_document(above: Sequence[NodeRecord], leaf_id: str) -> str:
     """Return the way to a passage in its own document's tree, as addresses have it."""
     own = [node.id for node in reversed(above) if node.document_id is not None]
     return ".".join([*own, leaf_id])

@@ -8,11 +8,21 @@ from rag.raptor.view import Opened, open_tree
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
-from ui.components.markdown import label, plain, verbatim
-from ui.components.messages import told, tried
+from ui.components.markdown import escape_text, label, plain_line
+from ui.components.messages import flash_errors, show_errors
 from ui.server.services import services, workspace
-from ui.trees.chart import draw, show_list
-from ui.trees.labels import Marks, chosen, cost_of, count, go, levels_of, marks, share_of, step_of
+from ui.trees.chart import draw_tree, show_list
+from ui.trees.labels import (
+    LastCitations,
+    cost_of,
+    count,
+    last_citations,
+    levels_of,
+    open_path,
+    path_in_address,
+    share_of,
+    step_of,
+)
 
 # How far trees are, on their page: what is due and its cost, a build with a way to stop it, what failed.
 TICK = 1.0  # seconds between looks
@@ -26,9 +36,9 @@ def show_building(here: Workspace) -> None:
     failed = here.ingest.growing_failed()
     if failed is not None:
         said = str(failed) if isinstance(failed, FootnoteError) else "Internal error. See the server's log."
-        st.error(f"The trees could not be built. {verbatim(said)}", icon=":material/error:")
+        st.error(f"The trees could not be built. {escape_text(said)}", icon=":material/error:")
     _show_left_out(here)
-    with told():
+    with show_errors():
         _show_due(here)
 
 
@@ -58,7 +68,7 @@ def _show_due(here: Workspace) -> None:
             type="primary",
             icon=":material/play_arrow:",
             key="tree-build",
-            on_click=tried(here.ingest.grow),
+            on_click=flash_errors(here.ingest.grow),
         )
         if on:
             st.caption("Also starts with the next document, or when Footnote restarts.")
@@ -85,7 +95,7 @@ def _show_anew(here: Workspace) -> None:
             "Rewrite summaries",
             icon=":material/refresh:",
             key="tree-anew",
-            on_click=tried(here.ingest.grow),
+            on_click=flash_errors(here.ingest.grow),
             kwargs={"anew": True},
         )
 
@@ -104,7 +114,7 @@ def _show_left_out(here: Workspace) -> None:
     st.button("Try again", icon=":material/refresh:", key="tree-retry", on_click=_try_again, args=(here,))
 
 
-@tried
+@flash_errors
 def _try_again(here: Workspace) -> None:
     here.library.forest.trees.reopen(incomplete=True)
     here.ingest.grow()
@@ -134,14 +144,14 @@ def show() -> None:
 
 
 def _show_tree(here: Workspace) -> None:
-    tree, way = chosen(here)
+    tree, way = path_in_address(here)
     name = _choose(here, tree)
     try:
         opened = open_tree(here.library.forest, tree, way)
     except FootnoteError as error:
-        st.info(verbatim(str(error)), icon=":material/info:")
+        st.info(escape_text(str(error)), icon=":material/info:")
         return
-    found = marks(here)
+    found = last_citations(here)
     st.caption(levels_of(here.library.forest.trees.levels(tree)))
     if found.answer is not None and found.conversation is not None:
         st.caption(
@@ -165,28 +175,28 @@ def _choose(here: Workspace, tree: str | None) -> str:
         "Summary tree of",
         options,
         index=options.index(tree or ""),
-        format_func=lambda id_: plain(names.get(id_, ALL), 90),
+        format_func=lambda id_: plain_line(names.get(id_, ALL), 90),
         key=key,
-        on_change=lambda: go(st.session_state[key] or None, ()),
+        on_change=lambda: open_path(st.session_state[key] or None, ()),
     )
     return names.get(tree, ALL) if tree else ALL
 
 
-def _show_chart(opened: Opened, tree: str | None, name: str, found: Marks) -> None:
-    drawn = draw(opened, name, found.of, *INK[st.context.theme.type or "light"])
+def _show_chart(opened: Opened, tree: str | None, name: str, found: LastCitations) -> None:
+    drawn = draw_tree(opened, name, found.of, *INK[st.context.theme.type or "light"])
     key = f"tree-chart-{tree}-{opened.node.id if opened.node else ''}"
 
     def open_clicked() -> None:
         way = drawn.way_at(_clicked(st.session_state[key]))
         if way is not None:
-            go(tree, way)
+            open_path(tree, way)
 
     st.echarts_chart(
         drawn.spec,
         height=drawn.height,
         key=key,
         on_select=open_clicked,
-        alt=f"Summary tree of {plain(name, 60)}. The list beside it shows the same.",
+        alt=f"Summary tree of {plain_line(name, 60)}. The list beside it shows the same.",
     )
     st.caption(_LEGEND)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ui.server.operations import POOLS
+from ui.server.operations import MAX_ARENAS
 
 ROOT = Path(__file__).parents[3]
 THREADS = """
@@ -42,5 +42,5 @@ def pools(*arguments: str) -> int:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc gives threads pools of their own")
 def test_threads_share_two_pools():
-    assert pools() > POOLS
-    assert pools("shared") <= POOLS
+    assert pools() > MAX_ARENAS
+    assert pools("shared") <= MAX_ARENAS
