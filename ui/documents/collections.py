@@ -1,4 +1,4 @@
-"""Collections on the documents page: which one is looked at, a new one, and what can be done to it."""
+"""Collections on the documents page: filter, create, rename, delete, and passage sizes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -17,13 +17,12 @@ from ui.components.job_progress import follow_job, share, step_name
 from ui.components.markdown import label, plain_line
 from ui.components.messages import confirm_deletion, flash, flash_errors
 
-# How the documents of a collection are split into passages: its sizes, and how far a change of them is.
 SMALLEST, LARGEST = 100, 8000  # letters of a passage
 _LETTERS = "In Latin letters. A Hangul, Kana or Han character counts as 2.7."
 
 
 def show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
-    """Show the sizes of a collection's passages and the way to change them."""
+    """Show a form for a collection's passage sizes."""
     now = Splitting(**chosen.splitting) if chosen.splitting else Splitting()
     with (
         st.popover(
@@ -60,7 +59,7 @@ def show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
 
 
 def show_progress(here: Workspace) -> None:
-    """Show how far the documents are that are split anew; where that was stopped, the way to go on."""
+    """Show re-indexing progress, or a button to resume it after a stop."""
     job = here.ingest.splitting()
     if job is not None:
         follow_job(job, resplit_progress, key="stop-splitting")
@@ -78,7 +77,7 @@ def show_progress(here: Workspace) -> None:
 
 
 def resplit_progress(step: Resplit | None) -> tuple[float, str]:
-    """Return how far a splitting is, as a share and in words."""
+    """Return the share of re-indexing that is done, and a sentence."""
     if step is None:
         return 0.0, "Re-indexing documents"
     where = f"{step.done + 1:,} of {step.total:,}"
@@ -102,16 +101,16 @@ def _change(here: Workspace, chosen: CollectionRecord, wanted: Callable[[], Spli
     flash("Saved.", ":material/check:")
 
 
-EVERY, NONE = "every", "none"  # what is shown beside a collection's own id
+EVERY, NONE = "every", "none"  # filter values beside collection ids
 SHOWN, SEARCH, ADD_TO, NEW = "documents-shown", "documents-search", "documents-add-to", "documents-new"
 UNSORTED = "Unsorted"
 
 
 def choose_shown(here: Workspace) -> None:
-    """Show which documents the list has: all, those of a collection, those in none, or by their name."""
+    """Show the filters of the document list: collection and name."""
     collections = {one.id: one for one in here.library.collections.list()}
     with st.container(key="documents-filter", horizontal=True, vertical_alignment="bottom", gap="small"):
-        # No counts in them: a list forgets what is chosen when its options read otherwise.
+        # No counts in the names: a selectbox loses its value when its options change.
         names = {EVERY: scope.ALL, **_names(collections.values()), NONE: UNSORTED}
         if not collections or st.session_state.get(SHOWN) not in names:
             st.session_state[SHOWN] = EVERY
@@ -121,7 +120,7 @@ def choose_shown(here: Workspace) -> None:
                 list(names),
                 format_func=lambda id_: names.get(id_, id_),
                 key=SHOWN,
-                persist_state="session",  # a run that ends when a file was taken does not come to it
+                persist_state="session",  # a run that ends after an upload does not reach it
             )
         st.text_input(
             "Filter by name",
@@ -137,7 +136,7 @@ def choose_shown(here: Workspace) -> None:
 
 
 def filtered(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
-    """Return the documents that the list shows."""
+    """Return the documents that pass the filters."""
     where = st.session_state.get(SHOWN, EVERY)
     words = str(st.session_state.get(SEARCH, "")).casefold().split()
     return [
@@ -149,7 +148,7 @@ def filtered(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
 
 
 def choose_target(here: Workspace) -> str | None:
-    """Show into which collection files are added that are dropped now; None for none."""
+    """Show the collection for new files and return its id, or None."""
     names = _names(here.library.collections.list())
     if not names:
         return None
@@ -215,7 +214,7 @@ def _stay(documents: int) -> str:
 
 
 def documents_stay(number: int) -> str:
-    """Return what stays: ``1 -> "document stays"``, ``12 -> "12 documents stay"``."""
+    """Return ``1 -> "document stays"``, ``12 -> "12 documents stay"``."""
     return "document stays" if number == 1 else f"{number:,} documents stay"
 
 
@@ -233,7 +232,7 @@ def _rename(here: Workspace, collection_id: str) -> None:
     try:
         here.library.collections.rename(collection_id, str(st.session_state[key]))
     except FootnoteError:
-        st.session_state.pop(key, None)  # what it is called is shown again
+        st.session_state.pop(key, None)  # shows the old name again
         raise
 
 

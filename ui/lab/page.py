@@ -1,4 +1,4 @@
-"""The lab page: which way of searching finds the right passages in one's own documents."""
+"""Lab page: compare retrievers on questions about the user's own documents."""
 
 from collections.abc import Sequence
 
@@ -79,11 +79,11 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
 
 
 def _show_running(job: Job[RunProgress]) -> None:
-    def said(progress: RunProgress | None) -> tuple[float, str]:
+    def describe(progress: RunProgress | None) -> tuple[float, str]:
         if progress is None:
             return 0.0, "Waiting for another task of the Lab to finish"
         if not progress.rows:
             return 0.0, "Opening the indexes"
         return progress.done / progress.total, f"Asked {progress.done:,} of {progress.total:,}"
 
-    follow_job(job, said, key="lab-stop-run")
+    follow_job(job, describe, key="lab-stop-run")

@@ -1,4 +1,4 @@
-"""What a run of the lab found: table, chart, the runs before it, and the default that follows from it."""
+"""Results of a lab run: table, chart, comparison with other runs, results by question, default retriever."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -24,11 +24,10 @@ from ui.components.messages import flash
 from ui.lab.sets import count, show_marked_passage
 from ui.server.services import services
 
-# A run question by question: which search found the right passage at which rank, and what else.
 PAGE = 10  # questions shown at once
 SHOWN = 12  # passages of a question shown, the best first
 NONE = "–"
-MISSED = 1_000_000  # stands for no rank, after all others
+MISSED = 1_000_000  # rank of a passage that was not found
 _STATUSES = {
     "gone": "not asked: its document was deleted",
     "outside": "not asked: not in the selected documents",
@@ -36,7 +35,7 @@ _STATUSES = {
 
 
 def show_questions(here: Workspace, run: RunRecord) -> None:
-    """Show the questions of a run a page at a time, each with the rank at which every search was right."""
+    """Show the questions of a run a page at a time, with the rank of the right passage in each search."""
     st.subheader("Results by question")
     missed_only = st.toggle("Only questions that a search missed", key=f"lab-missed-{run.id}")
     findings = _by_position(here.lab.runs.findings(run.id))
@@ -60,7 +59,7 @@ def show_questions(here: Workspace, run: RunRecord) -> None:
 
 
 def rank_line(findings: Sequence[FindingRecord]) -> str:
-    """Return where each search had the first right passage: ``"Rank 1: Words. Not found: Meaning."``."""
+    """Return the rank of the first right passage in each search: ``"Rank 1: Words. Not found: Meaning."``."""
     by_rank: dict[int, list[str]] = {}
     for one in findings:
         by_rank.setdefault(one.first_right or MISSED, []).append(retriever_name(one.retriever))
@@ -117,7 +116,7 @@ def _panel(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace,
 
 
 def merge_findings(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord, Mapping[str, int]]]:
-    """Return each passage once with its rank in every search: the right ones first, then by best rank."""
+    """Return each passage once with its rank in every search, right ones first, then by best rank."""
     found: dict[str, FoundRecord] = {}
     places: dict[str, dict[str, int]] = {}
     for finding in findings:
@@ -182,7 +181,7 @@ how far up in it the right ones stand, from 0 (never found) to 1 (always first).
 
 
 def show(here: Workspace, chosen: QuestionSetRecord) -> None:
-    """Show the newest run over a set, or another that is chosen."""
+    """Show the newest run of a question set, or a chosen one."""
     runs = here.lab.compare(chosen.id)
     st.header("Results")
     if not runs:
@@ -204,12 +203,12 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
 
 
 def show_newest(set_id: str) -> None:
-    """Have the page look at the newest run of a set again."""
+    """Select the newest run of a set."""
     st.session_state.pop(_run_key(set_id), None)
 
 
 def best(results: Sequence[ResultRecord], metric: str) -> frozenset[str]:
-    """Return the retrievers with the best value, none where all have the same."""
+    """Return the retrievers with the best value; none if all are equal."""
     values = {result.retriever: result.metrics.get(metric, 0.0) for result in results}
     if len(set(values.values())) < 2:
         return frozenset()
@@ -217,7 +216,7 @@ def best(results: Sequence[ResultRecord], metric: str) -> frozenset[str]:
 
 
 def verdict(results: Sequence[ResultRecord]) -> str:
-    """Say in a sentence which search found most among the first five, and where by."""
+    """Return a sentence that names the best retriever by nDCG@10."""
     leaders = [name for name in ranked(results) if name in best(results, "ndcg@10")]
     if not leaders:
         return "All search modes did equally well."
@@ -230,7 +229,7 @@ def verdict(results: Sequence[ResultRecord]) -> str:
 
 
 def ranked(results: Sequence[ResultRecord]) -> list[str]:
-    """Return the retrievers, the best by nDCG@10 first; of equals the quicker."""
+    """Return the retrievers by nDCG@10, ties by speed."""
     ordered = sorted(results, key=lambda result: (-result.metrics.get("ndcg@10", 0.0), result.p50_ms))
     return [result.retriever for result in ordered]
 
@@ -273,7 +272,7 @@ def _show_state(run: RunRecord) -> None:
 
 
 def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
-    """Make rows of Markdown: the best of a column is bold and says so."""
+    """Return table rows in Markdown, with the best value of a column in bold."""
     leaders = {metric: best(results, metric) for metric in METRICS}
     rows = []
     for result in sorted(results, key=lambda one: ranked(results).index(one.retriever)):
@@ -354,7 +353,7 @@ def _make_default(run: RunRecord) -> None:
 
 
 def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
-    """Show this run beside another over the same set, and what else than the searches differs."""
+    """Show this run beside another of the same set, and differences in their conditions."""
     if not others:
         return
     with st.expander("Compare with another run", icon=":material/compare_arrows:", key="lab-compare-runs"):

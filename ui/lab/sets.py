@@ -1,4 +1,4 @@
-"""The question sets of the lab: which one is looked at, and what is in it."""
+"""Question sets of the lab: choose, show, rename and delete them, add questions."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ ORIGINS = {
 
 
 def choose(here: Workspace) -> QuestionSetRecord | None:
-    """Show the choice of a set and return the chosen one; None where there is none."""
+    """Show the question sets and return the chosen one; None if there is none."""
     by_id = {one.id: one for one in here.lab.sets.list()}
     if not by_id:
         return None
@@ -43,13 +43,13 @@ def choose(here: Workspace) -> QuestionSetRecord | None:
 
 
 def choose_next(set_id: str, notice: str) -> None:
-    """Have the next run of the page show a set, and say why."""
+    """Select a set in the next run of the page, with a toast."""
     st.session_state[NEXT] = set_id
     flash(notice, ":material/science:")
 
 
 def choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str]:
-    """Show a choice among documents; none chosen stands for all of them."""
+    """Show a multiselect of documents; empty means all."""
     names = {record.id: record.name for record in searchable}
     return st.multiselect(
         "Documents",
@@ -61,7 +61,7 @@ def choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str
 
 
 def show(here: Workspace, chosen: QuestionSetRecord) -> None:
-    """Show a set's questions with their right passages, a page at a time, and rename and delete."""
+    """Show a set's questions with their right passages, a page at a time, and its actions."""
     if chosen.origin == "sentences":
         st.info(
             "These questions repeat words of their answers, which favours search by words. Useful as a "
@@ -85,7 +85,7 @@ def count(questions: int) -> str:
 
 
 def show_marked_passage(passage: MarkedPassage) -> None:
-    """Show the words that answer a question, and whose they are."""
+    """Show the passage that answers a question, with its document."""
     st.caption(f"Answered in **{label(passage.document, 80)}**:")
     with st.container(border=True):
         st.markdown(escape_text(passage.quote))
@@ -131,7 +131,6 @@ def _rename(here: Workspace, set_id: str) -> None:
         here.lab.sets.rename(set_id, name)
 
 
-# Three ways to questions with known answers: made from the documents, typed, collected from the chats.
 SOURCES = {
     "made": "Generate from documents",
     "typed": "Type a question",
@@ -144,7 +143,7 @@ TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
 def show_add_questions(
     here: Workspace, searchable: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
 ) -> None:
-    """Show the three ways; a typed question goes into `chosen`, or begins a set."""
+    """Show the three ways to add questions; a typed one is added to `chosen` or to a new set."""
     way = st.segmented_control(
         "How", list(SOURCES), format_func=SOURCES.__getitem__, default="made", required=True, key="lab-way"
     )
@@ -157,13 +156,13 @@ def show_add_questions(
 
 
 def show_making(here: Workspace) -> None:
-    """Show the making of questions while it runs; at its end, choose what it made and say how it went."""
+    """Show the progress of generating questions; at its end, select the new set."""
     job: Job[MakingProgress] | None = here.lab.making() or st.session_state.get(JOB)
     if job is None:
         return
     if not job.done:
         st.session_state[JOB] = job
-        follow_job(job, _how_far, key="lab-stop-making")
+        follow_job(job, _making_progress, key="lab-stop-making")
         return
     st.session_state.pop(JOB, None)
     made = job.latest
@@ -174,7 +173,7 @@ def show_making(here: Workspace) -> None:
         show_flash()
 
 
-def _how_far(progress: MakingProgress | None) -> tuple[float, str]:
+def _making_progress(progress: MakingProgress | None) -> tuple[float, str]:
     if progress is None:
         return 0.0, "Waiting for another task of the Lab to finish"
     latest = f": {label(progress.latest, 80)}" if progress.latest else ""
@@ -199,7 +198,7 @@ def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
 
 
 def _choose_author() -> str:
-    """Show who can write the questions; without a connected model there is no choice."""
+    """Show the choice between model and sentences; without a model there is no choice."""
     if services().llm is not None:
         captions = ["Writes a question for each passage.", _FAVOURS_WORDS]
         return str(st.radio("Questions are", [MODEL, SENTENCES], captions=captions, key="lab-made-by"))
@@ -266,7 +265,7 @@ def _collect(here: Workspace) -> None:
     )
     name = st.text_input("Set name", "Helpful answers", max_chars=120, key="lab-collect-name")
     collecting = st.button("Collect", icon=":material/thumb_up:", key="lab-collect")
-    _offer_cases(here)
+    _show_cases_download(here)
     if not collecting:
         return
     try:
@@ -279,8 +278,8 @@ def _collect(here: Workspace) -> None:
     st.rerun()
 
 
-def _offer_cases(here: Workspace) -> None:
-    """Let what was said of single citations be downloaded, made only when it is asked for."""
+def _show_cases_download(here: Workspace) -> None:
+    """Show a button to download citation feedback as test cases."""
     st.markdown(
         "Test cases for the citation checker: verified citations of helpful answers, and citations you "
         "marked as wrong. One claim with its passage per line."

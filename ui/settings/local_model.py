@@ -1,4 +1,4 @@
-"""A model of one's own on the settings page: installed by one click, used, removed."""
+"""Local models on the settings page: install, use, remove."""
 
 import shutil
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ FIXED = "Set by the server's configuration. It cannot be changed here."
 
 
 def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
-    """Show the models that can run here: what each costs, how far it is, and which one is used."""
+    """Show the models that can run on this computer, with size, progress and actions."""
     st.subheader("Local model")
     st.markdown(
         "Runs on this computer: no server, no key, and nothing leaves it. Small models write short, plain "
@@ -43,7 +43,7 @@ def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def model_in_use(settings: Settings) -> str:
-    """Return the sentence that says which model writes the answers."""
+    """Return a sentence that names the model in use."""
     if settings.connected:
         return f"Answers are written by **{label(settings.llm_model)}**."
     if settings.own_model:
@@ -59,7 +59,7 @@ def _show_offer(server: PageServices, offer: Offer, fixed: frozenset[str]) -> No
     cache, job = server.settings.model_cache, server.installs.running(offer)
     st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
     if job is not None:
-        follow_job(job, _said, key=f"stop-{offer.name}")
+        follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return
     st.caption(state(offer, server.settings))
     if failure := server.installs.failure(offer):
@@ -75,7 +75,7 @@ def _show_offer(server: PageServices, offer: Offer, fixed: frozenset[str]) -> No
 
 
 def state(offer: Offer, settings: Settings) -> str:
-    """Return whether a model is here, and what it takes of the disk and of the memory."""
+    """Return in words if a model is installed, with its disk and memory use."""
     memory = f"about {size(offer.memory)} of memory in use"
     if catalog.here(offer, settings.model_cache):
         using = " It writes your answers." if _is_used(offer.name, settings) else ""
@@ -85,13 +85,13 @@ def state(offer: Offer, settings: Settings) -> str:
 
 
 def _install_label(offer: Offer, cache: Path) -> str:
-    """Return what the button says: how much is to come is said before it comes."""
+    """Return the label of the install button, with the download size."""
     if begun := catalog.begun(offer, cache):
         return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
     return f"Install {offer.name} ({offer.size} to download)"
 
 
-def _said(step: Installing | None) -> tuple[float, str]:
+def _install_progress(step: Installing | None) -> tuple[float, str]:
     if step is None:
         return 0.0, "Checking existing files"
     if not step.total:
@@ -101,32 +101,32 @@ def _said(step: Installing | None) -> tuple[float, str]:
 
 def _use_button(server: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
     settings = server.settings
-    bound = _bound(settings, fixed)
+    bound = _is_fixed(settings, fixed)
     instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
     st.button(
         f"Use {offer.name}{instead}",
         key=f"use-{offer.name}",
         icon=":material/check:",
         on_click=flash_errors(_use),
-        args=(server, _alone(offer.name)),
+        args=(server, _select_local(offer.name)),
         disabled=bound or _is_used(offer.name, settings),
         help=FIXED if bound else None,
     )
 
 
-def _bound(settings: Settings, fixed: frozenset[str]) -> bool:
-    """Return whether the choice of a model is not this page's."""
+def _is_fixed(settings: Settings, fixed: frozenset[str]) -> bool:
+    """Return True if the model is fixed by the server's configuration."""
     return "own_model" in fixed or (settings.connected and "llm_model" in fixed)
 
 
-def _alone(spec: str) -> dict[str, str]:
-    """Return the changes that have a model of one's own write the answers: a connected server would win."""
+def _select_local(spec: str) -> dict[str, str]:
+    """Return the changes that select a local model; a connected server would win, so it is unset."""
     return {"own_model": spec, "llm_model": ""}
 
 
 def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
     settings = server.settings
-    bound = _bound(settings, fixed)
+    bound = _is_fixed(settings, fixed)
     with st.form("own-file", border=True):
         path = st.text_input(
             "Other model: path of a GGUF file on this computer",
@@ -141,7 +141,7 @@ def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
 
 def _use_file(server: PageServices, path: str) -> None:
     try:
-        _use(server, _alone(catalog.checked(path)))
+        _use(server, _select_local(catalog.checked(path)))
     except FootnoteError as error:
         st.error(escape_text(str(error)), icon=":material/error:")
     else:
@@ -174,6 +174,6 @@ def _is_used(spec: str, settings: Settings) -> bool:
 
 
 def _free(cache: Path) -> int:
-    """Return the bytes that are free where models are kept, or will be."""
+    """Return the free bytes on the disk of the model cache."""
     there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
     return shutil.disk_usage(there).free

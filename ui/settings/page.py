@@ -1,4 +1,4 @@
-"""The settings page: the model that writes answers, and how passages are found."""
+"""Settings page: language model, search, embedding model, weights, reranking, summaries."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -23,7 +23,6 @@ from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, work
 from ui.settings.local_model import model_in_use, show_local_models
 from ui.trees.labels import MODES, cost_of
 
-# Documents being embedded by another model: how far that is, which one answers meanwhile, how to stop it.
 _STEPS = {
     "embedding": "Embedding your documents: {done:,} of {total:,} passages",
     "trees": "Embedding the summary trees: {done:,} of {total:,} summaries and passages",
@@ -32,7 +31,7 @@ _STEPS = {
 
 
 def show_reindexing(workspace: Workspace, chosen: str) -> None:
-    """Show what the change to the `chosen` model has come to, or what a change would take."""
+    """Show the progress of re-indexing with the `chosen` model, or the cost of a change."""
     reindex, job = workspace.library.reindexer, workspace.reindexing.job
     answering = label(reindex.answering or "")
     if job is not None:
@@ -72,10 +71,9 @@ def _button(workspace: Workspace, name: str) -> None:
     )
 
 
-# How words and meaning are weighed here, said in words, and the way to find it anew.
 TICK = 1.0
 _WRITINGS = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese", "alphabet": "English and other alphabets"}
-_COMPARED = {  # how scores were made comparable, by normaliser
+_COMPARED = {  # score normalisers
     "min-max": "scores normalised by their range (min-max)",
     "z-score": "scores normalised by their spread (z-score)",
     "theoretical": "scores normalised by the best one (theoretical min-max)",
@@ -91,13 +89,13 @@ _HOW = (
 
 
 def show_weights(workspace: Workspace) -> None:
-    """Show how words and meaning are weighed; while it is being found, how far that is."""
+    """Show the weights of words and meaning, or the progress of measuring them."""
     with st.container(border=True):
         st.markdown("**Weights of words and meaning**")
         if workspace.ingest.weighing() is not None:
             _progress(workspace)
         else:
-            _found(workspace)
+            _show_found_weights(workspace)
         with st.expander("How the weights are found"):
             st.markdown(_HOW)
 
@@ -110,14 +108,14 @@ def _progress(workspace: Workspace) -> None:
     st.progress(tuned.done / max(1, tuned.total), text=f"Measuring: {tuned.done} of {tuned.total} passages")
 
 
-def _found(workspace: Workspace) -> None:
+def _show_found_weights(workspace: Workspace) -> None:
     st.markdown("\n".join(f"- {line}" for line in weight_lines(workspace.library.weighing.latest)))
     if workspace.library.weighing.latest is not None:
         st.button("Recalculate", icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh))
 
 
 def weight_lines(weighed: Weighed | None) -> list[str]:
-    """Return what to say of a mixture, a line for each language.
+    """Return the weights in words, a line for each language.
 
     >>> weight_lines(None)[0]
     'English and other alphabets: meaning 55 %, words 45 %.'
@@ -145,9 +143,8 @@ def _share(meaning: float) -> str:
     return f"Meaning {meaning:.0%}, words {1 - meaning:.0%}".replace("%", " %")
 
 
-# How passages are put in order on the settings page: which reranker, and what each one costs, in words.
 Options = Callable[[str, str], dict[str, Any]]
-"""What every field is made with: by its setting's name, and what it is for."""
+"""Function from a setting's name and help text to the arguments of its widget."""
 RERANKERS: dict[str, str] = {
     "none": "Off",
     "cross-encoder": "Cross-encoder",
@@ -159,7 +156,7 @@ RERANKERS: dict[str, str] = {
 
 
 def reranker_costs(settings: Settings) -> dict[str, str]:
-    """Return what each reranker does and what it takes, by name."""
+    """Return a description of each reranker with its cost, by name."""
     found = settings.fetch_k
     requests = len(
         windows(found, *(ListwiseReranker.model_fields[part].default for part in ("size", "step")))
@@ -177,7 +174,7 @@ def reranker_costs(settings: Settings) -> dict[str, str]:
 
 
 def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -> dict[str, Any] | None:
-    """Show the form; return what was set in it when it is saved, else None."""
+    """Show the form; return the changes when it is saved, else None."""
 
     def options(field: str, text: str) -> dict[str, Any]:
         return {"key": field, "disabled": field in fixed, "help": fixed_help if field in fixed else text}
@@ -209,7 +206,7 @@ def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
         names,
         index=names.index(settings.reranker),
         format_func=lambda name: RERANKERS[name],
-        **options("reranker", _list_of(reranker_costs(settings))),
+        **options("reranker", _reranker_help(reranker_costs(settings))),
     )
     model = st.text_input(
         "Reranker model, for a cross-encoder or a server",
@@ -224,7 +221,7 @@ def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
 
 
 def _server(settings: Settings, options: Options) -> dict[str, Any]:
-    """Return the address, and the key if one was typed: else the old one stays."""
+    """Return the address, and the key if one was typed; otherwise the old key stays."""
     address = st.text_input(
         "Reranker address, for a server",
         settings.rerank_base_url or "",
@@ -241,12 +238,11 @@ def _server(settings: Settings, options: Options) -> dict[str, Any]:
     return {"rerank_base_url": address.strip() or None, **({"rerank_api_key": typed} if typed else {})}
 
 
-def _list_of(sentences: dict[str, str]) -> str:
+def _reranker_help(sentences: dict[str, str]) -> str:
     """Return a Markdown list of what each reranker costs."""
     return "\n".join(f"- **{RERANKERS[name]}.** {sentence}" for name, sentence in sentences.items())
 
 
-# Whether trees are built, on the settings page: who writes their summaries, and what that takes.
 _ABOUT = (
     "Document summaries help with broad questions such as “What is this about?” Footnote builds them in the "
     "background once documents are read, and then offers two more search modes above. Answers still cite the "
@@ -257,7 +253,7 @@ _ABOUT = (
 def show_tree_setting(
     settings: Settings, fixed: frozenset[str], fixed_help: str, here: Workspace
 ) -> dict[str, Any] | None:
-    """Show the form; return what was set in it when it is saved, else None."""
+    """Show the form; return the changes when it is saved, else None."""
     modes = get_args(Settings.model_fields["raptor"].annotation)
     st.subheader("Document summaries", anchor="document-summaries")
     st.markdown(_ABOUT)
@@ -279,18 +275,18 @@ def show_tree_setting(
 
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
-    """Return what each choice means and takes, before it is made."""
+    """Return a description of each choice with its cost."""
     model = f"{label(settings.llm_model or settings.own_model, 60)} reads every document once. "
     unconnected = "No model is connected. Until then, summaries quote the documents. "
     connected = settings.connected or bool(settings.own_model)
     return [
         "Existing summaries are kept.",
-        f"Uses no model. {_takes(here, by_model=False)}",
-        f"{model if connected else unconnected}{_takes(here, by_model=connected)}",
+        f"Uses no model. {_cost(here, by_model=False)}",
+        f"{model if connected else unconnected}{_cost(here, by_model=connected)}",
     ]
 
 
-def _takes(here: Workspace, *, by_model: bool) -> str:
+def _cost(here: Workspace, *, by_model: bool) -> str:
     try:
         cost = here.library.forest.cost(by_model=by_model)
     except FootnoteError as error:
@@ -308,14 +304,14 @@ _FIXED = "Set by the server's configuration. It cannot be changed here."
 
 def show() -> None:
     """Show the settings page."""
-    all_of_it = services()
+    server = services()
     fixed = fixed_fields()
     st.title("Settings")
-    if not all_of_it.administers():
+    if not server.administers():
         st.info(ADMINISTRATORS_ONLY, icon=":material/lock:")
         return
-    _model(all_of_it, fixed)
-    _finding(all_of_it, fixed)
+    _model(server, fixed)
+    _finding(server, fixed)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
@@ -351,8 +347,8 @@ def _model(server: PageServices, fixed: frozenset[str]) -> None:
         _test(settings, changes)
 
 
-def _ways(settings: Settings) -> list[str]:
-    """Return the ways of searching there are: those over trees where trees are built."""
+def _retrievers(settings: Settings) -> list[str]:
+    """Return the retrievers to offer; those over trees only if trees are built."""
     trees = settings.raptor != "off"
     return [
         name
@@ -383,11 +379,11 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def _search(settings: Settings, fixed: frozenset[str]) -> str:
-    ways = _ways(settings)
+    retrievers = _retrievers(settings)
     return st.selectbox(
         "Search mode",
-        ways,
-        index=ways.index(settings.retriever),
+        retrievers,
+        index=retrievers.index(settings.retriever),
         format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
         disabled="retriever" in fixed,
         help=_FIXED if "retriever" in fixed else retriever_help(),
@@ -424,7 +420,7 @@ def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
 
 
 def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
-    """Keep what may be changed here; on a wrong value say so, and keep nothing."""
+    """Save the changes, except of fixed settings; show an error and save nothing if one is invalid."""
     try:
         server.change({name: value for name, value in changes.items() if name not in fixed})
     except FootnoteError as error:
@@ -435,9 +431,9 @@ def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[s
 
 
 def _test(settings: Settings, changes: Mapping[str, str]) -> None:
-    """Ask the server what models it has, with what is typed in the form but not saved yet."""
+    """List the server's models, using the unsaved values of the form."""
     try:
-        with LLM(_tried(settings, changes)) as llm, st.spinner("Connecting…"):
+        with LLM(_unsaved_settings(settings, changes)) as llm, st.spinner("Connecting…"):
             models = llm.models()
     except FootnoteError as error:
         st.error(escape_text(str(error)), icon=":material/error:")
@@ -449,7 +445,7 @@ def _test(settings: Settings, changes: Mapping[str, str]) -> None:
     st.markdown("Available models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
 
 
-def _tried(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:
+def _unsaved_settings(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:
     return LLMSettings(
         base_url=changes["llm_base_url"],
         api_key=changes.get("llm_api_key", settings.llm_api_key.get_secret_value()),

@@ -1,4 +1,4 @@
-"""A tree as a chart that opens: each step of the way, with its neighbours. Pure."""
+"""Summary tree as a chart and as a list, opened level by level."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,40 +11,38 @@ from storage.trees import NodeRecord
 from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE
 from ui.components.markdown import escape_text, label, plain_line
-from ui.trees.labels import LastCitations, below_of, cited_as, kind_of, open_path
-from ui.trees.labels import NodePath as TreeListWay
+from ui.trees.labels import LastCitations, NodePath, below_of, cited_as, kind_of, open_path
 
-MAX_DRAWN = 12  # nodes of one level that are drawn; the list beside the chart has all
+MAX_DRAWN = 12  # nodes of one level in the chart; the list has all
 ROW_HEIGHT = 26  # pixels
 MIN_HEIGHT = 180  # pixels of height
-WIDTH = 560  # pixels that the steps share; what is left is for the last labels
+WIDTH = 560  # pixels shared by the levels; the rest is for the last labels
 MAX_LABEL = 46  # letters of a label
 NODE, LINE = "#2f8a94", "#8a9299"  # 3 to 1 on the light page and on the dark one
 NARROW = {"query": {"maxWidth": 520}, "option": {"series": [{"right": 56, "label": {"formatter": "{c}"}}]}}
-Way = tuple[str, ...]
 Numbers = Callable[[str], Sequence[int]]
 
 
 @dataclass
 class TreeChart:
-    """A chart: its specification, its height in pixels, and the way that each drawn node opens."""
+    """Chart specification, its height in pixels, and the path that each drawn node opens."""
 
     spec: dict[str, Any] = field(default_factory=dict)
     height: int = MIN_HEIGHT
-    ways: list[Way] = field(default_factory=list)
+    paths: list[NodePath] = field(default_factory=list)
 
-    def way_at(self, index: int) -> Way | None:
-        """Return the way that a click opens; `index` counts from 1, as the chart does."""
-        return self.ways[index - 1] if 0 < index <= len(self.ways) else None
+    def path_at(self, index: int) -> NodePath | None:
+        """Return the path that a click opens; `index` counts from 1."""
+        return self.paths[index - 1] if 0 < index <= len(self.paths) else None
 
 
 def draw_tree(opened: Opened, name: str, numbers: Numbers, ink: str, paper: str) -> TreeChart:
-    """Draw a tree as far as it is opened; `name` stands above several tops, labels are `ink` on `paper`."""
+    """Draw the opened part of a tree; `name` labels the root of several tops, labels are `ink` on `paper`."""
     drawn = TreeChart()
     if len(opened.layers[0]) == 1:
         roots = _level(opened, 0, numbers, drawn)
     else:
-        drawn.ways.append(())
+        drawn.paths.append(())
         top = _item(plain_line(name, MAX_LABEL), plain_line(name, 8), (), opened=True)
         roots = [{**top, "children": _level(opened, 0, numbers, drawn)}]
     columns = len(opened.layers) + (len(opened.layers[0]) != 1)
@@ -55,14 +53,14 @@ def draw_tree(opened: Opened, name: str, numbers: Numbers, ink: str, paper: str)
 
 
 def window(layer: Sequence[NodeRecord], chosen: str | None) -> tuple[int, int]:
-    """Return which nodes of a level are drawn, first and one past last: around the open one."""
+    """Return the range of drawn nodes of a level, around the open one."""
     at = next((place for place, node in enumerate(layer) if node.id == chosen), 0)
     first = max(0, min(at - MAX_DRAWN // 2, len(layer) - MAX_DRAWN))
     return first, min(len(layer), first + MAX_DRAWN)
 
 
 def _level(opened: Opened, depth: int, numbers: Numbers, drawn: TreeChart) -> list[dict[str, Any]]:
-    """Return the items of a level, the open one with what stands below it, noting their ways in order."""
+    """Return the chart items of a level, the open one with its children, and record their paths."""
     layer = opened.layers[depth]
     chosen = opened.way[depth].id if depth < len(opened.way) else None
     above = tuple(node.id for node in opened.way[:depth])
@@ -70,7 +68,7 @@ def _level(opened: Opened, depth: int, numbers: Numbers, drawn: TreeChart) -> li
     items = [_more(first, above, drawn)] if first else []
     for at in range(first, last):
         node = layer[at]
-        drawn.ways.append((*above, node.id))
+        drawn.paths.append((*above, node.id))
         item = _node_item(node, at + 1, numbers(node.id), opened=node.id == chosen)
         if node.id == chosen and depth + 1 < len(opened.layers):
             item["children"] = _level(opened, depth + 1, numbers, drawn)
@@ -87,7 +85,7 @@ def _node_item(node: NodeRecord, number: int, cited: Sequence[int], *, opened: b
 
 
 def _item(name: str, short: str, cited: Sequence[int], opened: bool) -> dict[str, Any]:
-    """Return a drawn node: larger where it is open, a diamond where it is cited or stands above what is."""
+    """Return a chart item: larger if open, a diamond if it is cited or leads to a cited passage."""
     item: dict[str, Any] = {"name": name, "value": short, "symbol": "diamond" if cited else "circle"}
     item["symbolSize"] = (16 if opened else 10) + 4 * bool(cited)
     if opened or cited:
@@ -97,9 +95,9 @@ def _item(name: str, short: str, cited: Sequence[int], opened: bool) -> dict[str
     return item
 
 
-def _more(count: int, above: Way, drawn: TreeChart) -> dict[str, Any]:
-    """Return what stands for nodes that are not drawn; it opens what is above them, whose list has all."""
-    drawn.ways.append(above)
+def _more(count: int, above: NodePath, drawn: TreeChart) -> dict[str, Any]:
+    """Return an item for nodes that are not drawn; it opens their parent, whose list has all."""
+    drawn.paths.append(above)
     return {"name": f"{count:,} more", "value": f"+{count:,}", "symbol": "none"}
 
 
@@ -126,13 +124,12 @@ def _spec(roots: list[dict[str, Any]], step: int, ink: str, paper: str) -> dict[
     return {"baseOption": {"tooltip": {"show": False}, "series": [series]}, "media": [NARROW]}
 
 
-# An open tree in words: the way down, the open node's text, and what stands below it, each a button.
-LIST_PAGE = 30  # of what stands below a node, at once
+LIST_PAGE = 30  # children shown at once
 LIST_LINE = 150  # letters of a node's text on its button
 
 
 def show_list(opened: Opened, tree: str | None, name: str, marks: LastCitations) -> None:
-    """Show the way to the open node, the node, and the ways on."""
+    """Show the path to the open node, the node, and its children."""
     _show_way(opened, tree, name)
     if opened.node is not None:
         _show_node(opened.node, opened, marks)
@@ -160,9 +157,9 @@ def _show_way(opened: Opened, tree: str | None, name: str) -> None:
             )
 
 
-def _steps(opened: Opened, name: str) -> list[tuple[str, TreeListWay]]:
-    """Return each step from the top to the open node: what it is called, and the way that it opens."""
-    steps: list[tuple[str, TreeListWay]] = [(name, ())] if len(opened.layers[0]) != 1 else []
+def _steps(opened: Opened, name: str) -> list[tuple[str, NodePath]]:
+    """Return the label and path of each step from the top to the open node."""
+    steps: list[tuple[str, NodePath]] = [(name, ())] if len(opened.layers[0]) != 1 else []
     for depth, node in enumerate(opened.way):
         number = opened.layers[depth].index(node) + 1
         place = f"{number}" if steps else "Top"
@@ -185,7 +182,7 @@ def _show_node(node: NodeRecord, opened: Opened, marks: LastCitations) -> None:
 
 
 def _show_cited(node: NodeRecord, marks: LastCitations) -> None:
-    """Say that the last answer cites a passage, or what is below a summary; of a passage, the way there."""
+    """Show that the last answer cites a passage or one below a summary, with a link to the citation."""
     numbers = marks.of(node.id)
     if not numbers or marks.answer is None or marks.conversation is None:
         return
@@ -200,9 +197,7 @@ def _show_cited(node: NodeRecord, marks: LastCitations) -> None:
         )
 
 
-def _show_below(
-    nodes: tuple[NodeRecord, ...], way: TreeListWay, tree: str | None, marks: LastCitations
-) -> None:
+def _show_below(nodes: tuple[NodeRecord, ...], way: NodePath, tree: str | None, marks: LastCitations) -> None:
     last = -(-len(nodes) // LIST_PAGE)
     key = f"tree-page-{way[-1] if way else ''}"
     number = min(st.session_state.get(key, 1), last)
@@ -213,9 +208,7 @@ def _show_below(
         st.pagination(last, key=key)
 
 
-def _show_one(
-    node: NodeRecord, number: int, way: TreeListWay, tree: str | None, marks: LastCitations
-) -> None:
+def _show_one(node: NodeRecord, number: int, way: NodePath, tree: str | None, marks: LastCitations) -> None:
     cited = marks.of(node.id)
     mark = f"**{label(f'cited {cited_as(cited)}')}** · " if cited else ""
     icon = "format_quote" if cited else "account_tree" if node.level else "notes"

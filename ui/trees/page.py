@@ -1,4 +1,4 @@
-"""The trees page: summaries over the documents, opened level by level, as a chart and in words."""
+"""Trees page: build summary trees and browse them level by level."""
 
 from typing import Any
 
@@ -24,12 +24,11 @@ from ui.trees.labels import (
     step_of,
 )
 
-# How far trees are, on their page: what is due and its cost, a build with a way to stop it, what failed.
-TICK = 1.0  # seconds between looks
+TICK = 1.0  # seconds between updates
 
 
 def show_building(here: Workspace) -> None:
-    """Show how far the trees are, and what can be done."""
+    """Show the progress, failure or cost of building trees."""
     if here.ingest.grows():
         st.fragment(_follow, run_every=TICK)(here)
         return
@@ -43,7 +42,7 @@ def show_building(here: Workspace) -> None:
 
 
 def _follow(here: Workspace) -> None:
-    """Show a build; at its end have the page drawn anew."""
+    """Show a running build; at its end run the page again."""
     if not here.ingest.grows():
         st.rerun()
     tended = here.ingest.growing()
@@ -53,7 +52,7 @@ def _follow(here: Workspace) -> None:
 
 
 def _show_due(here: Workspace) -> None:
-    """Say what is not built yet and what that takes, with the way to begin; or what could be made anew."""
+    """Show the unbuilt trees with their cost and a Build button, or outdated summaries."""
     forest, on = here.library.forest, services().settings.raptor != "off"
     due, begun = forest.due(), bool(forest.trees.list())
     if not on:
@@ -73,7 +72,7 @@ def _show_due(here: Workspace) -> None:
         if on:
             st.caption("Also starts with the next document, or when Footnote restarts.")
     elif on and not due:
-        _show_anew(here)
+        _show_outdated(here)
 
 
 def _show_off(*, begun: bool) -> None:
@@ -83,8 +82,8 @@ def _show_off(*, begun: bool) -> None:
         st.page_link(pages.SETTINGS, label="Turn on", icon=":material/tune:")
 
 
-def _show_anew(here: Workspace) -> None:
-    """Offer to have summaries written anew that something else wrote than would now."""
+def _show_outdated(here: Workspace) -> None:
+    """Offer to rewrite summaries that were made by another method."""
     forest = here.library.forest
     others = forest.due(anew=True)
     if not others:
@@ -101,7 +100,7 @@ def _show_anew(here: Workspace) -> None:
 
 
 def _show_left_out(here: Workspace) -> None:
-    """Say which summaries could not be made, and what that means, with the way to try again."""
+    """Show the number of failed summaries, with a retry button."""
     left_out = sum(branch.left_out for branch in here.library.forest.trees.list())
     if not left_out:
         return
@@ -166,7 +165,7 @@ def _show_tree(here: Workspace) -> None:
 
 
 def _choose(here: Workspace, tree: str | None) -> str:
-    """Show which tree is looked at, with a way to look at another; returns its name."""
+    """Show the selectbox of trees and return the name of the open one."""
     standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
     names = {record.id: record.name for record in here.library.documents.list() if record.id in standing}
     options = [*([""] if None in standing or tree is None else []), *names]
@@ -187,7 +186,7 @@ def _show_chart(opened: Opened, tree: str | None, name: str, found: LastCitation
     key = f"tree-chart-{tree}-{opened.node.id if opened.node else ''}"
 
     def open_clicked() -> None:
-        way = drawn.way_at(_clicked(st.session_state[key]))
+        way = drawn.path_at(_clicked(st.session_state[key]))
         if way is not None:
             open_path(tree, way)
 
@@ -202,6 +201,6 @@ def _show_chart(opened: Opened, tree: str | None, name: str, found: LastCitation
 
 
 def _clicked(state: Any) -> int:
-    """Return which node of the chart was clicked, counted from 1; 0 for none."""
+    """Return the index of the clicked node, counted from 1; 0 for none."""
     groups = state["selection"]["selected"]
     return int(groups[0]["data_indices"][0]) if groups and groups[0]["data_indices"] else 0

@@ -14,8 +14,8 @@ THREADS = """
 import ctypes, sys, threading
 libc = ctypes.CDLL(None)
 if len(sys.argv) > 1:
-    from ui.server.operations import share_pools
-    share_pools()
+    from ui.server.operations import limit_malloc_arenas
+    limit_malloc_arenas()
 libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 together = threading.Barrier(16)
 def ask():
