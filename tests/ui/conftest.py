@@ -28,7 +28,7 @@ def page(here: Workspace) -> Callable[..., AppTest]:
     del here
 
     def open_page(name: str = "chat", **parameters: str) -> AppTest:
-        alone = f"from ui.{name} import show\nshow()"  # pages other than the first cannot be gone to
+        alone = f"from ui.{name}.page import show\nshow()"  # pages other than the first cannot be gone to
         at = AppTest.from_file(MAIN) if name == "chat" else AppTest.from_string(alone)
         at.default_timeout = 100
         for key, value in parameters.items():
