@@ -11,9 +11,8 @@ PIP    := $(BIN)/python -m pip install --disable-pip-version-check --constraint 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
 
-# Each file runs in one process. Data directories in memory, where there is room for them, save waiting for the disk.
-MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "TMPDIR=/dev/shm"}')
-PYTEST := $(MEMORY) $(BIN)/pytest --dist loadfile --no-loadscope-reorder
+# Each file runs in one process.
+PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.installed-tests lint
 	$(PYTEST) --numprocesses 2 -m "not slow and not integration"

@@ -16,9 +16,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from rag.errors import SettingsError
-from rag.logs import Sentence, count_errors, write_lines
+from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
-from rag.telemetry import untrace
+from rag.telemetry import disable_tracing
 from ui.auth.identity import AuthMode, LocalUser, is_loopback, read_auth_mode
 from ui.auth.middleware import AuthMiddleware
 from ui.server.operations import limit_malloc_arenas
@@ -44,7 +44,7 @@ def _warm_up(stopped: threading.Event) -> None:
             break
         except FootnoteError as error:
             if str(error) != logged:  # an error that lasts is logged once
-                log.error("Footnote cannot work yet. %s", Sentence(error))
+                log.error("Footnote cannot work yet. %s", LoggableText(error))
             logged = str(error)
             stopped.wait(RETRY)
     # Objects that live as long as the process need no garbage collection.
@@ -55,7 +55,7 @@ def _warm_up(stopped: threading.Event) -> None:
 @asynccontextmanager
 async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     write_lines(sys.stderr)
-    untrace()
+    disable_tracing()
     limit_malloc_arenas()
     stopped = threading.Event()
     threading.Thread(target=_warm_up, args=[stopped], name="warm-up", daemon=True).start()

@@ -28,8 +28,8 @@ from rag.retrieval.fusion import (
     Normaliser,
     convex_combination,
     distribution_based,
-    lacking,
     min_max,
+    missing_ids,
     rrf,
     theoretical_min_max,
     z_score,
@@ -82,7 +82,7 @@ def rank(questions: QuestionSet, embedder: Embedder, cache: Path) -> Rankings:
         nearest = np.argsort(-relevance, kind="stable")[:POOL]
         words = index.search(question, POOL)
         meaning = [(ids[i], float(relevance[i])) for i in nearest]
-        missing = lacking({"words": words, "meaning": meaning})
+        missing = missing_ids({"words": words, "meaning": meaning})
         shared = index.scores(question, missing.get("words", []))
         others = [(id_, float(relevance[at[id_]])) for id_ in missing.get("meaning", [])]
         rankings[name] = {

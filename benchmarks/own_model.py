@@ -18,8 +18,8 @@ from pathlib import Path
 import psutil
 
 from rag.chat.answer import Done, Token, answer
-from rag.models.local.catalog import QWEN_1_5B, Choice
-from rag.models.local.server import OwnModel
+from rag.models.local.catalog import QWEN_1_5B, ModelChoice
+from rag.models.local.server import LocalModel
 from rag.passage import Passage
 from rag.settings import default_model_cache
 from rag.text.chunking import SIZE
@@ -73,7 +73,7 @@ def _passage(name: str, text: str) -> Passage:
     return Passage(name, name, name, "", None, "", 0, len(text), text)
 
 
-def ask_all(model: OwnModel) -> Iterator[Asked]:
+def ask_all(model: LocalModel) -> Iterator[Asked]:
     """Ask for every fact, in every language."""
     for language, (_, _, question, places) in TOPICS.items():
         for number, place in enumerate(places):
@@ -81,7 +81,7 @@ def ask_all(model: OwnModel) -> Iterator[Asked]:
             yield _ask(model, language, question.format(place), given, str(4100 + 37 * number))
 
 
-def _ask(model: OwnModel, language: str, question: str, given: list[Passage], wanted: str) -> Asked:
+def _ask(model: LocalModel, language: str, question: str, given: list[Passage], wanted: str) -> Asked:
     begun, first = time.perf_counter(), 0.0
     for event in answer(question, given, llm=model):
         if isinstance(event, Token) and not first:
@@ -104,8 +104,8 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=default_model_cache())
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    choice = Choice.of(options.model, options.cache)
-    with OwnModel(choice.path, name=choice.name, context_tokens=8192) as model:
+    choice = ModelChoice.of(options.model, options.cache)
+    with LocalModel(choice.path, name=choice.name, context_tokens=8192) as model:
         asked = []
         for one in ask_all(model):
             asked.append(one)

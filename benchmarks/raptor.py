@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from rag.factory import make_bench_library
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder, Floats, Role
-from rag.raptor.clustering import Rule, clusters
+from rag.raptor.clustering import ClusteringOptions, clusters
 from rag.text.chunking import split
 from rag.text.document import LoadedDocument
 from storage.database import Database
@@ -98,7 +98,7 @@ def clustering_seconds(nodes: int) -> float:
     texts = [f"Subject{at // 12} {at}" for at in range(nodes)]
     vectors = np.array(Drawn().embed_documents(texts), np.float32)
     begun = time.perf_counter()
-    clusters(vectors, [90] * nodes, Rule())
+    clusters(vectors, [90] * nodes, ClusteringOptions())
     return time.perf_counter() - begun
 
 

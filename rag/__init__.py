@@ -1,5 +1,5 @@
 """Documents in, cited answers out."""
 
-from rag.telemetry import silence
+from rag.telemetry import disable_telemetry
 
-silence()
+disable_telemetry()

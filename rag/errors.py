@@ -1,4 +1,4 @@
-"""One tree of errors; each message is a sentence fit to show a user.
+"""Tree of errors; each message is a sentence for the user.
 
 FootnoteError
 ├── StorageError ...              see storage/errors.py
@@ -7,26 +7,26 @@ FootnoteError
 ├── QuestionRefused               a question cannot be asked; says why
 ├── ExportRefused                 a chat cannot be exported, or an export not be checked; says why
 ├── EmbeddingError
-│   ├── ModelUnavailable          the model's files cannot be had or are not the expected ones
+│   ├── ModelUnavailable          the model's files are not available or not the expected ones
 │   └── IndexMismatch             the index was made by another embedding model
 ├── LLMError
 │   ├── LLMUnreachable            refused, no such host, TLS, timeout
 │   ├── LLMRejected               the server answered with an error status
 │   ├── LLMGarbled                the server's answer makes no sense
-│   └── OwnModelUnusable          a model to serve here is missing or broken, or could not be served
+│   └── OwnModelUnusable          a local model is missing or broken, or could not be served
 ├── RetrievalError                no retriever could answer
 │   ├── IndexUnusable             an index on disk cannot be read or written
-│   └── StoreFailed               a vector store of another's making failed; says how
+│   └── StoreFailed               an external vector store failed; says how
 ├── SourceError                   a source cannot be reached, or refused us; says which and why
-│   ├── AddressRefused            a URL leads where Footnote does not go
+│   ├── AddressRefused            a URL leads to a forbidden address
 │   ├── ConnectionLost            no connection came about, or it broke off or fell silent
 │   ├── RequestRejected           a host answered with an error status
-│   ├── SourceEmptied             a source holds nothing, though it did: is that meant?
-│   └── ItemFailed                one item of a source cannot be had; the others go on
-│       └── ItemRefused           it will not be had any time soon: not there, not ours, too large
-├── RerankError                   passages could not be put into a better order
-├── EntryRefused                  whoever asks is not let in; says why
-├── LimitReached                  a person has as much as they may have; says of what
+│   ├── SourceEmptied             a source that had items is empty
+│   └── ItemFailed                one item of a source cannot be fetched; the others can
+│       └── ItemRefused           it is missing, forbidden or too large
+├── RerankError                   passages could not be reranked
+├── EntryRefused                  sign-in is refused; says why
+├── LimitReached                  a person's quota is used up; says which
 └── Cancelled                     the user stopped it
 """
 
@@ -38,11 +38,11 @@ class SettingsError(FootnoteError):
 
 
 class EntryRefused(FootnoteError):
-    """Whoever asks is not let in."""
+    """Sign-in is refused."""
 
 
 class LimitReached(FootnoteError):
-    """A person has, or used, as much as they may."""
+    """A person's quota is used up."""
 
 
 class DocumentRefused(FootnoteError):
@@ -62,7 +62,7 @@ class EmbeddingError(FootnoteError):
 
 
 class ModelUnavailable(EmbeddingError):
-    """A model's files cannot be had, or are not the ones expected."""
+    """A model's files are not available, or are not the ones expected."""
 
 
 class IndexMismatch(EmbeddingError):
@@ -86,11 +86,11 @@ class LLMGarbled(LLMError):
 
 
 class OwnModelUnusable(LLMError):
-    """A model of one's own is missing or broken, or could not be served."""
+    """A local model is missing or broken, or could not be served."""
 
 
 class JudgeUnavailable(FootnoteError):
-    """The model that should judge citations cannot be had."""
+    """The model that judges citations is not available."""
 
 
 class RetrievalError(FootnoteError):
@@ -106,15 +106,15 @@ class StoreFailed(RetrievalError):
 
 
 class SourceError(FootnoteError):
-    """A source of documents cannot be reached, or refused what was asked of it."""
+    """A source of documents cannot be reached, or refused a request."""
 
 
 class AddressRefused(SourceError):
-    """A URL leads to an address where Footnote does not go."""
+    """A URL leads to an address that the network rules forbid."""
 
 
 class ConnectionLost(SourceError):
-    """A host could not be reached, broke off, or fell silent: asked again it may well answer."""
+    """A host could not be reached, broke the connection or did not answer; a retry may succeed."""
 
 
 class RequestRejected(SourceError):
@@ -126,19 +126,19 @@ class RequestRejected(SourceError):
 
 
 class SourceEmptied(SourceError):
-    """A source that held something holds nothing now; whether that is meant is for a person to say."""
+    """A source that had items is empty now; a person has to confirm that."""
 
 
 class ItemFailed(SourceError):
-    """One item of a source cannot be had; the others are not concerned."""
+    """One item of a source cannot be fetched; the others can."""
 
 
 class ItemRefused(ItemFailed):
-    """An item cannot be had as it is: it is not there, or not given to us, or too large."""
+    """An item is missing, forbidden or too large."""
 
 
 class RerankError(FootnoteError):
-    """Passages could not be put into a better order."""
+    """Passages could not be reranked."""
 
 
 class Cancelled(FootnoteError):

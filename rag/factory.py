@@ -19,17 +19,17 @@ from rag.ingest.library import Library, admit_all
 from rag.library_view import LibraryView
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM, LLMSettings
-from rag.models.local.catalog import Choice
-from rag.models.local.server import OwnModel
+from rag.models.local.catalog import ModelChoice
+from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel
-from rag.raptor.summarize import ByModel, Extracting, Summariser
-from rag.retrieval.omissions import Omissions
+from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser
+from rag.retrieval.omissions import DegradationRecorder
 from rag.retrieval.rerank.base import NAME as RERANKER
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.cross_encoder import CrossEncoderModel
 from rag.retrieval.rerank.registry import NONE as NO_RERANKER
-from rag.retrieval.rerank.registry import Parts, choose_reranker
-from rag.retrieval.weights import mixture_text
+from rag.retrieval.rerank.registry import RerankerParts, choose_reranker
+from rag.retrieval.weights import describe_weights
 from rag.settings import LOCAL_OWNER, RetrieverName, Settings
 from rag.text.tokenize import find
 from storage.database import Database
@@ -84,11 +84,11 @@ def make_library(
         owner,
         lambda: make_embedder(current()[0], opened=opened),
         make_store(settings),
-        analysers=find(settings.morphemes),
+        analysers=find(settings.korean_japanese_analyzers),
         summariser=summariser or (lambda: make_summariser(*current())),
         open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),
         admit=admit,
-        recognition=60 * settings.recognition_minutes,
+        recognition=60 * settings.ocr_minutes,
     )
 
 
@@ -96,10 +96,10 @@ def make_bench_library(
     database: Database,
     owner: str,
     open_model: Callable[[], Embedder],
-    summariser: Callable[[], Summariser] = Extracting,
+    summariser: Callable[[], Summariser] = ExtractiveSummariser,
 ) -> Library:
     """Return a library to measure with: a given embedding model, no morphemes, else the settings."""
-    settings = Settings(morphemes="off")
+    settings = Settings(korean_japanese_analyzers="off")
     return make_library(
         database,
         owner,
@@ -118,7 +118,7 @@ def make_means(settings: Settings, owner: str) -> Means:
     return Means(
         fetcher=Fetcher(private=settings.private_hosts, max_bytes=most),
         credentials=Credentials.of_this_machine("" if alone else owner),
-        folder_roots=(settings.folder_roots or None) if alone else settings.folder_roots,
+        folder_roots=(settings.allowed_folders or None) if alone else settings.allowed_folders,
         max_bytes=most,
     )
 
@@ -126,14 +126,14 @@ def make_means(settings: Settings, owner: str) -> Means:
 def make_summariser(settings: Settings, llm: LanguageModel | None) -> Summariser:
     """Return what writes the summaries of trees: the model where the settings say so and there is one."""
     if settings.raptor != "model" or llm is None:
-        return Extracting()
-    return ByModel(llm, lambda error: log.warning("A summary was left out. %s", error))
+        return ExtractiveSummariser()
+    return LLMSummariser(llm, lambda error: log.warning("A summary was left out. %s", error))
 
 
-def make_llm(settings: Settings) -> LLM | OwnModel | None:
+def make_llm(settings: Settings) -> LLM | LocalModel | None:
     """Return the language model that the settings name: on a server, else one's own, or None."""
     if not settings.connected:
-        return make_own_model(settings) if settings.own_model else None
+        return make_own_model(settings) if settings.local_model else None
     return LLM(
         LLMSettings(
             base_url=settings.llm_base_url,
@@ -146,10 +146,10 @@ def make_llm(settings: Settings) -> LLM | OwnModel | None:
     )
 
 
-def make_own_model(settings: Settings) -> OwnModel:
+def make_own_model(settings: Settings) -> LocalModel:
     """Return the model to serve here. It is started when first asked, and what is wrong with it said then."""
-    choice = Choice.of(settings.own_model, settings.model_cache)
-    return OwnModel(choice.path, name=choice.name, context_tokens=settings.llm_context_tokens)
+    choice = ModelChoice.of(settings.local_model, settings.model_cache)
+    return LocalModel(choice.path, name=choice.name, context_tokens=settings.llm_context_tokens)
 
 
 def rephrase_seconds(settings: Settings, llm: LanguageModel | None) -> float:
@@ -184,7 +184,7 @@ def make_reranker(settings: Settings, llm: LanguageModel | None, **options: Any)
 
     Raises SettingsError where a part that it needs is not there.
     """
-    parts = Parts(
+    parts = RerankerParts(
         llm=llm,
         model=settings.rerank_model,
         base_url=settings.rerank_base_url,
@@ -202,7 +202,7 @@ def _reranking_model(spec: str) -> CrossEncoderModel:
 
 
 def _reranker_if_there(
-    settings: Settings, llm: LanguageModel | None, k: int, omissions: Omissions
+    settings: Settings, llm: LanguageModel | None, k: int, omissions: DegradationRecorder
 ) -> Reranker | None:
     """Return the reranker; without what it needs, the search's order stays, and it is said."""
     try:
@@ -225,7 +225,7 @@ def make_pipeline(
 
     `retriever` and `k` override the settings.
     """
-    retriever, k, omissions = retriever or settings.retriever, k or settings.k, Omissions()
+    retriever, k, omissions = retriever or settings.retriever, k or settings.k, DegradationRecorder()
     reranker = _reranker_if_there(settings, llm, k, omissions)
     fetch_k = max(k, settings.fetch_k if reranker else 0)
     return RagPipeline(
@@ -236,7 +236,7 @@ def make_pipeline(
         scope=scope,
         reranker=reranker,
         fetch_k=fetch_k,
-        best_outside=settings.best_outside,
+        lost_in_the_middle_order=settings.lost_in_the_middle_order,
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         judge=None if llm is None else make_judge(settings, llm),
@@ -258,7 +258,7 @@ def _made_with(
         "checker": f"verified from {VERIFIED:g}, in writing without spaces from {VERIFIED_UNSPACED:g}",
     }
     if retriever == "ensemble-cc":
-        made_with["mixture"] = mixture_text(library.weighing.mixture)
+        made_with["mixture"] = describe_weights(library.weighing.mixture)
     if llm is not None:
         model = llm.settings
         made_with |= {"judge": settings.citation_judge} if settings.citation_judge else {}
@@ -272,14 +272,14 @@ def _made_with(
 
 def _reranked_with(settings: Settings) -> dict[str, Any]:
     """Return the settings of the passages' order, as `_made_with`, where they differ from the usual."""
-    shown = {"order": "best first and last"} if settings.best_outside else {}
+    shown = {"order": "best first and last"} if settings.lost_in_the_middle_order else {}
     if settings.reranker == NO_RERANKER:
         return shown
     named = " ".join(part for part in (settings.reranker, settings.rerank_model) if part)
     return {"reranker": named, "fetch_k": settings.fetch_k, **shown}
 
 
-def _embedder_if_there(library: Library, omissions: Omissions, *, needed: bool) -> Embedder | None:
+def _embedder_if_there(library: Library, omissions: DegradationRecorder, *, needed: bool) -> Embedder | None:
     """Return the embedding model; without one, sentences are chosen by their words, and it is said."""
     try:
         return library.indexes.embedder

@@ -1,7 +1,6 @@
-"""Run a generator in a server thread; many readers follow it from its start; cancel.
+"""Background jobs: generators in server threads, which many readers follow and anyone can cancel.
 
-A page lives as long as its tab. A job lives as long as the server: the page only follows it,
-and may leave, come back, or be one of several.
+A job lives as long as the server, not as long as a page: pages come and go.
 """
 
 import logging
@@ -18,39 +17,39 @@ from rag.logs import about
 E = TypeVar("E")
 Cancel = Callable[[], bool]
 Work = Callable[[Cancel], Iterator[E]]
-SERVER = "server"  # the owner of jobs that are no one person's
-ANSWERS = "answer"  # the kind of jobs that are given time to end by themselves when the server stops
+SERVER = "server"  # owner of jobs that belong to no person
+ANSWERS = "answer"  # kind of the jobs that get time to finish when the server stops
 
 log = logging.getLogger(__name__)
 
 
 def never() -> bool:
-    """Cancel nothing."""
+    """Return False: nothing is cancelled."""
     return False
 
 
 class Watcher(Protocol):
-    """Makes work that is asked for under a key into the same work, watched."""
+    """Wraps the work of a job to observe it."""
 
     def __call__(self, key: str, work: Work[E]) -> Work[E]:
-        """Return the work to run in the place of `work`."""
+        """Return the work to run instead of `work`."""
         ...
 
 
 def unwatched(key: str, work: Work[E]) -> Work[E]:
-    """Watch nothing."""
+    """Return `work` unchanged."""
     del key
     return work
 
 
 def kind_of(key: str) -> str:
-    """Return what kind of job a key is for: "embed:22c1" -> "embed"."""
+    """Return the kind of a job from its key: "embed:22c1" -> "embed"."""
     return key.partition(":")[0]
 
 
 @contextmanager
 def closing(events: Iterator[E]) -> Iterator[Iterator[E]]:
-    """Close events at the end, where they can be closed."""
+    """Close an iterator of events at the end, if it can be closed."""
     try:
         yield events
     finally:
@@ -60,7 +59,7 @@ def closing(events: Iterator[E]) -> Iterator[Iterator[E]]:
 
 
 class Job(Generic[E]):
-    """One running generator and everything it has said so far; its `key` is on what it logs."""
+    """Running generator with all its events so far; its `key` is on every line that it logs."""
 
     def __init__(self, work: Work[E], at_end: Callable[[], None] = lambda: None, *, key: str = "job"):
         self._work = work
@@ -75,7 +74,7 @@ class Job(Generic[E]):
 
     @property
     def done(self) -> bool:
-        """Whether the generator has ended, for whatever reason."""
+        """True once the generator has ended, for any reason."""
         return self._done
 
     @property
@@ -84,7 +83,7 @@ class Job(Generic[E]):
         return self._events[-1] if self._events else None
 
     def cancel(self) -> None:
-        """Ask the work to stop; it is closed at its next event, or sooner where it looks itself."""
+        """Ask the work to stop; it is closed at its next event, or sooner if it checks for that."""
         self._cancel.set()
 
     def since(self, seen: int, wait: float = 0.0) -> list[E]:
@@ -109,7 +108,7 @@ class Job(Generic[E]):
             return self._changed.wait_for(lambda: self._done, timeout)
 
     def run(self) -> None:
-        """Run the generator to its end in the calling thread; one cancelled before is not begun."""
+        """Run the generator to its end in the calling thread; a cancelled job is not begun."""
         self.started = True
         with about(self._key):
             self._run()
@@ -143,10 +142,10 @@ class Job(Generic[E]):
 
 
 class Jobs:
-    """The server's running jobs, by owner and key.
+    """Running jobs of a server, by owner and key.
 
-    `lanes` names queues in which jobs wait their turn, with how many run at once; a job
-    without a lane starts at once in a thread of its own. All work passes through `watch`.
+    `lanes` are queues by name, with the number of jobs that run at once; a job without a lane starts at once
+    in its own thread. `watch` wraps all work.
     """
 
     def __init__(self, lanes: dict[str, int] | None = None, watch: Watcher = unwatched):
@@ -160,7 +159,7 @@ class Jobs:
         self.closed = False
 
     def start(self, owner: str, key: str, work: Work[E], *, lane: str | None = None) -> Job[E]:
-        """Start `work` under `key`; where that owner's key runs already, return the running job."""
+        """Start `work` under `key`; return the running job where the owner has one under that key."""
         with self._lock:
             running = self._running.get((owner, key))
             if running is not None:
@@ -173,26 +172,26 @@ class Jobs:
         return job
 
     def get(self, owner: str, key: str) -> Job[object] | None:
-        """Return the job that runs, or waits, under this owner's key."""
+        """Return the running or waiting job under this owner's key."""
         return self._running.get((owner, key))
 
     def keys(self, owner: str) -> frozenset[str]:
-        """Return the keys of an owner's jobs, of those that wait, too."""
+        """Return the keys of an owner's running and waiting jobs."""
         with self._lock:
             return frozenset(key for whose, key in self._running if whose == owner)
 
     def running(self, owner: str, kind: str) -> int:
-        """Count an owner's jobs of one kind, those that wait among them."""
+        """Count an owner's running and waiting jobs of one kind."""
         with self._lock:
             return sum(whose == owner and kind_of(key) == kind for whose, key in self._running)
 
     def while_idle(self, act: Callable[[Collection[str]], None]) -> None:
-        """Call `act` with everyone who has a job, running or waiting; none is started meanwhile."""
+        """Call `act` with the owners of all jobs; no job is started meanwhile."""
         with self._lock:
             act({owner for owner, _ in self._running})
 
     def stop_all(self, owner: str, timeout: float) -> bool:
-        """Cancel an owner's jobs and start no more; False where some did not end within `timeout` seconds."""
+        """Cancel an owner's jobs and accept no more; False where some run on after `timeout` seconds."""
         with self._lock:
             self._leaving.add(owner)
             jobs = [job for (whose, _), job in self._running.items() if whose == owner]
@@ -202,12 +201,12 @@ class Jobs:
         return all(job.done or not job.started for job in jobs)
 
     def welcome(self, owner: str) -> None:
-        """Start jobs again for an owner whose were all stopped."""
+        """Accept jobs again of an owner whose jobs were all stopped."""
         with self._lock:
             self._leaving.discard(owner)
 
     def standing(self) -> list[tuple[str, str]]:
-        """Return the kind of each job, and whether it is "running" or "waiting"."""
+        """Return the kind of each job with its state, "running" or "waiting"."""
         with self._lock:
             return [
                 (kind_of(key), "running" if job.started else "waiting")
@@ -215,9 +214,9 @@ class Jobs:
             ]
 
     def close(self, timeout: float = 5.0, *, patience: float = 0.0) -> None:
-        """Cancel every job and wait up to `timeout` seconds for those begun to put their things in order.
+        """Cancel every job and wait up to `timeout` seconds for those that were begun to end.
 
-        Answers are given `patience` seconds before, in which they may end by themselves.
+        Answers get `patience` seconds before that to finish.
         """
         with self._lock:
             self.closed = True
@@ -245,7 +244,7 @@ class Jobs:
 
 
 def _wait(jobs: Iterable[Job[object]], seconds: float) -> None:
-    """Wait until those of the jobs that were begun have ended, up to `seconds` for all of them."""
+    """Wait for the jobs that were begun, up to `seconds` for all of them."""
     deadline = time.monotonic() + seconds
     for job in jobs:
         if job.started:

@@ -1,4 +1,4 @@
-"""RetrievalQA and ConversationalRetrievalChain as LangChain's users know them, answering as the app does."""
+"""LangChain interface: RetrievalQA, ConversationalRetrievalChain and a tool, which answer as the app does."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.pipeline import RagPipeline, checked
+from rag.chat.pipeline import RagPipeline, validated_question
 from rag.chat.scope import PlainCorpus
 from rag.citations.cite import Citation
 from rag.errors import FootnoteError, QuestionRefused
@@ -107,24 +107,24 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         return self._transform_stream_with_config(iter([asked]), pieces, config)
 
     def _whole(self, asked: str | Inputs) -> dict[str, Any]:
-        inputs, outcome = self._inputs(asked), _Outcome()
+        inputs, outcome = self._inputs(asked), _Answer()
         for _ in self._events(inputs, outcome, never):
             pass
         return {**inputs, self.answers: outcome.text, **self._found(outcome)}
 
     def _pieces(self, inputs: Inputs, cancelled: Cancel) -> Iterator[dict[str, Any]]:
-        outcome = _Outcome()
+        outcome = _Answer()
         yield AddableDict(inputs)
         for event in self._events(inputs, outcome, cancelled):
             if isinstance(event, Token):
                 yield AddableDict({self.answers: event.text})
         yield AddableDict(self._found(outcome))
 
-    def _events(self, inputs: Inputs, outcome: "_Outcome", cancelled: Cancel) -> Iterator[object]:
-        recorded = _Recorded(self.retriever)
+    def _events(self, inputs: Inputs, outcome: "_Answer", cancelled: Cancel) -> Iterator[object]:
+        recorded = _RecordingRetriever(self.retriever)
         pipeline = self.pipeline(recorded)
         history = to_history(inputs.get("chat_history"))
-        for event in pipeline.ask(checked(inputs[self.asks]), history, cancelled):
+        for event in pipeline.ask(validated_question(inputs[self.asks]), history, cancelled):
             outcome.take(event, recorded.documents)
             yield event
 
@@ -150,7 +150,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     def _answer_rephrased(self) -> bool:
         return True
 
-    def _found(self, outcome: "_Outcome") -> dict[str, Any]:
+    def _found(self, outcome: "_Answer") -> dict[str, Any]:
         return {"source_documents": outcome.documents} if self.return_source_documents else {}
 
 
@@ -194,7 +194,7 @@ class ConversationalRetrievalChain(_Chain):
     def _answer_rephrased(self) -> bool:
         return self.rephrase_question
 
-    def _found(self, outcome: "_Outcome") -> dict[str, Any]:
+    def _found(self, outcome: "_Answer") -> dict[str, Any]:
         return {"generated_question": outcome.generated_question, **super()._found(outcome)}
 
 
@@ -237,8 +237,8 @@ def _cited(number: int, document: Document, citations: Sequence[Citation]) -> Do
 
 
 @dataclass
-class _Outcome:
-    """The parts of an answer, gathered from its events."""
+class _Answer:
+    """Answer assembled from its events."""
 
     generated_question: str = ""
     text: str = ""
@@ -254,8 +254,8 @@ class _Outcome:
                 self.text, self.documents = text, with_citations(self.documents, citations)
 
 
-class _Recorded(Runnable[str, list[Document]]):
-    """A retriever that remembers what it found: a passage keeps only what answers need of a document."""
+class _RecordingRetriever(Runnable[str, list[Document]]):
+    """Retriever wrapper that keeps the documents, since passages lack their metadata."""
 
     def __init__(self, retriever: Runnable[str, list[Document]]):
         self._retriever = retriever
@@ -266,7 +266,7 @@ class _Recorded(Runnable[str, list[Document]]):
         return self.documents
 
 
-# The conversation as a LangChain tool, whose result carries its sources.
+# Tool
 DESCRIPTION = (
     "Answers a question from the user's own documents. Numbers in square brackets are part of the answer: "
     "they cite the passages it rests on."
@@ -281,7 +281,7 @@ class HistoryMessage(BaseModel):
 
 
 class Question(BaseModel):
-    """What the tool is called with."""
+    """Arguments of the tool."""
 
     question: str = Field(description="What to find out, as a question in the user's own language.")
     chat_history: list[HistoryMessage] = Field(

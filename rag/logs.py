@@ -1,8 +1,8 @@
-"""The log as lines of JSON: our own words, ids, numbers and the names of errors, and nothing of a user's.
+"""Redacting JSON log: message templates, ids, numbers and error classes, and no data of a user.
 
-A message's template is ours; what is filled into it may be a file's name, a question, a server's reply. So
-only numbers and classes of errors are filled in, and the rest is left as "…". What an error says in full
-stands where its user sees it: with the answer or the document whose id is on the line.
+An argument of a message may be a file's name, a question or a server's reply. So only numbers and classes of
+errors are filled in, and the rest becomes "…". The user sees the full error with the answer or the document
+whose id is on the line.
 """
 
 import json
@@ -27,7 +27,7 @@ _FIELD = {"answer": "turn", "read": "document", "embed": "document"}
 
 @contextmanager
 def about(key: str) -> Iterator[None]:
-    """Put what a job works on, by its key, on every line that is logged meanwhile in this thread."""
+    """Add the subject of a job's key to every line that this thread logs meanwhile."""
     token = _about.set(subject(key))
     try:
         yield
@@ -36,7 +36,7 @@ def about(key: str) -> Iterator[None]:
 
 
 def subject(key: str) -> dict[str, str]:
-    """Return a job's key as fields of a line.
+    """Return a job's key as log fields.
 
     >>> subject("answer:7f3a"), subject("embed:22c1"), subject("weigh")
     ({'turn': '7f3a'}, {'document': '22c1'}, {'job': 'weigh'})
@@ -46,29 +46,29 @@ def subject(key: str) -> dict[str, str]:
 
 
 def fields(**values: object) -> dict[str, Any]:
-    """Return `extra` of a log call: values that stand on the line under their own names."""
+    """Return `extra` of a log call: values to log under their own names."""
     return {"fields": values}
 
 
-class Sentence(str):
-    """Words on a line that hold nothing of a user's, such as those of an error at the start."""
+class LoggableText(str):
+    """Text that may be logged in full, such as that of an error at the start."""
 
-    def __new__(cls, said: object) -> "Sentence":
-        """Take them from anything that says them."""
-        return super().__new__(cls, str(said))
+    def __new__(cls, value: object) -> "LoggableText":
+        """Make it from the text of any object."""
+        return super().__new__(cls, str(value))
 
 
 class LineFormatter(logging.Formatter):
-    """A record as one line: time, level, event, where it was logged, ids, the error's class and frames."""
+    """Log record as one line: time, level, event, logger, ids, the error's class and frames."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, without its end."""
+        """Return the line as JSON."""
         ours = _is_ours(record)
         error = _error(record)
         line = {
             "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z",
             "level": record.levelname.lower(),
-            "event": _said(record) if ours or record.args else LEFT_OUT,
+            "event": _message(record) if ours or record.args else LEFT_OUT,
             "where": record.name if ours else f"{record.name}:{record.lineno}",
             **{name: _plain(value) for name, value in _about.get().items()},
             **{name: _plain(value) for name, value in getattr(record, "fields", {}).items()},
@@ -82,7 +82,7 @@ def _is_ours(record: logging.LogRecord) -> bool:
     return record.name.split(".")[0] in OURS
 
 
-def _said(record: logging.LogRecord) -> str:
+def _message(record: logging.LogRecord) -> str:
     """Fill numbers and names of errors into a template."""
     if not isinstance(record.msg, str):
         return _filled(record.msg) if isinstance(record.msg, BaseException) else LEFT_OUT
@@ -98,7 +98,7 @@ def _said(record: logging.LogRecord) -> str:
 def _filled(value: object) -> Any:
     if isinstance(value, BaseException):
         return type(value).__name__
-    return value if isinstance(value, Real | Sentence) else LEFT_OUT
+    return value if isinstance(value, Real | LoggableText) else LEFT_OUT
 
 
 def _plain(value: object) -> Any:
@@ -108,7 +108,7 @@ def _plain(value: object) -> Any:
 
 
 def _error(record: logging.LogRecord) -> BaseException | None:
-    """Return the error that a record is about: the one being handled, else one it was given."""
+    """Return the error of a record: the one being handled, else one among its arguments."""
     if record.exc_info and record.exc_info[1]:
         return record.exc_info[1]
     given = record.args if isinstance(record.args, tuple) else ()
@@ -116,36 +116,35 @@ def _error(record: logging.LogRecord) -> BaseException | None:
 
 
 def _frames(error: BaseException) -> list[str]:
-    """Return where an error was raised, as `file:line function`, outermost first."""
+    """Return the stack of an error as `file:line function`, outermost first."""
     found = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     return [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in found]
 
 
 class ErrorCounter(logging.Handler):
-    """Tells `count` the class of each error that is logged."""
+    """Calls `count` with the class of each logged error."""
 
     def __init__(self, count: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self._count = count
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count a record's error, where it is about one."""
+        """Count the error of a record, if any."""
         error = _error(record)
         if error is not None:
             self._count(type(error).__name__)
 
 
 def count_errors(count: Callable[[str], None]) -> None:
-    """Have the class of each error that is logged from now on told to `count`."""
+    """Call `count` with the class of each error that is logged from now on."""
     others = [handler for handler in logging.root.handlers if not isinstance(handler, ErrorCounter)]
     logging.root.handlers = [*others, ErrorCounter(count)]
 
 
 def write_lines(stream: TextIO) -> None:
-    """Have everything that is logged in this process written to `stream` as lines.
+    """Write everything that this process logs to `stream` as lines.
 
-    Handlers that libraries have set up for themselves are taken away, so that nothing is written twice or
-    in another form.
+    Handlers of libraries are removed, so that nothing is written twice or in another form.
     """
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter())

@@ -1,4 +1,4 @@
-"""Counts and times of a server, in Prometheus's own form. No label holds an owner, an id or a name."""
+"""Prometheus metrics of a server. No label holds an owner, an id or a name."""
 
 import logging
 import time
@@ -30,7 +30,7 @@ FORM = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """What one server counts. Its registry is its own, so that two servers in one process do not mix."""
+    """Metrics of one server, in their own registry: two servers in one process do not mix."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -77,7 +77,7 @@ class Metrics:
         self._free = Gauge("footnote_disk_free_bytes", "Free where the data is", registry=registry)
 
     def turn(self, outcome: str, laps: Mapping[str, float], steps: Mapping[str, float]) -> None:
-        """Count an answer; `laps` are seconds since its begin, by what had come, `steps` each one's."""
+        """Count an answer; `laps` are seconds since its start by event, `steps` those of each step."""
         self._turns.labels(outcome).inc()
         for until, seconds in laps.items():
             self._turn_seconds.labels(until).observe(seconds)
@@ -85,17 +85,17 @@ class Metrics:
             self._step_seconds.labels(step).observe(seconds)
 
     def embedding(self, role: Role, seconds: float) -> None:
-        """Count the embedding of a question, or of a batch of passages."""
+        """Count one embedding call, of a question or of a batch of passages."""
         self._embedding_seconds.labels("question" if role == "query" else "passages").observe(seconds)
 
     def job(self, kind: str, outcome: str, *, waited: float, took: float) -> None:
-        """Count other work, with the seconds it waited and took."""
+        """Count a job that is no answer, with the seconds it waited and took."""
         self._jobs.labels(kind, outcome).inc()
         self._waited.labels(kind).observe(waited)
         self._job_seconds.labels(kind).observe(took)
 
     def embedded(self, chunks: int) -> None:
-        """Count chunks that got their vectors."""
+        """Count embedded chunks."""
         self._embedded.inc(chunks)
 
     def error(self, name: str) -> None:
@@ -105,7 +105,7 @@ class Metrics:
     def text(
         self, *, queue: Iterable[tuple[str, str]], documents: Mapping[str, int], free: int | None
     ) -> bytes:
-        """Return all of it as Prometheus reads it, with how things stand now.
+        """Return the metrics in the text format of Prometheus, with the present queue, documents and disk.
 
         `queue` has the kind and the state of each job, `documents` counts by state, `free` is in bytes.
         """
@@ -120,7 +120,7 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-# A job watched while it runs: how it ends and how long its steps take, counted and told in a line.
+# Observation of jobs
 E = TypeVar("E")
 _REACHED = {
     Condensed: "understood",
@@ -134,13 +134,13 @@ log = logging.getLogger(__name__)
 
 
 class Watch:
-    """Watches jobs for `metrics`; see `rag.jobs.Jobs`."""
+    """Watcher of jobs that measures and logs each one; see `rag.jobs.Jobs`."""
 
     def __init__(self, metrics: Metrics):
         self._metrics = metrics
 
     def __call__(self, key: str, work: Work[E]) -> Work[E]:
-        """Return `work` that is watched, asked for now under `key`."""
+        """Return `work` with its measurement, which starts now."""
         asked = time.monotonic()
 
         def watched(cancelled: Cancel) -> Iterator[E]:
@@ -171,7 +171,7 @@ class Watch:
 
 
 def steps(laps: Mapping[str, float]) -> dict[str, float]:
-    """Return the seconds that each step of an answer took, of those that were made.
+    """Return the seconds of each step of an answer that took place.
 
     >>> steps({"understood": 0.5, "found": 0.75, "ordered": 1.75, "sources": 1.75, "first_token": 2.0})
     {'understand': 0.5, 'search': 0.25, 'rerank': 1.0, 'write': 0.25}
@@ -189,7 +189,7 @@ def steps(laps: Mapping[str, float]) -> dict[str, float]:
 
 @dataclass
 class _Run:
-    """What has been seen of one job. Times in seconds, `asked` and `begun` of the monotonic clock."""
+    """Measurement of one job, in seconds; `asked` and `begun` by the monotonic clock."""
 
     kind: str
     asked: float
@@ -202,12 +202,12 @@ class _Run:
 
     @classmethod
     def of(cls, key: str, asked: float) -> "_Run":
-        """Begin; an answer that nobody sees complete or failed was stopped."""
+        """Begin; an answer without a Done or Failed event was stopped."""
         kind = kind_of(key)
         return cls(kind, asked, at_end="stopped" if kind == ANSWERS else "complete")
 
     def take(self, event: object) -> None:
-        """Note what an event tells of the time and the amount."""
+        """Note the time of an event and the chunks it counts."""
         lap = _REACHED.get(type(event))
         if lap is not None:
             self.laps.setdefault(lap, self.since_begin())
@@ -221,10 +221,10 @@ class _Run:
                 self.before = done
 
     def since_begin(self) -> float:
-        """Return seconds."""
+        """Return the seconds since the job began."""
         return time.monotonic() - self.begun
 
     def rounded(self, took: float) -> dict[str, float]:
-        """Return the laps as fields of a line."""
+        """Return the laps as log fields."""
         laps = {**self.laps, "end": took}
         return {f"seconds_to_{name}": round(seconds, 3) for name, seconds in laps.items()}

@@ -1,4 +1,4 @@
-"""A passage: a chunk that was retrieved, with its place and with who found it."""
+"""Passage: a retrieved chunk with its place in the document and the retrievers that found it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 
 @dataclass(frozen=True)
 class Found:
-    """One retriever's finding of a passage: its rank from 1, raw score, and score after normalisation."""
+    """Result of one retriever for a passage: rank from 1, raw score, normalised score."""
 
     rank: int
     score: float

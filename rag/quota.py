@@ -1,4 +1,4 @@
-"""Quota of one person: the documents, answers and tokens they may have, and what they used."""
+"""Quotas: limits of documents, answers and tokens for each person, and their use."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -10,14 +10,13 @@ from rag.settings import Settings
 from storage.accounts import Account
 from storage.errors import StorageError
 
-# What one person may have and use: as values, and what is said to one who has as much as they may.
 ASK = "An administrator can raise it."
 MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most of each; None where there is no limit.
+    """Limits of one person; None is no limit.
 
     >>> Limits(documents=10, megabytes=5).but({"documents": 20})
     Limits(documents=20, megabytes=5, answers_at_once=None, tokens_a_day=None)
@@ -30,7 +29,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: Settings) -> "Limits":
-        """Return what everyone may, by the settings."""
+        """Return the limits of the settings, which hold for everyone."""
         return cls(
             settings.user_documents,
             settings.user_megabytes,
@@ -39,12 +38,12 @@ class Limits:
         )
 
     def but(self, own: Mapping[str, Any]) -> "Limits":
-        """Return these with those of one person in their place; names that are none of ours are left out."""
+        """Return these limits with a person's own in their place; unknown names are ignored."""
         known = {name: value for name, value in own.items() if name in NAMES}
         return Limits(**{**asdict(self), **known})
 
     def document(self, held: int, held_bytes: int, size: int) -> None:
-        """Raise LimitReached where another document, of `size` bytes, is one too many."""
+        """Raise LimitReached where another document of `size` bytes exceeds the quota."""
         if self.documents is not None and held >= self.documents:
             raise LimitReached(
                 f"You have {held} documents, and may have {self.documents}. Delete some that you no longer "
@@ -57,7 +56,7 @@ class Limits:
             )
 
     def answer(self, running: int, tokens_today: int) -> None:
-        """Raise LimitReached where another answer is one too many now, or today."""
+        """Raise LimitReached where another answer exceeds the quota now or today."""
         if self.answers_at_once is not None and running >= self.answers_at_once:
             raise LimitReached(
                 f"{_answers(running)} being written for you, and you may have {self.answers_at_once} at "
@@ -66,7 +65,7 @@ class Limits:
         self.tokens(tokens_today)
 
     def tokens(self, today: int) -> None:
-        """Raise LimitReached where as many tokens were used today as may be."""
+        """Raise LimitReached where today's tokens are used up."""
         if self.tokens_a_day is not None and today >= self.tokens_a_day:
             raise LimitReached(
                 f"You used {today:,} tokens today, of the {self.tokens_a_day:,} that you may. "
@@ -85,7 +84,7 @@ log = logging.getLogger(__name__)
 
 
 class Quota:
-    """Quota of `account`, by `limits` of everyone and those of its own. Asked where the thing happens."""
+    """Quota of one account: the limits of everyone, replaced by its own."""
 
     def __init__(self, account: Account, limits: Callable[[], Limits]):
         self._account = account
@@ -97,7 +96,7 @@ class Quota:
         return self._limits().but(self._account.limits())
 
     def document(self, sha256: str, size: int) -> None:
-        """Raise LimitReached where this original is one too many; one that is there already is not."""
+        """Raise LimitReached where this original exceeds the quota; one that the account has is free."""
         limits = self.limits
         if (limits.documents, limits.megabytes) == (None, None) or self._account.has(sha256):
             return
@@ -105,7 +104,7 @@ class Quota:
         limits.document(held.documents, held.bytes, size)
 
     def answer(self, running: int) -> None:
-        """Raise LimitReached where another answer, beside those `running`, is one too many."""
+        """Raise LimitReached where another answer beside those `running` exceeds the quota."""
         limits = self.limits
         if limits != Limits():
             limits.answer(running, self._account.used().tokens)
@@ -117,7 +116,7 @@ class Quota:
             limits.tokens(self._account.used().tokens)
 
     def used(self, *, answers: int = 0, tokens: int = 0) -> None:
-        """Count what was used; an answer that is there is not lost over a count that cannot be kept."""
+        """Count answers and tokens; a failure is logged, so that the answer is not lost."""
         try:
             self._account.count(answers=answers, tokens=tokens)
         except StorageError as error:

@@ -18,10 +18,10 @@ from rag.ingest.library import Library
 from rag.ingest.queue import Removals
 from rag.jobs import ANSWERS, Cancel, Jobs
 from rag.metrics import Metrics, Watch
-from rag.models.embeddings import Embedder, OpenedModels
+from rag.models.embeddings import Embedder, SharedEmbedders
 from rag.models.llm import LLM
 from rag.models.local.install import Installs
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel
 from rag.settings import LOCAL_OWNER, Settings
 from rag.workspace import Workspace
@@ -51,10 +51,10 @@ class Services:
         interrupt_pending(self.database)
         stop_running(self.database)
         self.metrics = Metrics()
-        self._models = OpenedModels(self.metrics.embedding)
+        self._models = SharedEmbedders(self.metrics.embedding)
         self._held: Embedder | None = None
         self.jobs = Jobs({**ingest.LANES, **lab.LANES, **scheduler.LANES}, Watch(self.metrics))
-        self.llm: LLM | OwnModel | None = make_llm(settings)
+        self.llm: LLM | LocalModel | None = make_llm(settings)
         self.people = People(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
@@ -71,7 +71,7 @@ class Services:
     @property
     def model_starts(self) -> bool:
         """True where the next answer has to wait until a local model is started."""
-        return isinstance(self.llm, OwnModel) and not self.llm.ready
+        return isinstance(self.llm, LocalModel) and not self.llm.ready
 
     def current(self) -> tuple[Settings, LanguageModel | None]:
         """Return the settings and the language model that are in use now."""
@@ -207,8 +207,8 @@ class Services:
 
     def _use_own(self, name: str) -> None:
         """Have a model that was just installed write the answers, where no server is connected."""
-        if not self.settings.connected and "own_model" not in config.fixed_fields():
-            self.apply({"own_model": name})
+        if not self.settings.connected and "local_model" not in config.fixed_fields():
+            self.apply({"local_model": name})
 
     def _reconnect(self) -> None:
         """Use the model of the settings; the one in use goes on where it is the same."""
@@ -222,12 +222,12 @@ class Services:
     def close(self) -> None:
         """Stop the jobs, each putting its things in order, and give the data directory back.
 
-        Answers that are being written may end by themselves for `stop_seconds`; then they are interrupted.
+        Answers in progress may end by themselves within `shutdown_seconds`; then they are interrupted.
         """
         answers = sum(kind == ANSWERS for kind, _ in self.jobs.standing())
-        log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.stop_seconds)
+        log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.shutdown_seconds)
         self._schedule.close()
-        self.jobs.close(patience=self.settings.stop_seconds)
+        self.jobs.close(patience=self.settings.shutdown_seconds)
         if self.llm is not None:
             self.llm.close()
         for workspace in self._workspaces.values():

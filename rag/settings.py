@@ -1,7 +1,7 @@
 """Settings: from the environment, then `.streamlit/secrets.toml`, then the settings page, then defaults.
 
-The environment wins, so that whoever runs a server decides; the page shows what is fixed there.
-Settings are read once, in `ui/server/services.py` or `rag/cli/`, and passed on as values.
+The environment wins, so that the operator of a server decides; the page shows which settings are fixed.
+Settings are read once, when the server or a command starts, and passed on as values.
 """
 
 import json
@@ -20,33 +20,32 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from rag.connectors.ssrf import allowed
 from rag.errors import SettingsError
 
-# A setting that cannot be used, as a sentence: its key as given, and its value unless it is secret.
 PREFIX = "FOOTNOTE_"
 NEVER_SHOWN = frozenset({"vector_store_arguments"})  # a class may be given keys in any of them
 _PERSON = re.compile(r"[^/\s@]*@")  # user and password of an address
 
 
-def sentence(error: ValidationError, known: Mapping[str, FieldInfo]) -> str:
-    """Say what is wrong with the first setting that an error is about; `known` are the settings' fields."""
+def error_sentence(error: ValidationError, known: Mapping[str, FieldInfo]) -> str:
+    """Return the first error as a sentence that names key and value; `known` are the settings' fields."""
     first = error.errors(include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else "settings"
     field = next((one for one in known if name in _keys(one, known[one])), name)
-    value = "(hidden)" if _is_secret(field, known.get(field)) else shown(first["input"])
+    value = "(hidden)" if _is_secret(field, known.get(field)) else redacted(first["input"])
     reason = str(first["msg"]).removeprefix("Value error, ")
     return f"The setting {_given(field, known)} is {value}, which cannot be used: {reason}."
 
 
-def shown(value: object) -> str:
-    """Return a value as it may be shown, without a person and a password in an address.
+def redacted(value: object) -> str:
+    """Return a value for an error message, without the user and password of an address.
 
-    >>> shown("ftp://ann:secret@host/"), shown(-1)
+    >>> redacted("ftp://ann:secret@host/"), redacted(-1)
     ("'ftp://…@host/'", '-1')
     """
     return _PERSON.sub("…@", repr(value))
 
 
 def http_address(url: str) -> str:
-    """Return the address of a server; ValueError where it leads nowhere."""
+    """Return the address of a server; raises ValueError where it is not usable."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -58,7 +57,7 @@ def http_address(url: str) -> str:
 
 
 def _given(field: str, known: Mapping[str, FieldInfo]) -> str:
-    """Return the name under which a setting stands in the environment, else its first one."""
+    """Return the environment variable that gives a setting, else its first name."""
     keys = [key for key in _keys(field, known.get(field)) if key.isupper()]
     return next((key for key in keys if key in os.environ), keys[0])
 
@@ -82,21 +81,32 @@ RetrieverName = Literal[
 ]
 RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-score", "listwise", "remote"]
 Listed = Annotated[tuple[str, ...], NoDecode]
-LOCAL_OWNER = "local"  # the one user of an installation without sign-in
+LOCAL_OWNER = "local"  # the only user of an installation without sign-in
 STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
+RENAMED = {
+    "own_model": "local_model",
+    "best_outside": "lost_in_the_middle_order",
+    "folder_roots": "allowed_folders",
+    "recognition_minutes": "ocr_minutes",
+    "stop_seconds": "shutdown_seconds",
+    "admitted": "allowed_users",
+    "morphemes": "korean_japanese_analyzers",
+}
+"""Present name of each renamed setting by its earlier one, which keeps working everywhere."""
 
-
-# What the settings page may change; the rest belongs to whoever starts the server.
-_RERANKING = frozenset({"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "best_outside"})
+# Settings that the settings page may change; the operator decides the others
+_RERANKING = frozenset(
+    {"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "lost_in_the_middle_order"}
+)
 EDITABLE = _RERANKING | frozenset(
     {
         "llm_base_url",
         "llm_api_key",
         "llm_model",
         "llm_context_tokens",
-        "own_model",
+        "local_model",
         "embedding_model",
         "retriever",
         "k",
@@ -110,8 +120,13 @@ def default_model_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "footnote" / "models"
 
 
+def _renamed(earlier: str) -> AliasChoices:
+    """Return the environment variables of a renamed setting, the present name first."""
+    return AliasChoices(f"{PREFIX}{RENAMED[earlier].upper()}", f"{PREFIX}{earlier.upper()}")
+
+
 class Settings(BaseSettings):
-    """Everything that can be set. In the environment each name is upper case after `FOOTNOTE_`.
+    """All settings. In the environment each name is upper case after `FOOTNOTE_`.
 
     The field descriptions make the table in docs/operator/settings.md (`python scripts/settings_page.py`).
     """
@@ -165,8 +180,9 @@ class Settings(BaseSettings):
     llm_context_tokens: int = Field(
         8192, ge=512, description="Context length of the language model, in tokens."
     )
-    own_model: str = Field(
+    local_model: str = Field(
         "",
+        validation_alias=_renamed("own_model"),
         description="Language model that runs on this computer: its name, or the path of a GGUF file. "
         "Used when llm_model is not set. See [language models](../user/models.md).",
     )
@@ -221,32 +237,37 @@ class Settings(BaseSettings):
         le=50,
         description="Passages that the search gives to the reranker, which keeps `k` of them.",
     )
-    best_outside: bool = Field(
-        False, description="Put the best passages first and last in the prompt, the weakest in the middle."
+    lost_in_the_middle_order: bool = Field(
+        False,
+        validation_alias=_renamed("best_outside"),
+        description="Put the best passages first and last in the prompt, the weakest in the middle.",
     )
     max_upload_mb: int = Field(
         50,
         ge=1,
         description="Largest file that can be added, in megabytes.",
     )
-    private_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+    private_hosts: Listed = Field(
         (),
         description="Private hosts and networks that sources may reach, such as `wiki.corp,10.0.0.0/8`. "
         "See [sources](../user/sources.md#network-rules).",
     )
-    folder_roots: Annotated[tuple[str, ...], NoDecode] = Field(
+    allowed_folders: Listed = Field(
         (),
+        validation_alias=_renamed("folder_roots"),
         description="Folders that folder sources may read, as absolute paths. Empty means any folder, or "
         "none where people sign in.",
     )
-    recognition_minutes: float = Field(
+    ocr_minutes: float = Field(
         30.0,
+        validation_alias=_renamed("recognition_minutes"),
         gt=0,
         description="Minutes of text recognition (OCR) for one file. Pages that are left out are named on "
         "the page.",
     )
-    stop_seconds: float = Field(
+    shutdown_seconds: float = Field(
         10.0,
+        validation_alias=_renamed("stop_seconds"),
         ge=0,
         le=3600,
         description="Seconds that answers may continue after the server is told to stop. Then they are "
@@ -261,8 +282,9 @@ class Settings(BaseSettings):
         "", description="Request header in which a proxy names the user. See [sign-in](sign-in.md)."
     )
     trusted_proxies: Listed = Field((), description="Networks of the proxies whose header is believed.")
-    admitted: Listed = Field(
+    allowed_users: Listed = Field(
         (),
+        validation_alias=_renamed("admitted"),
         description="People who may enter: ids, e-mail addresses or `@domains`. Empty means everyone who "
         "signs in.",
     )
@@ -282,8 +304,9 @@ class Settings(BaseSettings):
     user_tokens_a_day: int | None = Field(
         None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
     )
-    morphemes: AnalyzerUse = Field(
+    korean_japanese_analyzers: AnalyzerUse = Field(
         "auto",
+        validation_alias=_renamed("morphemes"),
         description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
     )
     raptor: Literal["off", "extractive", "model"] = Field(
@@ -302,17 +325,19 @@ class Settings(BaseSettings):
     def _is_http(cls, url: str | None) -> str | None:
         return url if url is None else http_address(url)
 
-    @field_validator("trusted_proxies", "admitted", "admins", mode="before")
+    @field_validator(
+        "trusted_proxies", "allowed_users", "admins", "private_hosts", "allowed_folders", mode="before"
+    )
     @classmethod
     def _is_listed(cls, given: Any) -> Any:
-        """Read the environment's text, parted by commas; the secrets file may have an array."""
+        """Split text of the environment at commas; the secrets file may have an array."""
         parts = given.split(",") if isinstance(given, str) else given
         return tuple(part.strip() for part in parts if part.strip()) if isinstance(parts, list) else parts
 
     @field_validator("vector_store_arguments", mode="before")
     @classmethod
     def _is_json_object(cls, given: Any) -> Any:
-        """Read the environment's text; the secrets file has a table."""
+        """Parse JSON text of the environment; the secrets file has a table."""
         try:
             arguments = json.loads(given or "{}") if isinstance(given, str) else given
         except ValueError as error:
@@ -320,13 +345,6 @@ class Settings(BaseSettings):
         if not isinstance(arguments, dict):
             raise ValueError('it must be a JSON object, such as {"path": "vectors"}')
         return arguments
-
-    @field_validator("private_hosts", "folder_roots", mode="before")
-    @classmethod
-    def _is_a_list(cls, given: Any) -> Any:
-        """Read the environment's text, separated by commas; the secrets file has an array."""
-        parts = given.split(",") if isinstance(given, str) else given
-        return [part.strip() for part in parts if part.strip()]
 
     @field_validator("private_hosts")
     @classmethod
@@ -337,7 +355,7 @@ class Settings(BaseSettings):
             raise ValueError(str(error)) from error
         return given
 
-    @field_validator("folder_roots")
+    @field_validator("allowed_folders")
     @classmethod
     def _are_whole_paths(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         if not all(Path(root).expanduser().is_absolute() for root in given):
@@ -353,13 +371,13 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read only what `load` gives: arguments of the command first, then the environment."""
+        """Read the arguments of `load`, then the environment, and nothing else."""
         del settings_cls, dotenv_settings, file_secret_settings
         return init_settings, env_settings
 
     @property
     def connected(self) -> bool:
-        """Whether a language model on a server is set."""
+        """True where a language model on a server is set."""
         return bool(self.llm_model)
 
 
@@ -375,11 +393,11 @@ def load(arguments: Mapping[str, Any] | None = None, *, secrets: Path = SECRETS)
         free = {name: value for name, value in saved.items() if name not in fixed.model_fields_set}
         return Settings(**{**fixed.model_dump(include=fixed.model_fields_set), **free})
     except ValidationError as error:
-        raise SettingsError(_sentence(error)) from error
+        raise SettingsError(error_sentence(error, Settings.model_fields)) from error
 
 
 def fixed_fields(*, secrets: Path = SECRETS) -> frozenset[str]:
-    """Return the names that the environment or the secrets file decides, so the page cannot."""
+    """Return the settings given by the environment or the secrets file, which the page cannot change."""
     return frozenset(Settings().model_fields_set | _read_secrets(secrets).keys())
 
 
@@ -388,11 +406,11 @@ def check(settings: Settings, changes: Mapping[str, Any]) -> None:
     try:
         Settings(**{**settings.model_dump(), **_editable(changes)})
     except ValidationError as error:
-        raise SettingsError(_sentence(error)) from error
+        raise SettingsError(error_sentence(error, Settings.model_fields)) from error
 
 
 def save(data: Path, changes: Mapping[str, Any]) -> None:
-    """Keep what was set on the page in the data directory, readable by its owner only."""
+    """Save settings of the page in the data directory, readable by its owner only."""
     path = data / SAVED
     merged = {**_editable(_read_json(path)), **_editable(changes)}
     temporary = path.with_suffix(".tmp")
@@ -405,14 +423,21 @@ def save(data: Path, changes: Mapping[str, Any]) -> None:
 
 
 def shareable(data: Path) -> dict[str, Any]:
-    """Return what was set on the page without its secrets: no key, and no address with a password in it."""
+    """Return the saved settings without secrets: no key, and no address with a password."""
     secret = {name for name, field in Settings.model_fields.items() if field.annotation is SecretStr}
     kept = _editable(_read_json(data / SAVED))
     return {name: value for name, value in kept.items() if name not in secret and "@" not in str(value)}
 
 
 def _editable(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name in EDITABLE}
+    return {name: value for name, value in _by_present_name(values).items() if name in EDITABLE}
+
+
+def _by_present_name(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values under the present names of their settings; a present name wins over an earlier one."""
+    return {
+        RENAMED.get(name, name): values[name] for name in sorted(values, key=lambda name: name not in RENAMED)
+    }
 
 
 def _absent_from_environment(secrets: Mapping[str, Any]) -> dict[str, Any]:
@@ -430,10 +455,10 @@ def _read_secrets(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
     if not isinstance(table, dict):
         raise SettingsError(f"In {path} footnote is no table. Write its settings under [footnote].")
-    unknown = table.keys() - Settings.model_fields.keys()
+    unknown = table.keys() - Settings.model_fields.keys() - RENAMED.keys()
     if unknown:
         raise SettingsError(f"{path} has no setting called {min(unknown)!r}. Correct or remove it.")
-    return dict(table)
+    return _by_present_name(table)
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -444,7 +469,3 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
     return values if isinstance(values, dict) else {}
-
-
-def _sentence(error: ValidationError) -> str:
-    return sentence(error, Settings.model_fields)

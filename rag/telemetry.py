@@ -1,10 +1,10 @@
-"""What libraries would tell their makers, or a tracing service, of what is done with them: nothing."""
+"""Telemetry of third-party libraries, turned off."""
 
 import os
 from collections.abc import MutableMapping
 
 SILENT = {
-    # ONNX Runtime's own builds name the machine and report to Microsoft from the moment they are loaded.
+    # Official ONNX Runtime builds report to Microsoft from the moment they are loaded.
     "ORT_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "ANONYMIZED_TELEMETRY": "False",  # Chroma's
@@ -13,15 +13,15 @@ SILENT = {
 TRACING = ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2")
 
 
-def silence(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Have no library report by itself. It must be said before they are loaded, whatever was said before."""
+def disable_telemetry(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Turn off telemetry in third-party libraries; call it before they are imported."""
     environment.update(SILENT)
 
 
-def untrace(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Have LangChain send no questions and documents away because another program of the user's is traced.
+def disable_tracing(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Turn off LangChain tracing, which would send questions and documents to a tracing service.
 
-    For the app and the command line; a LangChain program that uses our retrievers may trace them.
+    Only the app and the command line call it: a LangChain program may trace our retrievers.
     """
     for name in TRACING:
         environment.pop(name, None)

@@ -19,7 +19,7 @@ from rag.evaluation.lab import Lab
 from rag.factory import Current, make_library, make_means, make_pipeline
 from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs
-from rag.models.embeddings import OpenedModels
+from rag.models.embeddings import SharedEmbedders
 from rag.models.protocol import LanguageModel, ObservedModel
 from rag.quota import Limits, Quota
 from rag.settings import Settings
@@ -47,7 +47,7 @@ class Workspace:
         owner: str,
         jobs: Jobs,
         current: Current,
-        opened: OpenedModels | None = None,
+        opened: SharedEmbedders | None = None,
     ):
         """Make it; nothing heavy is opened yet. `opened` has the embedding models that are open for all."""
         self.owner = owner
@@ -57,7 +57,7 @@ class Workspace:
         self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
         current = self._metered(current)
         self.library = make_library(
-            database, owner, current, opened=opened or OpenedModels(), admit=self.allowance.document
+            database, owner, current, opened=opened or SharedEmbedders(), admit=self.allowance.document
         )
         self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
         self.reindexing = Reindexing(self.library, self.ingest, jobs)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import AliasChoices, SecretStr
 from pydantic.fields import FieldInfo
 
-from rag.settings import EDITABLE, PREFIX, Settings
+from rag.settings import EDITABLE, PREFIX, RENAMED, Settings
 
 PAGE = Path(__file__).parent.parent / "docs" / "operator" / "settings.md"
 HEAD = """\
@@ -36,11 +36,22 @@ environment and as arrays in the secrets file. Secrets of sources are not settin
 | setting | default | values | on the page | meaning |
 |---|---|---|---|---|
 """
+RENAMED_HEAD = """
+## Renamed settings
+
+The earlier names keep working in the environment, in the secrets file and in `settings.json`. Where both
+names of a setting are given, the present one counts.
+
+| earlier | now |
+|---|---|
+"""
 
 
 def page() -> str:
     """Return the whole settings page as Markdown."""
-    return HEAD + "".join(_row(name, field) for name, field in Settings.model_fields.items())
+    rows = "".join(_row(name, field) for name, field in Settings.model_fields.items())
+    renamed = "".join(f"| `{_variable(old)}` | `{_variable(new)}` |\n" for old, new in RENAMED.items())
+    return HEAD + rows + RENAMED_HEAD + renamed
 
 
 def _row(name: str, field: FieldInfo) -> str:
@@ -51,9 +62,13 @@ def _row(name: str, field: FieldInfo) -> str:
 
 def _names(name: str, field: FieldInfo) -> str:
     alias = field.validation_alias
-    if isinstance(alias, AliasChoices):
+    if isinstance(alias, AliasChoices) and name not in RENAMED.values():
         return " or ".join(f"`{choice}`" for choice in alias.choices)
-    return f"`{alias or PREFIX + name.upper()}`"
+    return f"`{alias if isinstance(alias, str) else _variable(name)}`"
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
 
 
 def _default(field: FieldInfo) -> str:

@@ -1,1 +1,1 @@
-"""What must never be lost."""
+"""The ledger, the original files and their backup; imports nothing else of Footnote."""

@@ -1,4 +1,4 @@
-"""The account of one owner: whether they are let in, what they hold and used, what was set for them."""
+"""Accounts: sign-in, quotas and usage of one owner, and the list and removal of all of them."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -8,35 +8,40 @@ from sqlalchemy import Select, bindparam, delete, func, select, union
 from sqlalchemy.orm import Session
 
 from storage import tables
-from storage.database import Database, Lookup, parsed
+from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.documents import UNFINISHED
 from storage.errors import AccountClosed, NotFound
 from storage.records import Holdings, PersonRecord, Used
-from storage.tables import ConversationRow, Departure, Document, IndexStateRow, SourceRow, Usage, UserRow
+from storage.tables import (
+    ConversationRow,
+    Departure,
+    Document,
+    IndexStateRow,
+    SourceRow,
+    Usage,
+    UserRow,
+    to_record,
+)
 
 _LIMITS = Lookup(select(UserRow.id, UserRow.limits).where(UserRow.id == bindparam("owner")), UserRow.id)
-SEEN_EVERY = timedelta(minutes=5)  # between two notes that someone is here: a page is drawn more often
+SEEN_EVERY = timedelta(minutes=5)  # between two updates of "last seen"; pages are drawn more often
 
 
-class Account:
-    """What is known of one owner, apart from what is theirs."""
-
-    def __init__(self, database: Database, owner: str) -> None:
-        self._database = database
-        self._owner = owner
+class Account(OwnerStore):
+    """The account of one owner: sign-in, quotas and usage."""
 
     def enter(self, since: datetime, name: str = "", email: str = "", *, now: datetime | None = None) -> None:
-        """Note that someone is here who signed in at ``since``, and what they are called.
+        """Record the visit of an owner who signed in at ``since``, with their name and address.
 
-        Raises AccountClosed where they signed out after that, were removed after that, or are being removed.
+        Raises AccountClosed where they signed out or were removed after that, or are being removed.
         """
-        now = now or datetime.now(UTC)
+        now = now or tables.now()
         with self._database.reading() as session:
-            row = self._let_in(session, since)
-            if row is not None and _is_noted(row, name, email, now):
+            row = self._admit(session, since)
+            if row is not None and _is_current(row, name, email, now):
                 return
         with self._database.writing() as session:
-            self._let_in(session, since)
+            self._admit(session, since)
             departure = session.get(Departure, tables.departed(self._owner))
             if departure is not None:
                 session.delete(departure)
@@ -46,19 +51,19 @@ class Account:
             row.name, row.email, row.seen = name, email, now
 
     def leave(self, since: datetime) -> None:
-        """End what was signed in until ``since``, in every browser; who signs in anew is let in."""
+        """Sign out, in every browser, the sessions begun until ``since``; a new sign-in is admitted."""
         with self._database.writing() as session:
             row = session.get(UserRow, tables.storable(self._owner))
             if row is not None:
                 row.not_before = max(since, row.not_before or since)
 
     def confirm(self) -> None:
-        """Raise AccountClosed where this person is being removed, or was."""
+        """Raise AccountClosed where the owner is being removed, or was."""
         with self._database.reading() as session:
             tables.confirm_open(session, self._owner)
 
     def limits(self) -> Mapping[str, int]:
-        """Return what was set for this person alone; empty where that is nothing."""
+        """Return the quotas set for this owner alone; empty where there are none."""
         found = self._database.look_up(_LIMITS, [self._owner], self._owner)
         return next((parsed(limits) for _, limits in found if limits is not None), {})
 
@@ -70,13 +75,13 @@ class Account:
             return Holdings(*map(int, found))
 
     def has(self, sha256: str) -> bool:
-        """Whether a document of this content is among them."""
+        """Return True where the owner has a document with this content."""
         mine = select(Document.id).where(Document.owner == self._owner, Document.sha256 == sha256)
         with self._database.reading() as session:
             return session.scalar(mine) is not None
 
     def count(self, *, answers: int = 0, tokens: int = 0, now: datetime | None = None) -> None:
-        """Add to what was used today."""
+        """Add to today's usage."""
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
             row = session.get(Usage, (tables.storable(self._owner), day_of(now)))
@@ -86,12 +91,12 @@ class Account:
             row.answers, row.tokens = row.answers + answers, row.tokens + tokens
 
     def used(self, now: datetime | None = None) -> Used:
-        """Return what was used today."""
+        """Return today's usage."""
         with self._database.reading() as session:
             row = session.get(Usage, (tables.storable(self._owner), day_of(now)))
             return Used(0, 0) if row is None else Used(row.answers, row.tokens)
 
-    def _let_in(self, session: Session, since: datetime) -> UserRow | None:
+    def _admit(self, session: Session, since: datetime) -> UserRow | None:
         row = session.get(UserRow, tables.storable(self._owner))
         if row is not None and row.not_before is not None and since <= row.not_before:
             raise AccountClosed("You signed out. Sign in again to go on.")
@@ -101,66 +106,58 @@ class Account:
 
 def day_of(now: datetime | None = None) -> str:
     """Return the day of a moment, in UTC: ``"2026-11-30"``."""
-    return (now or datetime.now(UTC)).astimezone(UTC).date().isoformat()
+    return (now or tables.now()).astimezone(UTC).date().isoformat()
 
 
-def _is_noted(row: UserRow, name: str, email: str, now: datetime) -> bool:
+def _is_current(row: UserRow, name: str, email: str, now: datetime) -> bool:
     return (row.name, row.email) == (name, email) and row.seen is not None and now - row.seen < SEEN_EVERY
 
 
-# Everyone who has an account, for administrators: who they are, how much they hold, and their removal.
-
-
 class People:
-    """All accounts of a ledger. It tells how much there is of what, and never what is in it."""
+    """All accounts of a ledger, for administrators: their sizes and removal, never their content."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, owner: str) -> PersonRecord:
-        """One person; NotFound where there is no such one."""
+        """Return one person; NotFound where there is no such one."""
         with self._database.reading() as session:
             return _records(session, [_row(session, owner)])[0]
 
     def set_limits(self, owner: str, limits: Mapping[str, int]) -> None:
-        """Set what this person may have in place of what everyone may."""
+        """Set the quotas of this person, in place of everyone's."""
         with self._database.writing() as session:
             _row(session, owner).limits = dict(limits)
 
     def mark(self, owner: str, *, now: datetime | None = None) -> None:
-        """Order a person's removal: from this commit on they are let in nowhere, and keep nothing more."""
+        """Mark a person for removal: from this commit on they can neither sign in nor store anything."""
         with self._database.writing() as session:
             row = _row(session, owner)
-            row.removing = row.removing or now or datetime.now(UTC)
+            row.removing = row.removing or now or tables.now()
 
     def marked(self) -> list[str]:
-        """Those whose removal was ordered and is not done, oldest order first."""
+        """List the people marked for removal who are not removed yet, the first marked first."""
+        marked = select(UserRow.id).where(UserRow.removing.is_not(None)).order_by(UserRow.removing)
         with self._database.reading() as session:
-            return list(
-                session.scalars(
-                    select(UserRow.id).where(UserRow.removing.is_not(None)).order_by(UserRow.removing)
-                )
-            )
+            return list(session.scalars(marked))
 
     def forget(self, owner: str, *, now: datetime | None = None) -> None:
-        """Remove every row of a marked person, in one commit, and remember that they went, not who they were.
+        """Delete every row of a marked person, in one commit, and record the removal under a hash.
 
-        NotFound where this person is not marked: their files are there still.
+        NotFound where this person is not marked: their files still exist.
         """
         with self._database.writing() as session:
             row = _row(session, owner)
             if row.removing is None:
                 raise NotFound(f"The removal of {owner!r} was not ordered.")
             session.execute(delete(UserRow).where(UserRow.id == row.id))
-            session.merge(Departure(id=tables.departed(owner), at=now or datetime.now(UTC)))
+            session.merge(Departure(id=tables.departed(owner), at=now or tables.now()))
 
     def list(self) -> list[PersonRecord]:
-        """Everyone, last seen first."""
+        """List everyone, last seen first."""
+        ordered = select(UserRow).order_by(UserRow.seen.desc().nulls_last(), UserRow.id)
         with self._database.reading() as session:
-            rows = session.scalars(
-                select(UserRow).order_by(UserRow.seen.desc().nulls_last(), UserRow.id)
-            ).all()
-            return _records(session, rows)
+            return _records(session, session.scalars(ordered).all())
 
 
 def _row(session: Session, owner: str) -> UserRow:
@@ -177,13 +174,11 @@ def _records(session: Session, rows: Any) -> list[PersonRecord]:
     all_days = _by_owner(session, used)
     today = _by_owner(session, used.where(Usage.day == day_of()))
     return [
-        PersonRecord(
-            id=row.id,
+        to_record(
+            PersonRecord,
+            row,
             name=row.name or "",
             email=row.email or "",
-            created=row.created,
-            seen=row.seen,
-            removing=row.removing,
             limits=row.limits or {},
             holds=Holdings(*held.get(row.id, (0, 0))),
             conversations=chats.get(row.id, (0,))[0],
@@ -202,30 +197,26 @@ def _by_owner(session: Session, counting: Select[Any]) -> dict[str, tuple[int, .
     return {owner: tuple(int(count or 0) for count in counts) for owner, *counts in session.execute(counting)}
 
 
-# Totals over everyone, for whoever runs the server: numbers only, and no owner told from another.
-
-
 def documents_by_state(database: Database) -> dict[str, int]:
-    """How many documents are in each state that any is in."""
+    """Count all owners' documents by state."""
     counting = select(Document.state, func.count()).group_by(Document.state).order_by(Document.state)
     with database.reading() as session:
         return {state: count for state, count in session.execute(counting)}  # noqa: C416 - rows, not pairs
 
 
-# Who has work that goes on by itself after a start: everyone else's library can wait until they come.
-BEGUN = "-next"  # ends the name of an index that is made beside the one that answers
+STAGED_SUFFIX = "-next"  # of the name of an index that is built beside the one in use
 
 
 def owners_with_work(database: Database) -> list[str]:
-    """Everyone with a document on its way, an index being made, or a source being read, in order."""
+    """List the owners with an unfinished document, staged index or sync, to be resumed after a start."""
     documents = select(Document.owner).where(Document.state.in_(UNFINISHED))
-    indexes = select(IndexStateRow.owner).where(IndexStateRow.name.endswith(BEGUN, autoescape=True))
+    indexes = select(IndexStateRow.owner).where(IndexStateRow.name.endswith(STAGED_SUFFIX, autoescape=True))
     sources = select(SourceRow.owner).where(SourceRow.state == "running")
     with database.reading() as session:
         return sorted(session.scalars(union(documents, indexes, sources)))
 
 
 def owners_with_sources(database: Database) -> list[str]:
-    """Everyone whose documents come from somewhere by themselves, in order."""
+    """List the owners who have a source."""
     with database.reading() as session:
         return sorted(session.scalars(select(SourceRow.owner).distinct()))

@@ -1,4 +1,4 @@
-"""The reader's word on single citations, and the answers on which there is any. One owner's."""
+"""Feedback on an owner's citations, traces of how answers were made, and the state of cited documents."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -7,33 +7,29 @@ from typing import Any, Literal
 from sqlalchemy import exists, or_, select
 
 from storage import messages, tables
-from storage.database import Database
+from storage.database import OwnerStore
 from storage.errors import NotFound
 from storage.records import CitationFeedback, Message, PassageRecord, State
-from storage.tables import Document, storable
+from storage.tables import Document, batches, storable
 
 
-class Feedback:
-    """What one owner said of the citations in their answers; anyone else's id is one that does not exist."""
-
-    def __init__(self, database: Database, owner: str) -> None:
-        self._database = database
-        self._owner = owner
+class Feedback(OwnerStore):
+    """An owner's feedback on the citations in their answers."""
 
     def mark(self, answer_id: str, position: int, feedback: CitationFeedback | None) -> None:
-        """Note a word on the citation at ``position`` of an answer, from 0; None takes it back.
+        """Set the feedback on the citation at ``position`` of an answer, from 0; None removes it.
 
-        The citation itself stays as it is. Raises NotFound when there is no such.
+        Raises NotFound when there is no such citation.
         """
         with self._database.writing() as session:
-            answer = messages.owned(session, self._owner, answer_id, "assistant")
+            answer = messages.own_message(session, self._owner, answer_id, "assistant")
             row = session.get(tables.CitationRow, (answer.id, position))
             if row is None:
                 raise NotFound(f"There is no citation {position} in the answer {answer_id!r}.")
             row.feedback = feedback
 
     def answers(self, limit: int = 1000) -> Sequence[Message]:
-        """Read the newest complete answers that are rated, or have a citation marked, newest first."""
+        """List the newest complete answers with a rating or with feedback on a citation, newest first."""
         message = tables.MessageRow
         marked = exists().where(
             tables.CitationRow.message_id == message.id, tables.CitationRow.feedback.is_not(None)
@@ -46,10 +42,10 @@ class Feedback:
         )
         with self._database.reading() as session:
             newest = mine.order_by(message.created.desc(), message.id).limit(limit)
-            return messages.read(session, session.scalars(newest).all())
+            return messages.to_messages(session, session.scalars(newest).all())
 
 
-# How an answer was made: by which settings, what was sent to the model, and what could not be searched.
+# Traces
 MOST_SENT = 16  # requests for one answer
 LONGEST_SENT = 200_000  # characters of all its requests together: about 50,000 tokens
 MOST_UNSEARCHED = 20  # files that could not be searched, by name; the others are counted
@@ -58,7 +54,7 @@ LONGEST_SETTING = 300  # characters
 
 @dataclass(frozen=True)
 class SentRecord:
-    """A request to the language model as it was sent: what it was for, and its messages (role, content)."""
+    """A request sent to the language model: its purpose, and its messages (role, content)."""
 
     purpose: str
     messages: tuple[tuple[str, str], ...]
@@ -66,7 +62,7 @@ class SentRecord:
 
 @dataclass(frozen=True)
 class Unsearched:
-    """A file that could not be searched, or not wholly, and how far it had come."""
+    """A file that could not be searched, or only in part, and its state."""
 
     name: str
     state: State
@@ -74,9 +70,9 @@ class Unsearched:
 
 @dataclass(frozen=True)
 class Trace:
-    """How an answer was made. ``cut`` is how many characters of what was sent are not kept.
+    """Trace of an answer: its settings and requests. ``cut`` counts the characters that are not kept.
 
-    ``unsearched`` are the first of ``unsearched_count`` files, noted where nothing was found.
+    ``unsearched`` are the first of ``unsearched_count`` files, recorded where nothing was found.
     """
 
     settings: Mapping[str, Any]
@@ -86,23 +82,19 @@ class Trace:
     unsearched_count: int = 0
 
 
-class Traces:
-    """How the answers of one owner were made; anyone else's id is an id that does not exist."""
-
-    def __init__(self, database: Database, owner: str) -> None:
-        self._database = database
-        self._owner = owner
+class Traces(OwnerStore):
+    """Traces of one owner's answers."""
 
     def get(self, answer_id: str) -> Trace | None:
-        """Read how an answer was made; None for one from before this was kept. Raises NotFound."""
+        """Return the trace of an answer, None where it has none. Raises NotFound."""
         with self._database.reading() as session:
-            answer = messages.owned(session, self._owner, answer_id, "assistant")
+            answer = messages.own_message(session, self._owner, answer_id, "assistant")
             row = session.get(tables.TraceRow, answer.id)
             return None if row is None else _trace(row)
 
 
-def to_row(answer_id: str, trace: Trace) -> tables.TraceRow:
-    """Make the row of a trace, cut to what is kept."""
+def trace_row(answer_id: str, trace: Trace) -> tables.TraceRow:
+    """Make the row of a trace, cut to the limits above."""
     sent, cut = bounded(trace.sent[:MOST_SENT], LONGEST_SENT)
     lost = sum(len(content) for request in trace.sent[MOST_SENT:] for _, content in request.messages)
     return tables.TraceRow(
@@ -111,8 +103,7 @@ def to_row(answer_id: str, trace: Trace) -> tables.TraceRow:
         sent=[asdict(request) for request in sent],
         cut=trace.cut + cut + lost,
         unsearched=[
-            {"name": tables.storable(one.name), "state": one.state}
-            for one in trace.unsearched[:MOST_UNSEARCHED]
+            {"name": storable(one.name), "state": one.state} for one in trace.unsearched[:MOST_UNSEARCHED]
         ],
         unsearched_count=trace.unsearched_count,
     )
@@ -131,45 +122,32 @@ def bounded(sent: Sequence[SentRecord], room: int) -> tuple[list[SentRecord], in
             short = content[: max(room, 0)]
             room -= len(content)
             cut += len(content) - len(short)
-            parts.append((role, tables.storable(short)))
+            parts.append((role, storable(short)))
         kept.append(SentRecord(request.purpose, tuple(parts)))
     return kept, cut
 
 
 def _short(value: Any) -> Any:
-    return tables.storable(value)[:LONGEST_SETTING] if isinstance(value, str) else value
+    return storable(value)[:LONGEST_SETTING] if isinstance(value, str) else value
 
 
 def _trace(row: tables.TraceRow) -> Trace:
-    return Trace(
-        settings=row.settings,
-        sent=tuple(
-            SentRecord(one["purpose"], tuple((role, content) for role, content in one["messages"]))
-            for one in row.sent
-        ),
-        cut=row.cut,
-        unsearched=tuple(Unsearched(**one) for one in row.unsearched),
-        unsearched_count=row.unsearched_count,
-    )
+    sent = (SentRecord(one["purpose"], tuple(map(tuple, one["messages"]))) for one in row.sent)
+    unsearched = (Unsearched(**one) for one in row.unsearched)
+    return tables.to_record(Trace, row, sent=tuple(sent), unsearched=tuple(unsearched))
 
 
-# What became of the documents that old answers quote: here still, changed, or removed. One owner's.
+# Cited documents
 Standing = Literal["here", "changed", "removed"]
-_BATCH = 400  # ids or names in one query
 
 
-class Standings:
-    """Compares what answers were given with what this owner has now."""
-
-    def __init__(self, database: Database, owner: str) -> None:
-        self._database = database
-        self._owner = owner
+class Standings(OwnerStore):
+    """State of the documents that an owner's answers cite: present, changed or removed."""
 
     def of(self, passages: Iterable[PassageRecord]) -> dict[str, Standing]:
-        """Return what became of each passage's document, by the document's id.
+        """Return the state of each passage's document, by the document's id.
 
-        A document is here while its content is, added anew or not. It is changed when other content goes
-        by its name.
+        A document is "here" while the owner has its content, "changed" when other content has its name.
         """
         asked = {passage.document_id: passage for passage in passages}
         here = dict(self.present(asked.values()))
@@ -178,23 +156,19 @@ class Standings:
         return {id_: _standing(passage, here, names) for id_, passage in asked.items()}
 
     def present(self, passages: Iterable[PassageRecord]) -> Iterator[tuple[str, str]]:
-        """Yield hash and id of each document that still has the content of one of these passages'."""
+        """Yield hash and id of each document that has the content of one of these passages."""
         hashes = sorted({passage.sha256 for passage in passages})
         mine = select(Document.sha256, Document.id).where(Document.owner == self._owner)
         with self._database.reading() as session:
-            for batch in _batches(hashes):
+            for batch in batches(hashes):
                 yield from session.execute(mine.where(Document.sha256.in_(batch)))
 
     def _names(self, names: Sequence[str]) -> Iterator[str]:
-        """Yield those names that are in use."""
+        """Yield those of the names that a document has."""
         mine = select(Document.name).where(Document.owner == self._owner)
         with self._database.reading() as session:
-            for batch in _batches(names):
+            for batch in batches(names):
                 yield from session.scalars(mine.where(Document.name.in_(batch)))
-
-
-def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (values[start : start + _BATCH] for start in range(0, len(values), _BATCH))
 
 
 def _standing(passage: PassageRecord, here: Container[str], names: Container[str]) -> Standing:

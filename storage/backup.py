@@ -1,6 +1,5 @@
-"""Backups of the ledger: made before a migration, named when it is damaged, put back on request."""
+"""Backups: of the ledger before a migration, and archives of a data directory, written and restored."""
 
-import errno
 import hashlib
 import json
 import os
@@ -10,9 +9,10 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO
@@ -31,7 +31,7 @@ def newest(directory: Path) -> Path | None:
 
 
 def advice(directory: Path) -> str:
-    """Say what to do about a damaged ledger: the restore command, or that there is nothing to restore."""
+    """Return the advice on a damaged ledger: the restore command, or that there is nothing to restore."""
     backup = newest(directory)
     if backup is None:
         return (
@@ -43,7 +43,7 @@ def advice(directory: Path) -> str:
 
 @contextmanager
 def damage_named(directory: Path) -> Iterator[None]:
-    """Turn a failed check into DatabaseDamaged with its advice."""
+    """Turn a failed check into DatabaseDamaged with advice."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -55,14 +55,14 @@ def damage_named(directory: Path) -> Iterator[None]:
 
 
 def before_migration(directory: Path, revision: str | None) -> Path:
-    """Back the ledger up into its own directory; returns the file."""
+    """Back up the ledger in its own directory; return the file."""
     target = _fresh(directory, f"before-upgrade-from-{revision or 'nothing'}.db")
     sqlite.copy(directory / LEDGER, target)
     return target
 
 
 def restore(directory: Path, backup: Path) -> Path | None:
-    """Put a backup in the ledger's place; returns where the old files went, None if there were none.
+    """Replace the ledger by a backup; return the folder of the old files, None if there were none.
 
     Nothing is overwritten. Raises DataDirectoryLocked while in use, and StorageError when the
     backup itself is missing or damaged.
@@ -93,7 +93,7 @@ def _inspected(backup: Path) -> sqlite.Stored:
 
 
 def _set_aside(directory: Path) -> Path | None:
-    """Move the ledger and its log out of the way."""
+    """Move the ledger and its log to the backup folder."""
     files = [file for file in (directory / f"{LEDGER}{end}" for end in ("", "-wal", "-shm")) if file.exists()]
     if not files:
         return None
@@ -105,30 +105,30 @@ def _set_aside(directory: Path) -> Path | None:
 
 
 def _fresh(directory: Path, name: str) -> Path:
-    """Name a path in the backup folder that nothing has yet; the folder is made."""
+    """Return an unused path in the backup folder, which is created."""
     folder = directory / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}-{name}"
 
 
-# A backup of all that cannot be made again, as one tar file: written beside the running app, read once.
+# Archives: one tar file with the ledger, the originals and the settings
 MANIFEST = "manifest.json"
 FORMAT = 1
 ORIGINAL = re.compile(r"files/[0-9a-f]{32}/[0-9a-f]{64}")
 BLOCK = 1 << 20
-Told = Callable[[str, int, int], None]
-"""Is told of what is done, how many bytes of how many."""
+Progress = Callable[[str, int, int], None]
+"""Called with the step, its bytes done, and its bytes in all."""
 
 
-def silently(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
+def no_progress(what: str, done: int, total: int) -> None:
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an archive holds: the SHA-256 of each member by its name, and the sizes of all in bytes.
+    """Manifest of an archive: the SHA-256 of each member by its name, and their total size in bytes.
 
-    `lost` are originals that the ledger names and that were not there any more, or not as they were.
+    `lost` are the originals that the ledger names and that are missing or damaged.
     """
 
     members: Mapping[str, str]
@@ -140,42 +140,44 @@ class Manifest:
 
     @property
     def originals(self) -> int:
-        """How many originals there are."""
+        """Return the number of originals."""
         return sum(name.startswith("files/") for name in self.members)
 
     def to_json(self) -> bytes:
-        """Return the form in which it is kept."""
+        """Return the manifest as JSON."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
     @classmethod
     def from_json(cls, text: bytes) -> "Manifest":
-        """Read it; raises ValueError, TypeError or KeyError where it is none of this version's."""
+        """Parse a manifest; raises ValueError, TypeError or KeyError for any other text or version."""
         manifest = cls(**json.loads(text))
         if manifest.format != FORMAT or LEDGER not in manifest.members:
             raise ValueError(f"its format is {manifest.format}")
         return manifest
 
 
-def write(directory: Path, target: Path, also: Mapping[str, bytes], told: Told = silently) -> Manifest:
-    """Write a data directory's ledger, its originals and what is named in `also` into a new file.
+def write(
+    directory: Path, target: Path, also: Mapping[str, bytes], progress: Progress = no_progress
+) -> Manifest:
+    """Write a data directory's ledger, its originals and the members in `also` into a new archive.
 
-    Another process may work on the directory meanwhile: what is kept is one moment of its ledger. The
-    file is readable by its owner only, and is there whole or not at all. Raises DatabaseDamaged, DiskFull
-    or another StorageError.
+    Another process may use the directory meanwhile: the archive has one snapshot of its ledger. The file is
+    readable by its owner only, and is written as a whole or not at all. Raises DatabaseDamaged, DiskFull or
+    another StorageError.
     """
     if target.exists():
         raise StorageError(f"{target} exists already. Name a new file for the backup.")
     if not (directory / LEDGER).is_file():
         raise StorageError(f"There is nothing in {directory} to back up.")
     part, ledger = (target.with_name(f".{target.name}.{end}") for end in ("part", "ledger"))
-    with explained(target.parent):
+    with _explained(target.parent):
         try:
             part.unlink(missing_ok=True)
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                manifest = _fill(file, directory, ledger, also, told)
+                manifest = _write_archive(file, directory, ledger, also, progress)
                 file.flush()
                 os.fsync(file.fileno())
-            ledger.unlink()  # nothing is left beside the file from the moment that it is there
+            ledger.unlink()  # before the archive exists, so that nothing is left beside it
             part.replace(target)
             files.sync(target.parent)
         finally:
@@ -184,9 +186,11 @@ def write(directory: Path, target: Path, also: Mapping[str, bytes], told: Told =
     return manifest
 
 
-def _fill(file: IO[bytes], directory: Path, ledger: Path, also: Mapping[str, bytes], told: Told) -> Manifest:
+def _write_archive(
+    file: IO[bytes], directory: Path, ledger: Path, also: Mapping[str, bytes], progress: Progress
+) -> Manifest:
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        members, lost = _originals(tar, directory, ledger, told)
+        members, lost = _originals(tar, directory, ledger, progress)
         for name, content in also.items():
             members[name] = _add(tar, name, BytesIO(content), len(content))
         with ledger.open("rb") as copied:
@@ -198,27 +202,27 @@ def _fill(file: IO[bytes], directory: Path, ledger: Path, also: Mapping[str, byt
 
 
 def _originals(
-    tar: tarfile.TarFile, directory: Path, ledger: Path, told: Told
+    tar: tarfile.TarFile, directory: Path, ledger: Path, progress: Progress
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Copy the ledger and the originals it names; return their hashes, and the names of those that are lost.
+    """Copy the ledger and the originals it names; return their hashes, and the names of the lost ones.
 
-    An original is deleted after the commit that forgets it. One that is missing was deleted meanwhile, and
-    a ledger copied again does not name it; or it still does, and the original is lost.
+    An original is deleted after the commit that deletes its document. A missing one was deleted meanwhile,
+    and a second copy of the ledger does not name it; or it still does, and the original is lost.
     """
     held: dict[str, str] = {}
     lost: dict[str, str] = {}
     while True:
-        named = _named(directory, ledger, told)
-        _copy(tar, directory, [path for path in named if path not in held], held, told)
+        named = _named(directory, ledger, progress)
+        _copy(tar, directory, [path for path in named if path not in held], held, progress)
         missing = {path: name for path, name in named.items() if path not in held}
         if missing == lost:
             return {path: held[path] for path in named if path in held}, lost
         lost = missing
 
 
-def _named(directory: Path, ledger: Path, told: Told) -> dict[str, str]:
-    """Copy and check the ledger; return the path of each original that it names, and its document's name."""
-    told("copying the ledger", 0, 1)
+def _named(directory: Path, ledger: Path, progress: Progress) -> dict[str, str]:
+    """Copy and check the ledger; return the document's name of each original's path."""
+    progress("copying the ledger", 0, 1)
     with sqlite.explained(ledger.parent), damage_named(directory):
         sqlite.copy(directory / LEDGER, ledger)
         stored = sqlite.inspect(ledger, references=True)
@@ -227,12 +231,14 @@ def _named(directory: Path, ledger: Path, told: Told) -> dict[str, str]:
         named = {
             f"{files.folder_of(owner)}/{sha256}": name for owner, sha256, name in sqlite.originals(ledger)
         }
-    told("copying the ledger", 1, 1)
+    progress("copying the ledger", 1, 1)
     return named
 
 
-def _copy(tar: tarfile.TarFile, directory: Path, paths: list[str], held: dict[str, str], told: Told) -> None:
-    """Add originals to the archive; `held` gets the hash of each that is as its name says."""
+def _copy(
+    tar: tarfile.TarFile, directory: Path, paths: list[str], held: dict[str, str], progress: Progress
+) -> None:
+    """Add originals to the archive; `held` gets the hash of each undamaged one."""
     sizes = {path: size for path in paths if (size := _size(directory / path)) is not None}
     done, total = 0, sum(sizes.values())
     for path, size in sizes.items():
@@ -244,7 +250,7 @@ def _copy(tar: tarfile.TarFile, directory: Path, paths: list[str], held: dict[st
         if sha256 == Path(path).name:
             held[path] = sha256
         done += size
-        told("copying originals", done, total)
+        progress("copying originals", done, total)
 
 
 def _size(path: Path) -> int | None:
@@ -255,64 +261,51 @@ def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> str:
     """Add a member; return its SHA-256."""
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = size, 0o600
-    hashed = Hashed(content)
+    hashed = _HashingReader(content)
     tar.addfile(entry, hashed)
     return hashed.sha256
 
 
-class Hashed:
-    """A file that is hashed while it is read."""
+class _HashingReader:
+    """File reader that computes the SHA-256 of everything read."""
 
     def __init__(self, file: IO[bytes]):
         self._file = file
         self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """Read on."""
         block = self._file.read(size)
         self._digest.update(block)
         return block
 
     @property
     def sha256(self) -> str:
-        """The hash of what was read so far, in hex."""
+        """Return the hash in hex."""
         return self._digest.hexdigest()
 
-    def blocks(self) -> Iterator[bytes]:
-        """Read it to its end."""
-        while block := self.read(BLOCK):
-            yield block
+
+def _explained(folder: Path) -> AbstractContextManager[None]:
+    return files.explained(folder, f"{folder} cannot be read or written", "try again")
 
 
-@contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Raise what the system reports as an error of ours, a sentence about `folder`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"There is no space left in {folder}. Free some, then try again.") from error
-        raise StorageError(f"{folder} cannot be read or written: {error.strerror or error}.") from error
-
-
-# An archive put into an empty data directory: unpacked aside, proven, then put in place by one rename.
-UNPACKED = ".restoring"
-PROVEN = ".restored"
-KEPT_ASIDE = frozenset({LEDGER, MANIFEST, "settings.json"})  # members beside the originals
+# Restoring an archive: unpacked in a folder aside, verified, then put in place
+UNPACKED = ".restoring"  # folder of an archive that is not verified yet
+VERIFIED = ".restored"  # folder of a verified one, whose files are moved into place
+OTHER_MEMBERS = frozenset({LEDGER, MANIFEST, "settings.json"})  # members beside the originals
 _LARGEST = 1 << 28  # bytes of a manifest: a million originals take 150 MB
 _UNCHANGED = "Nothing was changed."
 
 
 def is_archive(file: Path) -> bool:
-    """Whether a file is an archive, and not a ledger by itself or anything else."""
+    """Return True for an archive, False for a ledger by itself or anything else."""
     return file.is_file() and tarfile.is_tarfile(file)
 
 
-def restore_into(directory: Path, archive: Path, told: Told = silently) -> Manifest:
-    """Put an archive into a data directory that holds nothing; return what it held.
+def restore_into(directory: Path, archive: Path, progress: Progress = no_progress) -> Manifest:
+    """Restore an archive into an empty data directory; return its manifest.
 
     Each hash is checked before anything is put in place. Raises DataDirectoryLocked, DatabaseTooNew,
-    DiskFull, or StorageError, as where something is there already.
+    DiskFull, or StorageError, as where the directory is not empty.
     """
     lock = DataDirectoryLock(directory)
     lock.acquire()
@@ -322,9 +315,9 @@ def restore_into(directory: Path, archive: Path, told: Told = silently) -> Manif
         _refuse_if_used(directory)
         _refuse_if_too_large(directory, archive)
         try:
-            with explained(directory):
-                manifest = _proven(unpacked, _unpack(archive, unpacked, told), archive)
-                unpacked.rename(directory / PROVEN)
+            with _explained(directory):
+                manifest = _verified(unpacked, _unpack(archive, unpacked, progress), archive)
+                unpacked.rename(directory / VERIFIED)
                 files.sync(directory)
         finally:
             shutil.rmtree(unpacked, ignore_errors=True)
@@ -335,26 +328,26 @@ def restore_into(directory: Path, archive: Path, told: Told = silently) -> Manif
 
 
 def settle(directory: Path, lock: DataDirectoryLock) -> None:
-    """Bring a restore to its end that was cut off: finished where it was proven, else taken back.
+    """Finish an interrupted restore where it was verified, else undo it.
 
     The caller holds `lock`. Without such a restore nothing happens.
     """
-    with explained(directory):
+    with _explained(directory):
         if (directory / UNPACKED).exists():
             shutil.rmtree(directory / UNPACKED)
-        proven = directory / PROVEN
-        if not proven.exists():
+        verified = directory / VERIFIED
+        if not verified.exists():
             return
-        for entry in sorted(proven.iterdir(), key=lambda entry: entry.name == LEDGER):  # the ledger last
+        for entry in sorted(verified.iterdir(), key=lambda entry: entry.name == LEDGER):  # the ledger last
             entry.replace(directory / entry.name)
         files.sync(directory)
         stored = sqlite.inspect(directory / LEDGER)
         lock.note(stored.commits if stored else 0)
-        proven.rmdir()
+        verified.rmdir()
 
 
 def _refuse_if_used(directory: Path) -> None:
-    """Refuse a directory that holds anything; the lock, and what systems hide in directories, is nothing."""
+    """Refuse a directory with any entry other than the lock and hidden files."""
     there = sorted(
         entry.name
         for entry in directory.iterdir()
@@ -376,50 +369,40 @@ def _refuse_if_too_large(directory: Path, archive: Path) -> None:
         )
 
 
-def _unpack(archive: Path, into: Path, told: Told) -> dict[str, str]:
-    """Write what is known by its name below `into`; return the SHA-256 of each by its name."""
+def _unpack(archive: Path, into: Path, progress: Progress) -> dict[str, str]:
+    """Unpack the members with known names below `into`; return the SHA-256 of each by its name."""
     found: dict[str, str] = {}
     total = archive.stat().st_size
     try:
         with archive.open("rb") as file, tarfile.open(fileobj=file, mode="r|") as tar:
             for entry in tar:
-                content = tar.extractfile(entry) if _known(entry) else None
+                content = tar.extractfile(entry) if _is_known(entry) else None
                 if content is None:
                     raise StorageError(f"{archive} is not a backup of Footnote. {_UNCHANGED}")
-                found[entry.name] = _write(content, into / entry.name)
-                told("reading the backup", min(total, file.tell()), total)
+                path = into / entry.name
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                found[entry.name], _ = files.write_hashed(iter(partial(content.read, BLOCK), b""), path)
+                progress("reading the backup", min(total, file.tell()), total)
     except (tarfile.TarError, EOFError) as error:
-        raise _not_whole(archive, str(error)) from error
-    told("reading the backup", total, total)
+        raise _incomplete(archive, str(error)) from error
+    progress("reading the backup", total, total)
     return found
 
 
-def _known(entry: tarfile.TarInfo) -> bool:
-    """Whether this is a plain file of a name that archives have: no other is written anywhere."""
+def _is_known(entry: tarfile.TarInfo) -> bool:
+    """Return True for a plain file with a name that archives have; no other is unpacked."""
     plain = entry.isreg() and not entry.issparse()
-    return plain and bool(entry.name in KEPT_ASIDE or ORIGINAL.fullmatch(entry.name))
+    return plain and bool(entry.name in OTHER_MEMBERS or ORIGINAL.fullmatch(entry.name))
 
 
-def _write(content: IO[bytes], path: Path) -> str:
-    """Write a file that outlives a power cut; return its SHA-256."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    hashed = Hashed(content)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb", BLOCK) as file:
-        for block in hashed.blocks():
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-    return hashed.sha256
-
-
-def _proven(unpacked: Path, found: dict[str, str], archive: Path) -> Manifest:
-    """Check what was unpacked against the manifest and the ledger; leave what both name, and no more."""
+def _verified(unpacked: Path, found: dict[str, str], archive: Path) -> Manifest:
+    """Verify the unpacked files by the manifest and the ledger; delete those that neither names."""
     if MANIFEST not in found:
-        raise _not_whole(archive, "it ends before its manifest")
+        raise _incomplete(archive, "it ends before its manifest")
     manifest = _manifest(unpacked / MANIFEST, archive)
     for name, sha256 in manifest.members.items():
         if found.get(name) != sha256:
-            raise _not_whole(archive, f"{name} is missing, or not what it was")
+            raise _incomplete(archive, f"{name} is missing, or not what it was")
     _check_ledger(unpacked / LEDGER, manifest, archive)
     for name in found.keys() - manifest.members.keys():
         (unpacked / name).unlink()
@@ -430,19 +413,19 @@ def _proven(unpacked: Path, found: dict[str, str], archive: Path) -> Manifest:
 
 def _manifest(path: Path, archive: Path) -> Manifest:
     if path.stat().st_size > _LARGEST:
-        raise _not_whole(archive, "its manifest is too long")
+        raise _incomplete(archive, "its manifest is too long")
     try:
         return Manifest.from_json(path.read_bytes())
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _not_whole(archive, f"its manifest cannot be read: {error}") from error
+        raise _incomplete(archive, f"its manifest cannot be read: {error}") from error
 
 
 def _check_ledger(ledger: Path, manifest: Manifest, archive: Path) -> None:
-    """Refuse a ledger that is damaged, of a later version, or that names what is not there."""
+    """Refuse a ledger that is damaged, of a later version, or that names missing originals."""
     with sqlite.explained(ledger.parent):
         stored = sqlite.inspect(ledger, references=True)
         if stored is None or stored.revision is None:
-            raise _not_whole(archive, "its ledger is none")
+            raise _incomplete(archive, "its ledger is none")
         if stored.revision not in migrations.revisions():
             raise DatabaseTooNew(
                 f"{archive} was written by a later version of Footnote (its revision is {stored.revision}). "
@@ -450,8 +433,8 @@ def _check_ledger(ledger: Path, manifest: Manifest, archive: Path) -> None:
             )
         named = {f"{files.folder_of(owner)}/{sha256}" for owner, sha256, _ in sqlite.originals(ledger)}
     if absent := named - manifest.members.keys() - manifest.lost.keys():
-        raise _not_whole(archive, f"{min(absent)} is missing")
+        raise _incomplete(archive, f"{min(absent)} is missing")
 
 
-def _not_whole(archive: Path, why: str) -> StorageError:
+def _incomplete(archive: Path, why: str) -> StorageError:
     return StorageError(f"{archive} is not a whole backup of Footnote: {why}. {_UNCHANGED} Take another one.")

@@ -1,4 +1,4 @@
-"""The ledger: one engine, short transactions, checked and brought up to date before anyone uses it."""
+"""The ledger database: opening with checks and migrations, transactions, and the base of its stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     Connection,
@@ -28,14 +28,20 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.orm import Session
 
 from storage import backup as backups
-from storage import backup as restoring
 from storage import migrations, sqlite
 from storage.backup import LEDGER
-from storage.errors import DatabaseDamaged, DatabaseTooNew, StorageBusy, StorageError
+from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
 from storage.lock import DataDirectoryLock
-from storage.tables import Ledger, storable
-
-# The seam to a database server: any engine SQLAlchemy speaks, named by DATABASE_URL.
+from storage.tables import (
+    CollectionRow,
+    ConversationRow,
+    Document,
+    LabSet,
+    Ledger,
+    SourceRow,
+    TreeBranch,
+    storable,
+)
 
 
 def server_engine(url: str) -> Engine:
@@ -58,21 +64,21 @@ def server_engine(url: str) -> Engine:
 
 
 def revision(connection: Connection) -> str | None:
-    """Read the revision of the ledger on the server, None when it has none yet."""
+    """Return the migration revision of the ledger on a server, None when it has none yet."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-# Rows by id, read on the database's driver: SQLAlchemy's layers take four times as long as six rows do.
-MOST = 900  # ids at once: below the 999 parameters that every SQLite allows
+MOST = 900  # ids of a `Lookup` at once: below the 999 parameters that every SQLite allows
 
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """A `statement` with a parameter ``owner``, narrowed to the rows whose `key` is one of some ids.
+    """Compiled query for an owner's rows by id: `statement` takes ``owner``, and `key` is the id's column.
 
-    It is compiled once for each power of two of ids, the last of which is repeated to fill it up.
+    It runs on the database's driver, since SQLAlchemy's layers take four times as long as six rows do. It is
+    compiled once for each power of two of ids; the last id is repeated to fill it up.
     """
 
     statement: Select[*tuple[Any, ...]]
@@ -87,7 +93,7 @@ class Lookup:
 
 
 def parsed(value: Any) -> Any:
-    """Return what a column of JSON holds: SQLite's driver gives its text, PostgreSQL's what it says."""
+    """Parse a JSON column, which SQLite's driver returns as text and PostgreSQL's as the value."""
     return json.loads(value) if isinstance(value, str) else value
 
 
@@ -114,16 +120,16 @@ def _compiled(lookup: Lookup, dialect: Any, size: int) -> _Compiled:
 
 
 def _size(count: int) -> int:
-    """Return the power of two from `count` on: ``6 -> 8``; what is more than fits is what fits."""
+    """Return the next power of two, at most MOST: ``6 -> 8``."""
     return min(MOST, 1 << (count - 1).bit_length())
 
 
-_LEDGER = inspect(Ledger).local_table.c  # its columns: in every commit, a row's object takes thrice as long
+_LEDGER = inspect(Ledger).local_table.c  # columns: a mapped object takes three times as long in every commit
 _COUNTING = update(_LEDGER.commits.table).values(commits=_LEDGER.commits + 1).returning(_LEDGER.commits)
 
 
 class Database:
-    """The ledger of one data directory, held alone until :meth:`close`."""
+    """The ledger of one data directory, locked until :meth:`close`."""
 
     def __init__(self, directory: Path, engine: Engine, lock: DataDirectoryLock) -> None:
         self.directory = directory
@@ -131,7 +137,7 @@ class Database:
         self._immediate = engine.execution_options(immediate=True)
         self._embedded = engine.dialect.name == "sqlite"
         self._lock = lock
-        self._writer = threading.Lock()  # our own threads queue here instead of polling SQLite's lock
+        self._writer = threading.Lock()  # threads queue here instead of polling SQLite's lock
 
     @classmethod
     def open(cls, directory: Path, *, url: str | None = None) -> Database:
@@ -143,7 +149,7 @@ class Database:
         lock.acquire()
         try:
             with sqlite.explained(directory):
-                restoring.settle(directory, lock)
+                backups.settle(directory, lock)
                 engine = _local(directory, lock) if url is None else _remote(url)
         except BaseException:
             lock.release()
@@ -152,7 +158,7 @@ class Database:
 
     @staticmethod
     def restore(directory: Path, backup: Path) -> Path | None:
-        """Put a backup in the ledger's place; returns the folder that keeps what was there, if anything.
+        """Replace the ledger by a backup; return the folder that keeps the old one, if there was one.
 
         Raises DataDirectoryLocked while in use, StorageError when the backup is missing or damaged.
         """
@@ -160,12 +166,12 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """One read transaction: a single moment of the ledger."""
+        """Open a read transaction, which sees one snapshot of the ledger."""
         with sqlite.explained(self.directory), Session(self._engine) as session, session.begin():
             yield session
 
     def look_up(self, lookup: Lookup, ids: Sequence[str], owner: str) -> list[Any]:
-        """Read an owner's rows by their ids, in one moment of the ledger, in no order."""
+        """Return an owner's rows by id, from one snapshot of the ledger, in no order."""
         with sqlite.explained(self.directory), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             rows: list[Any] = []
@@ -181,7 +187,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """One write transaction: committed whole at the end, or not at all.
+        """Open a write transaction: committed as a whole at the end, or not at all.
 
         Raises DiskFull, StorageBusy after 10 seconds, or another StorageError.
         """
@@ -193,7 +199,7 @@ class Database:
             self._lock.note(commits)
 
     def _counted(self, session: Session) -> int:
-        """Count this commit in the ledger itself; a server keeps its own log."""
+        """Increment the ledger's count of commits; a server keeps its own log."""
         if not self._embedded:
             return 0
         return int(session.connection().execute(_COUNTING).scalar_one())
@@ -231,13 +237,36 @@ class Database:
                 sqlite.inspect(self.directory / LEDGER, references=True)
 
     def close(self) -> None:
-        """Close every connection and give the directory back; calling it twice is the same as once."""
+        """Close every connection and unlock the directory; a second call does nothing."""
         self._engine.dispose()
         self._lock.release()
 
 
+Owned = TypeVar("Owned", CollectionRow, ConversationRow, Document, LabSet, SourceRow, TreeBranch)
+
+
+@lru_cache(maxsize=16)
+def _by_owner_and_id(table: Any) -> Select[Any]:
+    return select(table).where(table.owner == bindparam("owner"), table.id == bindparam("id"))
+
+
+class OwnerStore:
+    """Base of the stores of one owner's rows. Another owner's id is an id that does not exist."""
+
+    def __init__(self, database: Database, owner: str) -> None:
+        self._database = database
+        self._owner = owner
+
+    def _own(self, session: Session, table: type[Owned], id_: str) -> Owned:
+        """Return the owner's row with this id; NotFound when they have none."""
+        row: Owned | None = session.scalar(_by_owner_and_id(table), {"owner": self._owner, "id": id_})
+        if row is None:
+            raise NotFound(f"There is no {table.noun} {id_!r}.")
+        return row
+
+
 def _local(directory: Path, lock: DataDirectoryLock) -> Engine:
-    """Make the engine of the directory's own ledger, after looking at it without changing a byte."""
+    """Make the engine of the directory's own ledger, after a check that does not write."""
     ledger = directory / LEDGER
     with backups.damage_named(directory):
         stored = sqlite.inspect(ledger)

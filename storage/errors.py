@@ -1,4 +1,4 @@
-"""The root of the error tree, and what can go wrong with stored data.
+"""The root of the error tree, and the errors of stored data.
 
 Every message is a sentence fit to show a user: what happened, to what, and what to do.
 
@@ -9,16 +9,16 @@ Every message is a sentence fit to show a user: what happened, to what, and what
     │   ├── DatabaseTooNew        written by a later version of Footnote
     │   ├── DiskFull              no space left to write
     │   ├── StorageBusy           the ledger stayed locked longer than we wait
-    │   ├── AnswerPending         the conversation's last answer is still on its way
+    │   ├── AnswerPending         the conversation's last answer is not complete yet
     │   ├── NameRefused           a name is taken already, or is none
-    │   ├── AccountClosed         whoever asks signed out, or was removed
+    │   ├── AccountClosed         the account signed out, or was removed
     │   └── NotFound              no such thing for this owner
     └── ...                       the rest of the tree is drawn in rag/errors.py
 """
 
 
 class FootnoteError(Exception):
-    """Anything Footnote tells its user about."""
+    """Base of the errors that Footnote shows to its user."""
 
 
 class StorageError(FootnoteError):
@@ -46,19 +46,19 @@ class StorageBusy(StorageError):
 
 
 class AnswerPending(StorageError):
-    """An answer of this conversation is still on its way."""
+    """An answer of this conversation is not complete yet."""
 
 
 class NotUnfinished(StorageError):
-    """An answer that is whole, or has no words yet, cannot be gone on with."""
+    """A complete or empty answer cannot be continued."""
 
 
 class NameRefused(StorageError):
-    """Something of this owner has this name already, or it is no name."""
+    """A name is empty, or this owner uses it already."""
 
 
 class AccountClosed(StorageError):
-    """Whoever asks has signed out, was removed, or is being removed."""
+    """The account has signed out, was removed, or is being removed."""
 
 
 class NotFound(StorageError):

@@ -1,4 +1,4 @@
-"""Originals by content hash. A user's file name never touches a path."""
+"""Original files by content hash. A user's file name never becomes part of a path."""
 
 import errno
 import hashlib
@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from storage.errors import DiskFull, NotFound, StorageError
@@ -23,16 +23,16 @@ class Files:
         self._folder = directory / folder_of(owner)
 
     def save(self, chunks: bytes | Iterable[bytes]) -> tuple[str, int]:
-        """Keep an original; returns its SHA-256 in hex and its size in bytes.
+        """Save an original; return its SHA-256 in hex and its size in bytes.
 
-        Saving it again changes nothing. On return it is on the disk, whole, under its hash.
-        Raises DiskFull or StorageError, and then nothing is left behind.
+        Saving it again changes nothing. On return it is on the disk, complete, under its hash.
+        Raises DiskFull or StorageError, and then leaves nothing behind.
         """
-        with _explained(self._folder):
-            _make(self._folder)
+        with self._explained():
+            _make_folder(self._folder)
             part = self._folder / f"{secrets.token_hex(8)}{_PART}"
             try:
-                sha256, size = _write([chunks] if isinstance(chunks, bytes) else chunks, part)
+                sha256, size = write_hashed([chunks] if isinstance(chunks, bytes) else chunks, part)
                 part.replace(self._folder / sha256)
             finally:
                 part.unlink(missing_ok=True)
@@ -40,45 +40,50 @@ class Files:
         return sha256, size
 
     def path(self, sha256: str) -> Path:
-        """Where an original lies; NotFound when this owner has none of that hash."""
+        """Return the path of an original; NotFound when this owner has none of that hash."""
         path = self._folder / sha256
         if not _SHA256.fullmatch(sha256) or not path.is_file():
             raise NotFound(f"There is no original with the hash {sha256!r}.")
         return path
 
     def delete(self, sha256: str) -> None:
-        """Remove an original; one that is not there is no error."""
+        """Delete an original; one that does not exist is no error."""
         if _SHA256.fullmatch(sha256):
-            with _explained(self._folder):
+            with self._explained():
                 (self._folder / sha256).unlink(missing_ok=True)
 
     def destroy(self) -> None:
-        """Remove all of them, as when their owner goes."""
-        with _explained(self._folder):
+        """Delete all originals of the owner."""
+        with self._explained():
             if self._folder.exists():
                 shutil.rmtree(self._folder)
 
     def sweep(self, keep: set[str]) -> int:
-        """Remove unfinished files and originals not in ``keep``; returns how many.
+        """Delete unfinished files and originals not in ``keep``; return their number.
 
-        For the start, before anything is being saved.
+        Call it at the start, before anything is being saved.
         """
         if not self._folder.is_dir():
             return 0
-        with _explained(self._folder):
+        with self._explained():
             stray = [path for path in self._folder.iterdir() if path.name not in keep]
             for path in stray:
                 path.unlink(missing_ok=True)
         return len(stray)
 
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(
+            self._folder, f"Originals in {self._folder} cannot be read or written", "send the file again"
+        )
+
 
 def folder_of(owner: str) -> str:
-    """Return where an owner's originals lie in the data directory: ``"files/<32 hex digits>"``."""
+    """Return the folder of an owner's originals in the data directory: ``"files/<32 hex digits>"``."""
     return f"files/{hashlib.sha256(owner.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def sync(folder: Path) -> None:
-    """Make a rename in a folder outlive a power cut."""
+    """Flush a folder to the disk, so that a rename in it survives a power cut."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -86,17 +91,18 @@ def sync(folder: Path) -> None:
         os.close(fd)
 
 
-def _make(folder: Path) -> None:
-    """Make the folder so that it, and the one above, outlive a power cut."""
+def _make_folder(folder: Path) -> None:
+    """Create the folder and flush its parents, so that they survive a power cut."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         sync(folder.parent)
         sync(folder.parent.parent)
 
 
-def _write(chunks: Iterable[bytes], part: Path) -> tuple[str, int]:
+def write_hashed(chunks: Iterable[bytes], path: Path) -> tuple[str, int]:
+    """Write a file (0600) and flush it to the disk; return its SHA-256 in hex and its size in bytes."""
     digest, size = hashlib.sha256(), 0
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         for chunk in chunks:
             file.write(chunk)
             digest.update(chunk)
@@ -107,12 +113,11 @@ def _write(chunks: Iterable[bytes], part: Path) -> tuple[str, int]:
 
 
 @contextmanager
-def _explained(folder: Path) -> Iterator[None]:
+def explained(folder: Path, failure: str, remedy: str) -> Iterator[None]:
+    """Turn the system's errors into DiskFull, which tells the remedy, or StorageError with `failure`."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(
-                f"There is no space left in {folder}. Free some, then send the file again."
-            ) from error
-        raise StorageError(f"Originals in {folder} cannot be read or written: {error.strerror}.") from error
+            raise DiskFull(f"There is no space left in {folder}. Free some, then {remedy}.") from error
+        raise StorageError(f"{failure}: {error.strerror or error}.") from error

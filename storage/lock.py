@@ -1,4 +1,4 @@
-"""One process per data directory, held by an advisory lock that dies with its process."""
+"""Lock of the data directory: one process at a time, by an advisory lock that ends with the process."""
 
 import fcntl
 import json
@@ -12,14 +12,14 @@ from typing import Any
 from storage.errors import DataDirectoryLocked, StorageError
 
 NAME = "footnote.lock"
-SIZE = 512  # the note is padded to this, so that one write replaces it whole
+SIZE = 512  # bytes of the padded note, so that one write replaces it as a whole
 
 
 class DataDirectoryLock:
-    """Exclusive use of ``directory``, noted in ``directory/footnote.lock``.
+    """Exclusive lock of ``directory``, in the file ``directory/footnote.lock``.
 
-    The note is JSON: ``pid``, ``command`` and ``since`` of the holder, and ``commits``, the number
-    of commits the ledger has acknowledged. What a killed process leaves behind does not lock.
+    The file is JSON: ``pid``, ``command`` and ``since`` of the holder, and ``commits``, the number
+    of commits the ledger has acknowledged. The file of a killed process does not lock.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -29,7 +29,7 @@ class DataDirectoryLock:
         self._fd: int | None = None
 
     def acquire(self) -> None:
-        """Make the directory (0700) and take the lock, or raise DataDirectoryLocked naming the holder."""
+        """Create the directory (0700) and take the lock, or raise DataDirectoryLocked naming the holder."""
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = os.open(self.directory / NAME, os.O_RDWR | os.O_CREAT, 0o600)
@@ -46,7 +46,7 @@ class DataDirectoryLock:
         self._fd = fd
 
     def _hold(self, fd: int) -> None:
-        note = _read(fd)
+        note = _read_note(fd)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -61,14 +61,14 @@ class DataDirectoryLock:
         self._write(fd)
 
     def note(self, commits: int) -> None:
-        """Remember that the ledger has acknowledged this many commits."""
+        """Record that the ledger has acknowledged this many commits."""
         self.commits = commits
         if self._fd is not None:
             with suppress(OSError):  # the commit stands; the note only helps to notice a lost one
                 self._write(self._fd)
 
     def confirm(self) -> None:
-        """Raise StorageError when the directory was moved or deleted under us."""
+        """Raise StorageError when the directory was moved or deleted while in use."""
         try:
             here = (self.directory / NAME).stat()
         except OSError:
@@ -80,7 +80,7 @@ class DataDirectoryLock:
             )
 
     def release(self) -> None:
-        """Give the directory back; calling it twice is the same as once."""
+        """Unlock the directory; a second call does nothing."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -95,8 +95,8 @@ class DataDirectoryLock:
         os.pwrite(fd, json.dumps(note).encode().ljust(SIZE), 0)
 
 
-def _read(fd: int) -> dict[str, Any]:
-    """Read the note in the lock file, empty where there is none or it was torn."""
+def _read_note(fd: int) -> dict[str, Any]:
+    """Return the note in the lock file, empty where there is none or it is torn."""
     try:
         note = json.loads(os.pread(fd, SIZE, 0))
     except ValueError:

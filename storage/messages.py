@@ -1,12 +1,14 @@
-"""Messages as rows and as records, with their evidence. The caller has asked whose they are."""
+"""Messages of conversations: their evidence, the tree of their versions, and records of them.
+
+Functions without an owner rely on the caller's check that the message is theirs.
+"""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     Boolean,
@@ -27,15 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from storage.errors import NotFound
-from storage.records import (
-    AnswerState,
-    CitationRecord,
-    LeftOutRecord,
-    Message,
-    PassageRecord,
-    Rating,
-    Role,
-)
+from storage.records import CitationRecord, LeftOutRecord, Message, PassageRecord, Role
 from storage.tables import (
     CitationRow,
     ConversationRow,
@@ -45,15 +39,16 @@ from storage.tables import (
     TraceRow,
     storable,
     table_of,
+    to_record,
 )
 
-# What an answer was given to read and what its sentences rest on. The caller has asked whose it is.
+# Evidence: the passages that an answer was given and the citations of its sentences
 R = TypeVar("R", PassageRecord, CitationRecord)
 _PASSAGES, _CITATIONS, _TRACES = table_of(MessagePassage), table_of(CitationRow), table_of(TraceRow)
 
 
 def _reading(table: Table, record: type[R], order: str) -> Select[Any]:
-    """Return what reads the fields of records, after the message that each belongs to."""
+    """Select the fields of records, after the id of the message that each belongs to."""
     wanted = [table.c.message_id, *(table.c[field.name] for field in fields(record))]
     chosen = table.c.message_id.in_(bindparam("ids", expanding=True))
     return select(*wanted).where(chosen).order_by(table.c.message_id, table.c[order])
@@ -61,53 +56,52 @@ def _reading(table: Table, record: type[R], order: str) -> Select[Any]:
 
 _PASSAGES_OF = _reading(_PASSAGES, PassageRecord, "number")
 _CITATIONS_OF = _reading(_CITATIONS, CitationRecord, "position")
-_ADDING_EVIDENCE = {table: insert(table) for table in (_PASSAGES, _CITATIONS)}
-_FORGETTING = {
+_INSERT_EVIDENCE = {table: insert(table) for table in (_PASSAGES, _CITATIONS)}
+_DELETE_EVIDENCE = {
     table: delete(table).where(table.c.message_id == bindparam("of"))
     for table in (_PASSAGES, _CITATIONS, _TRACES)
 }
 
 
 def stored_passages(session: Session, message_ids: Sequence[str]) -> Mapping[str, tuple[PassageRecord, ...]]:
-    """Read what messages were given, in the order of its numbers, by the message's id."""
+    """Return the passages of messages, in order, by the message's id."""
     return _by_message(PassageRecord, session.connection().execute(_PASSAGES_OF, {"ids": message_ids}))
 
 
 def stored_citations(
     session: Session, message_ids: Sequence[str]
 ) -> Mapping[str, tuple[CitationRecord, ...]]:
-    """Read what sentences of messages rest on, in their order, by the message's id."""
+    """Return the citations of messages, in order, by the message's id."""
     return _by_message(CitationRecord, session.connection().execute(_CITATIONS_OF, {"ids": message_ids}))
 
 
-def keep_passages(session: Session, message_id: str, given: Sequence[PassageRecord]) -> None:
-    """Freeze the passages an answer was given, in place of any it had."""
-    forget_passages(session, message_id)
-    if given:
-        values = [{"message_id": message_id, **asdict(passage)} for passage in given]
-        session.connection().execute(_ADDING_EVIDENCE[_PASSAGES], values)
+def save_passages(session: Session, message_id: str, given: Sequence[PassageRecord]) -> None:
+    """Replace the passages that an answer was given."""
+    values = [{"message_id": message_id, **asdict(passage)} for passage in given]
+    _replace_evidence(session, _PASSAGES, message_id, values)
 
 
-def keep_citations(session: Session, message_id: str, found: Sequence[CitationRecord]) -> None:
-    """Keep the citations of an answer, in place of any it had."""
-    session.connection().execute(_FORGETTING[_CITATIONS], {"of": message_id})
-    if found:
-        values = [
-            {"message_id": message_id, "position": position, **asdict(citation)}
-            for position, citation in enumerate(found)
-        ]
-        session.connection().execute(_ADDING_EVIDENCE[_CITATIONS], values)
+def save_citations(session: Session, message_id: str, found: Sequence[CitationRecord]) -> None:
+    """Replace the citations of an answer."""
+    values = [
+        {"message_id": message_id, "position": position, **asdict(citation)}
+        for position, citation in enumerate(found)
+    ]
+    _replace_evidence(session, _CITATIONS, message_id, values)
 
 
-def forget_passages(session: Session, message_id: str) -> None:
-    """Drop the passages an answer was given."""
-    session.connection().execute(_FORGETTING[_PASSAGES], {"of": message_id})
+def _replace_evidence(
+    session: Session, table: Table, message_id: str, values: Sequence[dict[str, Any]]
+) -> None:
+    session.connection().execute(_DELETE_EVIDENCE[table], {"of": message_id})
+    if values:
+        session.connection().execute(_INSERT_EVIDENCE[table], values)
 
 
-def forget_outcome(session: Session, message_id: str) -> None:
-    """Drop what an answer's sentences rest on and how it was made, before it is written on or anew."""
+def delete_outcome(session: Session, message_id: str) -> None:
+    """Delete the citations and the trace of an answer, before it is continued or tried again."""
     for table in (_CITATIONS, _TRACES):
-        session.connection().execute(_FORGETTING[table], {"of": message_id})
+        session.connection().execute(_DELETE_EVIDENCE[table], {"of": message_id})
 
 
 def _by_message(record: Callable[..., R], rows: Iterable[Row[Any]]) -> dict[str, tuple[R, ...]]:
@@ -117,11 +111,11 @@ def _by_message(record: Callable[..., R], rows: Iterable[Row[Any]]) -> dict[str,
     }
 
 
-# A conversation as a tree of turns. Questions that follow the same answer are versions of one turn.
+# The tree of messages: questions that follow the same answer are versions of one turn
 
 
-def _climbing() -> Select[MessageRow]:
-    """Return what reads a message and those above it, as many as are asked for, the highest first."""
+def _path_query() -> Select[MessageRow]:
+    """Select a message and its ancestors, up to a limit, the oldest first."""
     above = (
         select(MessageRow.id, MessageRow.parent_id, literal(1).label("steps"))
         .where(MessageRow.id == bindparam("from"))
@@ -134,7 +128,7 @@ def _climbing() -> Select[MessageRow]:
     return select(MessageRow).join(above, above.c.id == MessageRow.id).order_by(above.c.steps.desc())
 
 
-_PATH = _climbing()
+_PATH = _path_query()
 _BESIDE = (
     select(MessageRow.id, MessageRow.parent_id)
     .where(MessageRow.conversation_id == bindparam("conversation"), MessageRow.role == "user")
@@ -149,7 +143,7 @@ _BESIDE = (
 
 
 def path_to(session: Session, message_id: str | None, limit: int) -> list[MessageRow]:
-    """Read the last ``limit`` messages of the path that ends at a message, oldest first."""
+    """Return the last ``limit`` messages of the path that ends at a message, oldest first."""
     return list(session.scalars(_PATH, {"from": message_id, "limit": limit}))
 
 
@@ -161,10 +155,6 @@ def opening_of(session: Session, message: MessageRow) -> MessageRow:
     roots = session.scalars(first).all()
     if len(roots) == 1:
         return roots[0]
-    return _climbed(session, message)
-
-
-def _climbed(session: Session, message: MessageRow) -> MessageRow:
     above = (
         select(MessageRow.id, MessageRow.parent_id)
         .where(MessageRow.id == message.id)
@@ -191,7 +181,7 @@ def newest_after(session: Session, message: MessageRow) -> str:
 
 
 def versions(session: Session, rows: Iterable[MessageRow]) -> dict[str, tuple[str, ...]]:
-    """Return the ids of all versions of each question that has any, its own too, as they were asked."""
+    """Return the versions of each question that has several, by id, in the order they were asked."""
     questions = [row for row in rows if row.role == "user"]
     if not questions:
         return {}
@@ -207,14 +197,15 @@ def versions(session: Session, rows: Iterable[MessageRow]) -> dict[str, tuple[st
     return {row.id: tuple(beside[row.parent_id]) for row in questions if len(beside[row.parent_id]) > 1}
 
 
-MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters on each
+# Messages
+MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters of each reason
 _TABLE = table_of(MessageRow)
 _OWNED = (
     select(MessageRow)
     .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
     .where(ConversationRow.owner == bindparam("owner"), MessageRow.id == bindparam("id"))
 )
-_WRITING = (
+_UPDATE_PENDING = (
     update(_TABLE)
     .where(_TABLE.c.id == bindparam("answer"), _TABLE.c.role == "assistant", _TABLE.c.state == "pending")
     .where(
@@ -230,24 +221,31 @@ _WRITING = (
         searched_in=func.coalesce(bindparam("in", type_=SafeText), _TABLE.c.searched_in),
     )
 )
-_LEAVING_OUT = update(_TABLE).where(_TABLE.c.id == bindparam("answer")).values(left_out=bindparam("parts"))
-_ADDING = insert(_TABLE)
+_SET_LEFT_OUT = update(_TABLE).where(_TABLE.c.id == bindparam("answer")).values(left_out=bindparam("parts"))
+_INSERT = insert(_TABLE)
 
 
-def read(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
-    """Make records of rows, in their order, with a query for each kind of evidence and one for versions."""
+def to_messages(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
+    """Make the records of rows, in order, with a query for each kind of evidence and one for versions."""
     if not rows:
         return []
     ids = [row.id for row in rows]
     passages, citations = stored_passages(session, ids), stored_citations(session, ids)
     beside = versions(session, rows)
     return [
-        _message(row, passages.get(row.id, ()), citations.get(row.id, ()), beside.get(row.id, ()))
+        to_record(
+            Message,
+            row,
+            passages=passages.get(row.id, ()),
+            citations=citations.get(row.id, ()),
+            left_out=tuple(LeftOutRecord(**part) for part in row.left_out),
+            versions=beside.get(row.id, ()),
+        )
         for row in rows
     ]
 
 
-def owned(session: Session, owner: str, message_id: str, role: Role | None = None) -> MessageRow:
+def own_message(session: Session, owner: str, message_id: str, role: Role | None = None) -> MessageRow:
     """Find a message of this owner, of this role if one is given; raises NotFound."""
     row = session.scalar(_OWNED, {"owner": owner, "id": message_id})
     if row is None or role not in (None, row.role):
@@ -255,7 +253,7 @@ def owned(session: Session, owner: str, message_id: str, role: Role | None = Non
     return row
 
 
-def write_on(
+def update_pending(
     session: Session,
     owner: str,
     answer_id: str,
@@ -264,7 +262,7 @@ def write_on(
     standalone_question: str | None = None,
     searched_in: str | None = None,
 ) -> bool:
-    """Keep what a pending answer of this owner has so far; False where there is none. None keeps what is."""
+    """Save the text of a pending answer of this owner; False where there is none. None changes nothing."""
     given = {
         "answer": answer_id,
         "of": owner,
@@ -272,48 +270,22 @@ def write_on(
         "understood": standalone_question,
         "in": searched_in,
     }
-    return session.connection().execute(_WRITING, given).rowcount == 1
+    return session.connection().execute(_UPDATE_PENDING, given).rowcount == 1
 
 
-def keep_left_out(session: Session, answer_id: str, left_out: Sequence[LeftOutRecord]) -> None:
-    """Keep which parts of the search an answer was made without: the first few, in few words."""
+def save_left_out(session: Session, answer_id: str, left_out: Sequence[LeftOutRecord]) -> None:
+    """Save the parts of the search that an answer was made without: the first few, shortened."""
     parts = [
         {name: storable(words)[:LONGEST_REASON] for name, words in asdict(part).items()}
         for part in left_out[:MOST_LEFT_OUT]
     ]
-    session.connection().execute(_LEAVING_OUT, {"answer": answer_id, "parts": parts})
+    session.connection().execute(_SET_LEFT_OUT, {"answer": answer_id, "parts": parts})
 
 
-def _message(
-    row: MessageRow,
-    passages: tuple[PassageRecord, ...],
-    citations: tuple[CitationRecord, ...],
-    versions: tuple[str, ...],
-) -> Message:
-    return Message(
-        id=row.id,
-        role=cast(Role, row.role),
-        content=row.content,
-        state=cast(AnswerState, row.state),
-        question_id=row.question_id,
-        standalone_question=row.standalone_question,
-        model=row.model,
-        error=row.error,
-        timings_ms=row.timings_ms,
-        created=row.created,
-        passages=passages,
-        citations=citations,
-        rating=cast(Rating | None, row.rating),
-        left_out=tuple(LeftOutRecord(**part) for part in row.left_out),
-        versions=versions,
-        searched_in=row.searched_in,
-    )
-
-
-def add(
+def insert_message(
     session: Session, conversation_id: str, message: Message, position: int, *, follows: str | None
 ) -> None:
-    """Add a message that has no evidence yet."""
+    """Insert a message that has no evidence yet."""
     row = {
         "id": message.id,
         "conversation_id": conversation_id,
@@ -328,14 +300,9 @@ def add(
         "timings_ms": message.timings_ms,
         "created": message.created,
     }
-    session.connection().execute(_ADDING, row)
-
-
-def now() -> datetime:
-    """Return the time as the ledger keeps it."""
-    return datetime.now(UTC)
+    session.connection().execute(_INSERT, row)
 
 
 def fold(text: str) -> str:
-    """Text as search compares it: case, width and composition do not matter: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
+    """Fold case, width and composition, as search compares text: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -1,4 +1,4 @@
-"""What storage hands out: frozen records, never rows."""
+"""Frozen records that storage returns in place of rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ CitationFeedback = Literal["wrong"]
 class DocumentRecord:
     """A document as lists show it; ``size`` in bytes, ``pages`` None where the format has none.
 
-    ``url`` is where the thing itself can be seen; one that was not ``uploaded`` came from a source. ``note``
-    says what of it could not be read, where the rest was.
+    ``url`` is the address of the original at its source; one that was not ``uploaded`` came from a source.
+    ``note`` says which part could not be read.
     """
 
     id: str
@@ -86,7 +86,7 @@ class ConversationRecord:
 
 @dataclass(frozen=True)
 class PassageRecord:
-    """A passage an answer was given, frozen; ``number`` is its marker, from 1."""
+    """A copy of a passage that an answer was given; ``number`` is its marker, from 1."""
 
     number: int
     chunk_id: str
@@ -104,9 +104,9 @@ class PassageRecord:
 
 @dataclass(frozen=True)
 class CitationRecord:
-    """``answer[answer_start:answer_end]`` rests on ``quote``, at [quote_start, quote_end) of the document.
+    """Citation of ``answer[answer_start:answer_end]``: ``quote`` is [quote_start, quote_end) of the document.
 
-    ``feedback`` is the reader's word on it; all else is as it was when the answer was made.
+    ``feedback`` is the reader's; all else is as it was when the answer was made.
     """
 
     marker: int
@@ -121,7 +121,7 @@ class CitationRecord:
 
 @dataclass(frozen=True)
 class LeftOutRecord:
-    """A part of the search that an answer was made without, and why, as a sentence."""
+    """A part of the search that an answer was made without, and the reason as a sentence."""
 
     what: str
     reason: str
@@ -129,12 +129,12 @@ class LeftOutRecord:
 
 @dataclass(frozen=True)
 class Message:
-    """A question, or an answer with its evidence; ``question_id`` of an answer is what it answers.
+    """A question, or an answer with its evidence and the ``question_id`` of its question.
 
-    ``standalone_question`` is what was searched for an answer; of a question, what its asker wants to be
-    searched, if they said. ``versions`` are the questions that follow the same answer, by their ids in the
-    order they were asked, this one included; empty where it is alone. ``searched_in`` names the collections
-    and documents that an answer was searched in, where that was not all of them.
+    ``standalone_question`` is the query of an answer; of a question, the search that its asker asked for.
+    ``versions`` are the ids of the questions that follow the same answer, in the order they were asked, this
+    one included; empty for a single one. ``searched_in`` names the collections and documents that were
+    searched, where not all of them were.
     """
 
     id: str
@@ -157,9 +157,9 @@ class Message:
 
 @dataclass(frozen=True)
 class TurnRecord:
-    """A question and its answer as they were when they were read; pending, and new, where it begins.
+    """A question and its answer as they were when they were read.
 
-    ``follows`` is the answer that it goes on from, by its id; None where the conversation opens with it.
+    ``follows`` is the id of the answer before; None for the first turn of a conversation.
     """
 
     conversation_id: str
@@ -169,12 +169,12 @@ class TurnRecord:
 
     @property
     def question_id(self) -> str:
-        """The id of the question."""
+        """Return the id of the question."""
         return self.question.id
 
     @property
     def answer_id(self) -> str:
-        """The id of the answer."""
+        """Return the id of the answer."""
         return self.answer.id
 
 
@@ -183,7 +183,7 @@ class TurnRecord:
 
 @dataclass(frozen=True)
 class Holdings:
-    """What one owner holds: documents, and the bytes of their originals."""
+    """Storage used by one owner: documents, and the bytes of their originals."""
 
     documents: int
     bytes: int
@@ -191,7 +191,7 @@ class Holdings:
 
 @dataclass(frozen=True)
 class Used:
-    """What one owner was answered: answers, and the tokens that a model read and wrote for them."""
+    """Usage of one owner: answers, and the tokens that a model read and wrote for them."""
 
     answers: int
     tokens: int
@@ -225,8 +225,8 @@ SourceState = Literal["idle", "running", "stopped", "failed", "emptied"]
 class SourceRecord:
     """A source as lists show it. ``every`` is in minutes, None where it is read only when asked to.
 
-    ``began`` and ``ended`` are of the last reading, ``reason`` is why it failed; ``round`` counts readings.
-    One that was found "emptied" keeps what it had until a person says that this is meant.
+    ``began`` and ``ended`` are of the last sync, ``reason`` is of its failure; ``round`` counts syncs. A
+    source found "emptied" keeps its documents until a person confirms that they are to be deleted.
     """
 
     id: str
@@ -255,10 +255,10 @@ class Listing:
 
 @dataclass(frozen=True)
 class ItemRecord:
-    """What became of an item: the version taken and its document, if it has one, and how far that is.
+    """Sync state of an item: the version taken, and its document and that one's state, if it has one.
 
-    ``reason`` is why the item, or its document, could not be had. With neither it was deleted here.
-    ``wanted`` is the version that could not be had, in ``tries`` in a row; it is tried again when ``due``.
+    ``reason`` tells the failure of the item or its document. With neither it was deleted here. ``wanted`` is
+    the version that failed, ``tries`` times in a row; it is tried again when ``due``.
     """
 
     id: str
@@ -276,9 +276,9 @@ class ItemRecord:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many items a source has, of how many there are documents, and how many could not be had.
+    """Counts of a source's items, of their documents, and of the items that failed.
 
-    ``unfinished`` are the documents among them that are not yet ready, by id.
+    ``unfinished`` are the ids of the documents that are not ready yet.
     """
 
     items: int = 0
@@ -287,7 +287,7 @@ class Tally:
     unfinished: frozenset[str] = frozenset()
 
 
-# What storage hands out of the lab: question sets, runs over them, and what each found.
+# Records of the lab
 Origin = Literal["typed", "feedback", "made", "sentences"]
 RunState = Literal["running", "complete", "stopped", "failed"]
 AskedStatus = Literal["asked", "gone", "outside"]
@@ -295,7 +295,7 @@ AskedStatus = Literal["asked", "gone", "outside"]
 
 @dataclass(frozen=True)
 class MarkedPassage:
-    """Words that answer a question, frozen: ``quote`` stood at [start, end) of the document's text."""
+    """Quote that answers a question: ``quote`` was [start, end) of the document's text when it was marked."""
 
     document_id: str
     document: str
@@ -308,9 +308,9 @@ class MarkedPassage:
 
 @dataclass(frozen=True)
 class QuestionSetRecord:
-    """A question set as lists show it; ``questions`` is how many it has.
+    """A question set as lists show it, with its number of ``questions``.
 
-    Its questions were "typed", collected from "feedback", "made" by a model or from "sentences".
+    They were "typed", collected from "feedback", "made" by a model or from "sentences".
     """
 
     id: str
@@ -333,7 +333,7 @@ class QuestionRecord:
 class SearchedRecord:
     """The documents a run searched: ``every`` one or a choice; ``names`` are the first of ``count``.
 
-    ``fingerprint`` is equal for equal contents; ``chunks`` is how many passages they have.
+    ``fingerprint`` is equal for equal contents; ``chunks`` is their number of chunks.
     """
 
     every: bool
@@ -357,10 +357,10 @@ class ResultRecord:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run over a question set: how it was made, and its results in the order of ``retrievers``.
+    """A run over a question set: its settings, and its results in the order of ``retrievers``.
 
-    Of the set's questions ``asked`` were asked; the right passages of ``gone`` are in no document any
-    more, those of ``outside`` only in documents that were not chosen.
+    ``asked`` counts the questions asked; the right passages of ``gone`` ones are in no document any more,
+    those of ``outside`` ones only in documents that were not chosen.
     """
 
     id: str
@@ -381,7 +381,7 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class AskedRecord:
-    """A question of a run, number ``position`` from 1; ``right_ids`` are the chunks that answered it then."""
+    """A question of a run, number ``position`` from 1; ``right_ids`` were its right chunks."""
 
     position: int
     question_id: str
@@ -392,7 +392,7 @@ class AskedRecord:
 
 @dataclass(frozen=True)
 class FoundRecord:
-    """A chunk that was found: its ``rank`` from 1, its place in words, and whether it answers."""
+    """A chunk that was found: its ``rank`` from 1, its place in words, and whether it is right."""
 
     chunk_id: str
     rank: int
@@ -402,9 +402,9 @@ class FoundRecord:
 
 @dataclass(frozen=True)
 class FindingRecord:
-    """What one retriever found for question ``position``; ``first_right`` is a rank, None where none is.
+    """Chunks that one retriever found for question ``position``; ``first_right`` is a rank or None.
 
-    ``error`` tells why it found nothing, or which part of it was left out.
+    ``error`` is the reason of a failure, or names the part of the retriever that was left out.
     """
 
     position: int

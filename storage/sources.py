@@ -1,19 +1,22 @@
-"""The sources of one owner: what each is, when it was read, and where reading goes on."""
+"""Sources of one owner, such as a folder or a wiki: settings, sync state, and the items of each."""
 
-import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, cast
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, case, delete, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
-from storage import documents as document_rows
-from storage import tables
-from storage.database import Database
-from storage.documents import UNFINISHED
-from storage.errors import NotFound
+from storage.database import OwnerStore
+from storage.documents import (
+    UNFINISHED,
+    delete_documents,
+    document_record,
+    find_by_content,
+    new_document,
+    queue_document,
+)
 from storage.records import (
     DocumentRecord,
     ItemRecord,
@@ -21,156 +24,124 @@ from storage.records import (
     Outcome,
     SourceRecord,
     SourceState,
-    State,
     Tally,
 )
-from storage.tables import Document, SourceItem, SourceRow, storable
+from storage.tables import (
+    Document,
+    SourceItem,
+    SourceRow,
+    batches,
+    ensure_user,
+    new_id,
+    now,
+    storable,
+    to_record,
+)
 
 
-class SourceStore:
-    """What one owner may see and change; anyone else's id is an id that does not exist."""
-
-    def __init__(self, database: Database, owner: str) -> None:
-        self._database = database
-        self._owner = owner
+class SourceStore(OwnerStore):
+    """The sources of one owner."""
 
     def create(
         self, kind: str, name: str, settings: Mapping[str, Any], every: int | None = None
     ) -> SourceRecord:
-        """Keep a source that has not been read yet; ``every`` is in minutes."""
+        """Add a source that has not been synced yet; ``every`` is in minutes."""
         with self._database.writing() as session:
-            tables.ensure_user(session, self._owner)
-            row = SourceRow(id=secrets.token_hex(8), owner=self._owner, kind=kind, created=_now())
+            ensure_user(session, self._owner)
+            row = SourceRow(id=new_id(), owner=self._owner, kind=kind, created=now())
             row.name, row.settings, row.every = name, dict(settings), every
             row.round, row.state = 0, "idle"
             session.add(row)
             session.flush()
-            return _record(row)
+            return to_record(SourceRecord, row)
 
     def list(self) -> list[SourceRecord]:
-        """Every source, oldest first."""
+        """List the sources, oldest first."""
+        mine = select(SourceRow).where(SourceRow.owner == self._owner)
         with self._database.reading() as session:
-            return [
-                _record(row)
-                for row in session.scalars(self._mine().order_by(SourceRow.created, SourceRow.id))
-            ]
+            rows = session.scalars(mine.order_by(SourceRow.created, SourceRow.id))
+            return [to_record(SourceRecord, row) for row in rows]
 
     def get(self, source_id: str) -> SourceRecord:
-        """One source; NotFound when this owner has no such one."""
+        """Return one source; NotFound when this owner has no such one."""
         with self._database.reading() as session:
-            return _record(self._row(session, source_id))
+            return to_record(SourceRecord, self._own(session, SourceRow, source_id))
 
     def change(self, source_id: str, name: str, settings: Mapping[str, Any], every: int | None) -> None:
-        """Have a source be read otherwise; with other settings it is read from the start."""
+        """Change a source; with other settings the next sync begins from the start."""
         with self._database.writing() as session:
-            row = self._row(session, source_id)
+            row = self._own(session, SourceRow, source_id)
             if row.settings != dict(settings):
                 row.settings, row.cursor = dict(settings), None
             row.name, row.every = name, every
 
     def begin(self, source_id: str) -> SourceRecord:
-        """Note that a source is being read; a reading that did not reach its end is gone on with."""
+        """Record that a sync begins; one that did not reach its end is continued."""
         with self._database.writing() as session:
-            row = self._row(session, source_id)
+            row = self._own(session, SourceRow, source_id)
             row.round += row.state == "idle"
-            row.state, row.reason, row.began = "running", None, _now()
-            return _record(row)
+            row.state, row.reason, row.began = "running", None, now()
+            return to_record(SourceRecord, row)
 
     def mark(self, source_id: str, cursor: str) -> None:
-        """Keep where the next reading begins."""
+        """Save the cursor at which the next sync begins."""
         with self._database.writing() as session:
-            self._row(session, source_id).cursor = cursor
+            self._own(session, SourceRow, source_id).cursor = cursor
 
     def end(self, source_id: str, state: SourceState, reason: str | None = None) -> None:
-        """Note how a reading ended; one that failed tells why."""
+        """Record the end of a sync, and the reason of one that failed."""
         with self._database.writing() as session:
-            row = self._row(session, source_id)
-            row.state, row.reason, row.ended = state, reason, _now()
+            row = self._own(session, SourceRow, source_id)
+            row.state, row.reason, row.ended = state, reason, now()
 
     def delete(self, source_id: str, *, keep_documents: bool) -> None:
-        """Forget a source. Its documents stay, as if added by hand, or belong to no source any more."""
+        """Delete a source. Its documents count as uploaded from now on, or as `orphans`."""
         with self._database.writing() as session:
-            row = self._row(session, source_id)
+            row = self._own(session, SourceRow, source_id)
             if keep_documents:
                 held = select(SourceItem.document_id).where(SourceItem.source_id == row.id)
                 session.execute(update(Document).where(Document.id.in_(held)).values(uploaded=True))
             session.delete(row)
 
-    def _mine(self) -> Select[SourceRow]:
-        return select(SourceRow).where(SourceRow.owner == self._owner)
 
-    def _row(self, session: Session, source_id: str) -> SourceRow:
-        row = session.scalar(self._mine().where(SourceRow.id == source_id))
-        if row is None:
-            raise NotFound(f"There is no source {source_id!r}.")
-        return row
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _record(row: SourceRow) -> SourceRecord:
-    return SourceRecord(
-        id=row.id,
-        kind=row.kind,
-        name=row.name,
-        settings=row.settings,
-        every=row.every,
-        cursor=row.cursor,
-        round=row.round,
-        state=cast(SourceState, row.state),
-        reason=row.reason,
-        began=row.began,
-        ended=row.ended,
-        created=row.created,
-    )
-
-
-# What is at one owner's sources, and which document each thing became: both change in one commit.
-_BATCH = 400  # ids in one statement
 _ITEMS = select(SourceItem, Document.state, Document.reason).outerjoin(
     Document, Document.id == SourceItem.document_id
 )
 _FAILED = SourceItem.reason.is_not(None) | Document.reason.is_not(None)
 
 
-class SourceItems:
-    """The items of one owner's sources; anyone else's source is one that does not exist."""
-
-    def __init__(self, database: Database, owner: str) -> None:
-        self._database = database
-        self._owner = owner
+class SourceItems(OwnerStore):
+    """The items of one owner's sources, written in one commit with their documents."""
 
     def keep(self, source_id: str, item: Listing, sha256: str, size: int) -> tuple[DocumentRecord, Outcome]:
-        """Keep an item's content, which is ``size`` bytes on disk already, as a document to be read.
+        """Queue an item's content, which is ``size`` bytes on disk already, as a document.
 
-        Content that this owner has is "unchanged", wherever it came from. Else the item's document before is
-        replaced once the new one can be searched, unless someone else holds it, too.
+        Content that this owner has is "unchanged", wherever it came from. Else the item's earlier document is
+        replaced once the new one is searchable, unless another item or an upload holds it, too.
         """
         with self._database.writing() as session:
-            source = self._source(session, source_id)
-            row = _row(session, source, item)
-            known = document_rows.with_content(session, self._owner, sha256)
+            source = self._own(session, SourceRow, source_id)
+            row = _updated_row(session, source, item)
+            known = find_by_content(session, self._owner, sha256)
             if known is not None and known.state != "refused":
                 row.document_id = known.id
                 _rename(session, row, item)
                 session.flush()
-                return document_rows.record(known), "unchanged"
-            standing = _standing(session, row, known)
-            document = known or document_rows.new(self._owner, sha256)
+                return document_record(known), "unchanged"
+            replaced = _replaced(session, row, known)
+            document = known or new_document(self._owner, sha256)
             document.uploaded = document.uploaded if known else False
             document.url = item.url
-            document_rows.queue(document, _name(item), size, standing)
+            queue_document(document, _name(item), size, replaced)
             session.add(document)
             session.flush()
             row.document_id = document.id
-            return document_rows.record(document), "new" if standing is None else "replaces"
+            return document_record(document), "new" if replaced is None else "replaces"
 
     def seen(self, source_id: str, items: Iterable[Listing]) -> None:
-        """Note that items are there still, by the names and addresses they have now."""
+        """Record that items still exist, with their present names and addresses."""
         with self._database.writing() as session:
-            source = self._source(session, source_id)
+            source = self._own(session, SourceRow, source_id)
             for item in items:
                 row = session.get(SourceItem, (source.id, storable(item.id)))
                 if row is not None:
@@ -181,39 +152,39 @@ class SourceItems:
     def fail(
         self, source_id: str, item: Listing, reason: str, tries: int = 1, due: datetime | None = None
     ) -> None:
-        """Note why an item could not be had, and when it is to be tried again; what it was before stays."""
+        """Record the reason of an item's failure, and the time of the next try; its document stays."""
         with self._database.writing() as session:
-            source = self._source(session, source_id)
-            row = _row(session, source, item)
+            source = self._own(session, SourceRow, source_id)
+            row = _updated_row(session, source, item)
             row.version, row.reason = None, reason
             row.wanted, row.tries, row.due = item.version, tries, due
 
     def retry(self, source_id: str, now: datetime) -> None:
-        """Have all be tried again that could not be had."""
+        """Make every failed item due."""
         with self._database.writing() as session:
-            source = self._source(session, source_id)
+            source = self._own(session, SourceRow, source_id)
             failed = update(SourceItem).where(
                 SourceItem.source_id == source.id, SourceItem.reason.is_not(None)
             )
             session.execute(failed.values(due=now))
 
     def drop(self, source_id: str, item_ids: Sequence[str]) -> None:
-        """Forget items that are gone; see `orphans`."""
+        """Delete items that no longer exist; see `orphans`."""
         with self._database.writing() as session:
-            source = self._source(session, source_id)
+            source = self._own(session, SourceRow, source_id)
             mine = delete(SourceItem).where(SourceItem.source_id == source.id)
-            for start in range(0, len(item_ids), _BATCH):
-                session.execute(mine.where(SourceItem.id.in_(item_ids[start : start + _BATCH])))
+            for batch in batches(item_ids):
+                session.execute(mine.where(SourceItem.id.in_(batch)))
 
     def unseen(self, source_id: str) -> list[str]:
-        """Items that the present reading of the source has not named."""
+        """List the items that the present sync has not seen."""
         with self._database.reading() as session:
-            source = self._source(session, source_id)
+            source = self._own(session, SourceRow, source_id)
             mine = select(SourceItem.id).where(SourceItem.source_id == source.id)
             return [*session.scalars(mine.where(SourceItem.round < source.round).order_by(SourceItem.id))]
 
     def orphans(self) -> list[str]:
-        """Documents that nobody added by hand, no source has any more, and nothing waits to replace."""
+        """List the documents that were not uploaded, no source has any more, and nothing is to replace."""
         waiting = aliased(Document)
         orphaned = select(Document.id).where(
             Document.owner == self._owner,
@@ -225,26 +196,26 @@ class SourceItems:
             return [*session.scalars(orphaned.order_by(Document.created, Document.id))]
 
     def list(self, source_id: str) -> list[ItemRecord]:
-        """Every item of a source by name, with how far its document is."""
+        """List the items of a source by name, with the state of their documents."""
         asked = _ITEMS.order_by(SourceItem.name, SourceItem.id)
         with self._database.reading() as session:
-            source = self._source(session, source_id)
+            source = self._own(session, SourceRow, source_id)
             rows = session.execute(asked.where(SourceItem.source_id == source.id))
             return [_item_record(*row) for row in rows]
 
     def page(
         self, source_id: str, offset: int, limit: int, *, failed_only: bool = False
     ) -> Sequence[ItemRecord]:
-        """Return some of the items of a source, those first that could not be had, then by name."""
+        """Return a page of the items of a source, failed ones first, then by name."""
         asked = _ITEMS.where(_FAILED) if failed_only else _ITEMS
         asked = asked.order_by(case((_FAILED, 0), else_=1), SourceItem.name, SourceItem.id)
         with self._database.reading() as session:
-            source = self._source(session, source_id)
+            source = self._own(session, SourceRow, source_id)
             some = asked.where(SourceItem.source_id == source.id).offset(offset).limit(limit)
             return [_item_record(*row) for row in session.execute(some)]
 
     def tallies(self) -> dict[str, Tally]:
-        """Count what each source has, in one look; a source without items is absent."""
+        """Count the items and documents of each source; a source without items is absent."""
         mine = SourceRow.owner == self._owner
         counts = (
             select(
@@ -266,7 +237,7 @@ class SourceItems:
             }
 
     def origins(self, document_ids: Sequence[str]) -> dict[str, Sequence[str]]:
-        """Tell which sources documents came from, by name; those that came from none are absent."""
+        """Return the names of each document's sources; documents without a source are absent."""
         asked = (
             select(SourceItem.document_id, SourceRow.name)
             .join(SourceRow, SourceRow.id == SourceItem.source_id)
@@ -276,59 +247,51 @@ class SourceItems:
         )
         found: dict[str, Sequence[str]] = {}
         with self._database.reading() as session:
-            for start in range(0, len(document_ids), _BATCH):
-                some = asked.where(SourceItem.document_id.in_(document_ids[start : start + _BATCH]))
-                for document_id, name in session.execute(some):
+            for batch in batches(document_ids):
+                for document_id, name in session.execute(asked.where(SourceItem.document_id.in_(batch))):
                     known = document_id or ""
                     found[known] = (*found.get(known, ()), name)
         return found
-
-    def _source(self, session: Session, source_id: str) -> SourceRow:
-        mine: Select[SourceRow] = select(SourceRow).where(SourceRow.owner == self._owner)
-        row = session.scalar(mine.where(SourceRow.id == source_id))
-        if row is None:
-            raise NotFound(f"There is no source {source_id!r}.")
-        return row
 
 
 def _name(item: Listing) -> str:
     return storable(unicodedata.normalize("NFC", item.name))
 
 
-def _row(session: Session, source: SourceRow, item: Listing) -> SourceItem:
-    """Find or begin an item's row, as its source tells it now."""
+def _updated_row(session: Session, source: SourceRow, item: Listing) -> SourceItem:
+    """Find or create an item's row, and update it as its source lists it now."""
     row = session.get(SourceItem, (source.id, storable(item.id)))
     if row is None:
         row = SourceItem(source_id=source.id, id=item.id)
         session.add(row)
     row.name, row.url, row.version, row.reason = _name(item), item.url, item.version, None
-    row.round, row.updated = source.round, document_rows.now()
+    row.round, row.updated = source.round, now()
     row.wanted, row.tries, row.due = None, 0, None
     return row
 
 
 def _rename(session: Session, row: SourceItem, item: Listing) -> None:
-    """Have an item, and the document that is its alone, go by the name and address they have now."""
+    """Rename an item, and its document where no other item or upload holds it."""
     row.name, row.url = _name(item), item.url
     held = session.get(Document, row.document_id) if row.document_id else None
     if held is not None and not held.uploaded and not _held_elsewhere(session, row):
         held.name, held.url = row.name, row.url
 
 
-def _standing(session: Session, row: SourceItem, known: Document | None) -> Document | None:
-    """Return the document that an item's new content replaces; one that never answered goes at once."""
+def _replaced(session: Session, row: SourceItem, known: Document | None) -> Document | None:
+    """Return the document that an item's new content replaces; delete one that was never searchable."""
     before = None if row.document_id is None else session.get(Document, row.document_id)
     if before is None or before is known or before.uploaded or _held_elsewhere(session, row):
         return None
     if before.replaces is None and before.state != "refused":
         return before
-    standing = None if before.replaces is None else session.get(Document, before.replaces)
-    document_rows.drop(session, [before])
-    return standing
+    replaced = None if before.replaces is None else session.get(Document, before.replaces)
+    delete_documents(session, [before])
+    return replaced
 
 
 def _unfinished(session: Session, mine: ColumnElement[bool]) -> dict[str, list[str]]:
-    """Return the documents that are not yet ready, by the source that they are of."""
+    """Return the ids of the documents that are not ready yet, by source."""
     asked = (
         select(SourceItem.source_id, Document.id)
         .join(SourceRow, SourceRow.id == SourceItem.source_id)
@@ -348,16 +311,4 @@ def _held_elsewhere(session: Session, row: SourceItem) -> bool:
 
 
 def _item_record(row: SourceItem, state: str | None, refused: str | None) -> ItemRecord:
-    return ItemRecord(
-        id=row.id,
-        name=row.name,
-        url=row.url,
-        version=row.version,
-        document_id=row.document_id,
-        state=cast(State | None, state),
-        reason=row.reason or refused,
-        updated=row.updated,
-        wanted=row.wanted,
-        tries=row.tries,
-        due=row.due,
-    )
+    return to_record(ItemRecord, row, state=state, reason=row.reason or refused)

@@ -1,4 +1,4 @@
-"""What is SQLite's own: connections, a look that changes nothing, backup, and what its errors mean."""
+"""SQLite's own parts: connections, a read-only check, online backup, and error messages."""
 
 import errno
 import shutil
@@ -26,11 +26,11 @@ PRAGMAS = (
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _ORPHANS = "rows refer to others that do not exist"
-_NEEDED = 1 << 20  # less free space than this explains a failed write
+_NEEDED = 1 << 20  # bytes: less free space than this explains a failed write
 
 
 def engine(path: Path) -> Engine:
-    """Make an engine whose every connection has our PRAGMAs and whose every BEGIN is ours."""
+    """Make an engine that sets PRAGMAS on every connection and issues BEGIN itself."""
     made = create_engine(
         URL.create("sqlite", database=str(path)),
         pool_size=8,
@@ -55,7 +55,7 @@ def engine(path: Path) -> Engine:
 
 @contextmanager
 def migration(made: Engine) -> Iterator[Connection]:
-    """One transaction in which tables may be rebuilt: references are checked at its end instead of within."""
+    """Open a transaction in which tables may be rebuilt: foreign keys are checked at its end."""
     with made.execution_options(immediate=True).connect() as connection:
         driver = cast(sqlite3.Connection, connection.connection.driver_connection)
         driver.execute("PRAGMA foreign_keys=OFF")
@@ -70,14 +70,14 @@ def migration(made: Engine) -> Iterator[Connection]:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a ledger file holds: its revision (None before the first) and its acknowledged commits."""
+    """Migration revision of a ledger file (None before the first) and its acknowledged commits."""
 
     revision: str | None
     commits: int
 
 
 def inspect(path: Path, *, references: bool = False) -> Stored | None:
-    """Check a ledger file without changing a byte of it; None where there is none, or an empty one.
+    """Check a ledger file without writing to it; None where there is none, or an empty one.
 
     ``references`` also follows every foreign key, which takes longer.
 
@@ -85,10 +85,10 @@ def inspect(path: Path, *, references: bool = False) -> Stored | None:
     """
     if not path.exists() or path.stat().st_size == 0:
         return None
-    with closing(_only_read(path)) as db:
-        (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
-        if said != "ok":
-            raise sqlite3.DatabaseError(said)
+    with closing(_read_only(path)) as db:
+        (result,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if result != "ok":
+            raise sqlite3.DatabaseError(result)
         if references and db.execute("PRAGMA foreign_key_check").fetchone():
             raise sqlite3.DatabaseError(_ORPHANS)
         return Stored(_value(db, "SELECT version_num FROM alembic_version"), _commits(db))
@@ -99,7 +99,7 @@ def _commits(db: sqlite3.Connection) -> int:
 
 
 def _value(db: sqlite3.Connection, query: str) -> str | None:
-    """Read the first value of a query, None when there is no row or not even a table."""
+    """Return the first value of a query, None when there is no row or no table."""
     with suppress(sqlite3.OperationalError):
         row = db.execute(query).fetchone()
         return None if row is None else str(row[0])
@@ -107,15 +107,15 @@ def _value(db: sqlite3.Connection, query: str) -> str | None:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a ledger in use, also by another process, into a plain single file, whole or not at all.
+    """Copy a ledger, also while it is in use, into a single file, as a whole or not at all.
 
-    What is copied is one moment of it: whoever writes meanwhile neither waits nor is waited for.
+    The copy is one snapshot. Writers are not blocked meanwhile.
     """
     part = target.with_name(f".{target.name}.part")
     part.unlink(missing_ok=True)
     try:
-        part.touch(mode=0o600, exist_ok=False)  # before anything is in it
-        with closing(_only_read(source)) as here, closing(sqlite3.connect(part)) as there:
+        part.touch(mode=0o600, exist_ok=False)  # readable by nobody else from the start
+        with closing(_read_only(source)) as here, closing(sqlite3.connect(part)) as there:
             here.backup(there)
             there.execute("PRAGMA journal_mode=DELETE")
         part.replace(target)
@@ -125,28 +125,28 @@ def copy(source: Path, target: Path) -> None:
 
 def originals(path: Path) -> list[tuple[str, str, str]]:
     """List the originals that a ledger file names: owner, SHA-256, and the name of the document."""
-    with closing(_only_read(path)) as db:
+    with closing(_read_only(path)) as db:
         return db.execute("SELECT owner, sha256, name FROM documents ORDER BY owner, sha256").fetchall()
 
 
-def _only_read(path: Path) -> sqlite3.Connection:
+def _read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
 
 @contextmanager
 def explained(directory: Path) -> Iterator[None]:
-    """Raise what the driver reports as an error of ours, a sentence about ``directory``."""
+    """Turn the driver's errors into StorageError, with a sentence about ``directory``."""
     try:
         yield
     except PoolTimeout as error:
         raise StorageBusy(_busy(directory)) from error
     except DBAPIError as error:
-        raise _meaning(error.orig, directory) from error
+        raise _storage_error(error.orig, directory) from error
     except (sqlite3.Error, OSError) as error:
-        raise _meaning(error, directory) from error
+        raise _storage_error(error, directory) from error
 
 
-def _meaning(error: BaseException | None, directory: Path) -> StorageError:
+def _storage_error(error: BaseException | None, directory: Path) -> StorageError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     if full or code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_space(directory)):

@@ -1,9 +1,16 @@
-"""The tables of the ledger. Everything hangs on its owner and goes when what it hangs on goes."""
+"""The tables of the ledger, and how rows are written and turned into records.
+
+Every row belongs to an owner, directly or through its parent, and is deleted with it.
+"""
 
 import hashlib
 import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import (
     JSON,
@@ -15,6 +22,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     bindparam,
+    insert,
     select,
     text,
     true,
@@ -24,41 +32,52 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from storage.errors import AccountClosed
 
-# What every table is made of: text and moments as any database keeps them, names for constraints.
+BATCH = 400  # ids in one statement, below the 999 parameters that every SQLite allows even where used twice
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+R = TypeVar("R")
+
+
+def now() -> datetime:
+    """Return the present time in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """Return a random id of 16 hex digits."""
+    return secrets.token_hex(8)
 
 
 def storable(value: str) -> str:
-    r"""Replace what no database holds, one for one so that offsets stand: ``"a\x00" -> "a\ufffd"``."""
+    r"""Replace unstorable characters, one for one so that offsets stay valid: ``"a\x00" -> "a\ufffd"``."""
     return _UNSTORABLE.sub("\ufffd", value)
 
 
 class SafeText(TypeDecorator[str]):
-    """Text of any origin: NUL and lone surrogates become U+FFFD on the way in."""
+    """Text column: NUL and lone surrogates become U+FFFD on the way in."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Make a value storable."""
+        """Replace characters that no database stores."""
         return None if value is None else storable(value)
 
 
 class Moment(TypeDecorator[datetime]):
-    """A point in time, always aware and in UTC; SQLite itself forgets the zone."""
+    """Time column, always aware and in UTC; SQLite itself drops the zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Give the zone back; a server gives its own."""
+        """Restore the zone; a server gives its own."""
         if value is None or value.tzinfo is not None:
             return value and value.astimezone(UTC)
         return value.replace(tzinfo=UTC)
 
 
 class Base(DeclarativeBase):
-    """Names every constraint, so that a later migration can find it."""
+    """Declarative base that names every constraint, so that a later migration can find it."""
 
     metadata = MetaData(
         naming_convention={
@@ -77,17 +96,38 @@ class Base(DeclarativeBase):
 
 
 def part_of(column: str) -> ForeignKey:
-    """Refer to what this goes with: deleted with it."""
+    """Return a foreign key to the row that this one is deleted with."""
     return ForeignKey(column, ondelete="CASCADE")
 
 
 def table_of(kind: type[Base]) -> Table:
-    """Return the table behind a class: its rows cost a third of what objects of the class do."""
+    """Return the table of a class, whose rows cost a third of what objects of the class do."""
     return Base.metadata.tables[kind.__tablename__]
 
 
+def insert_rows(session: Session, table: type[Base], values: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows in one statement; none is no error."""
+    if values:
+        session.execute(insert(table), values)
+
+
+def batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the ids in parts that fit into one statement."""
+    return (ids[first : first + BATCH] for first in range(0, len(ids), BATCH))
+
+
+def to_record(kind: Callable[..., R], row: Any, **others: Any) -> R:
+    """Make a record from the columns named like its fields; `others` gives the fields that differ."""
+    return kind(**{name: getattr(row, name) for name in _column_names(kind, frozenset(others))}, **others)
+
+
+@lru_cache(maxsize=64)
+def _column_names(kind: Any, others: frozenset[str]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name not in others)
+
+
 class Ledger(Base):
-    """One row: how many commits were acknowledged. Fewer than the lock file says means some were lost."""
+    """Number of acknowledged commits, in one row. Fewer than the lock file says means some were lost."""
 
     __tablename__ = "ledger"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -95,7 +135,7 @@ class Ledger(Base):
 
 
 class UserRow(Base):
-    """An owner; the id is what the sign-in calls them. Signed in until ``not_before`` is signed out."""
+    """An owner, by the id that the sign-in gives. Sessions begun until ``not_before`` are signed out."""
 
     __tablename__ = "users"
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -109,7 +149,7 @@ class UserRow(Base):
 
 
 class Departure(Base):
-    """That someone was removed, and when: who signed in before has nothing more to do here."""
+    """Time of an owner's removal: sessions that began before it are refused."""
 
     __tablename__ = "departures"
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -117,11 +157,11 @@ class Departure(Base):
 
 
 def departed(owner: str) -> str:
-    """Return what a removed person is remembered by: not their name."""
+    """Return the hash that a removed owner is remembered by in place of their id."""
     return hashlib.sha256(storable(owner).encode()).hexdigest()
 
 
-_STANDING = select(
+_ACCOUNT_STATE = select(
     select(UserRow.id).where(UserRow.id == bindparam("owner")).scalar_subquery(),
     select(UserRow.removing).where(UserRow.id == bindparam("owner")).scalar_subquery(),
     select(Departure.at).where(Departure.id == bindparam("departed")).scalar_subquery(),
@@ -129,12 +169,12 @@ _STANDING = select(
 
 
 def confirm_open(session: Session, owner: str, since: datetime | None = None) -> bool:
-    """Raise AccountClosed for one who is being removed, or was and has not signed in ``since``.
+    """Raise AccountClosed for an owner who is being removed, or was and has not signed in ``since``.
 
-    Returns whether they have a row: one who never kept anything has none, and is let in.
+    Return False for an owner without a row: they have never stored anything, and are let in.
     """
     given = {"owner": owner, "departed": departed(owner)}
-    known, removing, left = session.execute(_STANDING, given).one()
+    known, removing, left = session.execute(_ACCOUNT_STATE, given).one()
     if removing is not None:
         raise AccountClosed("This account is being removed with all that is in it.")
     if left is not None and (since is None or since <= left):
@@ -143,15 +183,16 @@ def confirm_open(session: Session, owner: str, since: datetime | None = None) ->
 
 
 def ensure_user(session: Session, owner: str) -> None:
-    """Give an owner their row, the first time they keep anything; AccountClosed for one who was removed."""
+    """Create an owner's row, the first time they store anything; AccountClosed for a removed owner."""
     if not confirm_open(session, owner):
-        session.add(UserRow(id=owner, created=datetime.now(UTC)))
+        session.add(UserRow(id=owner, created=now()))
         session.flush()
 
 
 class ConversationRow(Base):
     """A chat. ``folded`` is the title as search compares it, ``tip_id`` the message that it shows last."""
 
+    noun: ClassVar[str] = "conversation"
     __tablename__ = "conversations"
     __table_args__ = (Index(None, "owner", "updated"),)
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -164,10 +205,11 @@ class ConversationRow(Base):
 
 
 class MessageRow(Base):
-    """A question or its answer. Indexes see to it: one answer a question, one pending a conversation.
+    """A question or its answer. Unique indexes allow one answer a question, one pending a conversation.
 
-    ``parent_id`` is what it follows: an answer its question, a question the answer before it. Several may
-    follow one answer. A question's ``standalone_question`` is what its asker wants to be searched.
+    ``parent_id`` is the message before: of an answer its question, of a question the answer before it.
+    Several questions may follow one answer. A question's ``standalone_question`` is the search that its
+    asker asked for.
     """
 
     __tablename__ = "messages"
@@ -202,7 +244,7 @@ class MessageRow(Base):
 
 
 class MessagePassage(Base):
-    """Evidence as it was when the answer was made: no reference to documents, so it outlives them."""
+    """Passage that an answer was given, copied, so that it outlives its document."""
 
     __tablename__ = "message_passages"
     message_id: Mapped[str] = mapped_column(part_of("messages.id"), primary_key=True)
@@ -221,7 +263,7 @@ class MessagePassage(Base):
 
 
 class CitationRow(Base):
-    """A sentence of an answer and the words it rests on."""
+    """A sentence of an answer and the quote that supports it."""
 
     __tablename__ = "citations"
     message_id: Mapped[str] = mapped_column(part_of("messages.id"), primary_key=True)
@@ -237,7 +279,7 @@ class CitationRow(Base):
 
 
 class TraceRow(Base):
-    """How an answer was made. Apart from its message, so that conversations open without it."""
+    """Trace of an answer. Apart from its message, so that conversations open without it."""
 
     __tablename__ = "traces"
     message_id: Mapped[str] = mapped_column(part_of("messages.id"), primary_key=True)
@@ -249,8 +291,9 @@ class TraceRow(Base):
 
 
 class CollectionRow(Base):
-    """A group of documents. ``folded`` tells names apart, ``splitting`` is None where it is the usual."""
+    """A group of documents. ``folded`` is the name as it is compared, ``splitting`` None the default."""
 
+    noun: ClassVar[str] = "collection"
     __tablename__ = "collections"
     __table_args__ = (Index(None, "owner", "folded", unique=True),)
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -262,12 +305,13 @@ class CollectionRow(Base):
 
 
 class Document(Base):
-    """A file of an owner and how far it has come. ``replaces`` is set until it takes the other's place.
+    """A file of an owner and its state. ``replaces`` is set until it takes the other document's place.
 
-    One that was not ``uploaded`` came from a source, and goes when no source has it any more. ``edition`` is
-    the way in which it was split, ``note`` says what of it could not be read.
+    A document that was not ``uploaded`` came from a source, and is deleted when no source has it any more.
+    ``edition`` names the chunking, ``note`` says which part could not be read.
     """
 
+    noun: ClassVar[str] = "document"
     __tablename__ = "documents"
     __table_args__ = (
         Index(None, "owner", "sha256", unique=True),
@@ -287,14 +331,14 @@ class Document(Base):
     updated: Mapped[datetime]
     url: Mapped[str | None]
     uploaded: Mapped[bool] = mapped_column(server_default=true())
-    # No foreign key: SQLite adds none to a table that is there. Who deletes a collection empties it first.
+    # No foreign key: SQLite adds none to an existing table. `Collections.delete` empties a collection first.
     collection_id: Mapped[str | None] = mapped_column(index=True)
     edition: Mapped[str] = mapped_column(server_default=text("''"))
     note: Mapped[str | None]
 
 
 class DocumentText(Base):
-    """The canonical text, apart from its document so that lists stay fast."""
+    """Canonical text of a document, in a table of its own so that lists stay fast."""
 
     __tablename__ = "document_texts"
     document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
@@ -312,7 +356,7 @@ class PageRow(Base):
 
 
 class Chunk(Base):
-    """A span of the canonical text with its words, so that a thousand are read without their documents."""
+    """A span of the canonical text with its words, so that chunks are read without their documents."""
 
     __tablename__ = "chunks"
     __table_args__ = (Index(None, "document_id", "position", "id", unique=True),)
@@ -327,7 +371,7 @@ class Chunk(Base):
 
 
 class IndexStateRow(Base):
-    """What a derived index of an owner was made with."""
+    """Fingerprint of one of an owner's derived indexes: the model and settings it was made with."""
 
     __tablename__ = "index_states"
     owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
@@ -335,14 +379,11 @@ class IndexStateRow(Base):
     state: Mapped[dict[str, Any]]
 
 
-# The table of choices: which collections and documents a conversation searches, where not all of them.
-
-
 class ChoiceRow(Base):
-    """A collection or a document by its id, and its name when it was chosen.
+    """A collection or a document that a conversation searches, by its id and its name when it was chosen.
 
-    No foreign key: what was chosen and is gone stays chosen, so that a conversation over one document does
-    not become one over all of them when it is deleted.
+    Without rows a conversation searches everything. No foreign key: a deleted document stays chosen, so
+    that a conversation over one document does not become one over all of them.
     """
 
     __tablename__ = "choices"
@@ -352,11 +393,11 @@ class ChoiceRow(Base):
     name: Mapped[str]
 
 
-# The table of usage: what each person was answered on each day. It outlives the conversations it counts.
-
-
 class Usage(Base):
-    """One day of one owner, as ``2026-11-30`` in UTC; tokens are those read and written by a model."""
+    """Usage of one owner on one day, ``2026-11-30`` in UTC; tokens are those read and written by a model.
+
+    It outlives the conversations that it counts.
+    """
 
     __tablename__ = "usage"
     owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
@@ -365,16 +406,14 @@ class Usage(Base):
     tokens: Mapped[int]
 
 
-# The tables of sources: where documents come from by themselves, and what became of each thing there.
-
-
 class SourceRow(Base):
     """A folder, a wiki, a drive, a list of pages. ``settings`` name a secret, they never hold one.
 
-    ``round`` counts the times that it was read, ``cursor`` is where the next time begins, ``every`` the
-    minutes between two of them, if it is read by itself.
+    ``round`` counts the syncs, ``cursor`` is where the next one begins, ``every`` the minutes between two
+    scheduled syncs.
     """
 
+    noun: ClassVar[str] = "source"
     __tablename__ = "sources"
     __table_args__ = (Index(None, "owner", "created"),)
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -393,10 +432,10 @@ class SourceRow(Base):
 
 
 class SourceItem(Base):
-    """One thing at a source: the version taken last and the document it became, or why it did not.
+    """An item of a source: the version taken last and its document, or the reason of a failure.
 
-    What could not be had tells the version that was ``wanted``, how many ``tries`` have failed in a row, and
-    when another one is ``due``: never by itself where that is not told.
+    Of an item that failed, ``wanted`` is its version, ``tries`` the failures in a row, and ``due`` the time
+    of the next try, None for never.
     """
 
     __tablename__ = "source_items"
@@ -416,12 +455,13 @@ class SourceItem(Base):
     due: Mapped[datetime | None]
 
 
-# The tables of the lab: question sets, runs and findings. They hold words, not references to documents.
+# Tables of the lab. They hold copied text, not references to documents.
 
 
 class LabSet(Base):
     """A set of questions whose right passages are known."""
 
+    noun: ClassVar[str] = "question set"
     __tablename__ = "lab_sets"
     __table_args__ = (Index(None, "owner", "created"),)
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -443,7 +483,7 @@ class LabQuestion(Base):
 
 
 class LabPassage(Base):
-    """The words that answer a question, frozen as they were when they were marked."""
+    """A quote that answers a question, copied when it was marked."""
 
     __tablename__ = "lab_passages"
     question_id: Mapped[str] = mapped_column(part_of("lab_questions.id"), primary_key=True)
@@ -458,7 +498,7 @@ class LabPassage(Base):
 
 
 class LabRun(Base):
-    """Retrievers asked the questions of a set, and what they searched: enough to compare with other runs."""
+    """Evaluation run of retrievers over a question set, with the settings that comparisons need."""
 
     __tablename__ = "lab_runs"
     __table_args__ = (Index(None, "set_id", "created"),)
@@ -479,7 +519,7 @@ class LabRun(Base):
 
 
 class LabResult(Base):
-    """How well one retriever did in a run, over the questions asked so far."""
+    """Metrics of one retriever in a run, over the questions asked so far."""
 
     __tablename__ = "lab_results"
     run_id: Mapped[str] = mapped_column(part_of("lab_runs.id"), primary_key=True)
@@ -492,7 +532,7 @@ class LabResult(Base):
 
 
 class LabAsked(Base):
-    """A question as a run asked it, or did not: it outlives the question."""
+    """A question of a run, copied, so that it outlives its set's question."""
 
     __tablename__ = "lab_asked"
     run_id: Mapped[str] = mapped_column(part_of("lab_runs.id"), primary_key=True)
@@ -504,7 +544,7 @@ class LabAsked(Base):
 
 
 class LabFinding(Base):
-    """What one retriever found for one question of a run."""
+    """Chunks that one retriever found for one question of a run."""
 
     __tablename__ = "lab_findings"
     run_id: Mapped[str] = mapped_column(part_of("lab_runs.id"), primary_key=True)
@@ -516,12 +556,10 @@ class LabFinding(Base):
     error: Mapped[str | None]
 
 
-# The tables of RAPTOR's tree: branches, their nodes, and which node summarises which.
-
-
 class TreeBranch(Base):
-    """The tree over one document, or, without a document, the layers over all of an owner's."""
+    """RAPTOR tree over one document, or, without a document, the layers over all of an owner's."""
 
+    noun: ClassVar[str] = "branch"
     __tablename__ = "tree_branches"
     __table_args__ = (Index(None, "owner", "document_id", unique=True),)
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -535,7 +573,7 @@ class TreeBranch(Base):
 
 
 class TreeNode(Base):
-    """A leaf, level 0, with its place in its document, or a summary of nodes of the level below."""
+    """A leaf, level 0, with its span of the document, or a summary of nodes of the level below."""
 
     __tablename__ = "tree_nodes"
     __table_args__ = (Index(None, "branch_id", "level", "position"),)
@@ -552,7 +590,7 @@ class TreeNode(Base):
 
 
 class TreeEdge(Base):
-    """A node's child. The child may be another branch's, and gone: then what stands above it is stale."""
+    """A node's child. The child may be of another branch, and deleted: then the nodes above it are stale."""
 
     __tablename__ = "tree_edges"
     parent_id: Mapped[str] = mapped_column(part_of("tree_nodes.id"), primary_key=True)

@@ -3,20 +3,24 @@
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from streamlit.components.v2 import manifest_scanner
+from streamlit.components.v2.manifest_scanner import scan_component_manifests
 
+from rag.ingest.parsers import sandbox
 from rag.models import embeddings as bert
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.local.catalog import QWEN_0_5B
 from rag.models.local.install import fetch
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
 from storage import migrations
 from storage.database import Database
-from tests.once import MigratedOnce, OpenedOnce
+from tests.once import MigratedOnce, OpenedOnce, read_here
 
 # The same examples every time: a red suite is the doing of what was changed. To look for examples that nobody
 # has tried: `pytest --hypothesis-profile=search`.
@@ -24,6 +28,7 @@ settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")
 
+TESTS = Path(__file__).parent
 INTEGRATION = ("e2e", "faults", "hostile", "ui")  # folders whose tests run the application
 REAL_MODELS = {"embedder", "own_model"}  # fixtures
 
@@ -31,7 +36,7 @@ REAL_MODELS = {"embedder", "own_model"}  # fixtures
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make check` leaves out, and ask each slow test for its reason."""
     for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        folder = item.path.relative_to(TESTS).parts[0]
         if folder in INTEGRATION or REAL_MODELS & set(getattr(item, "fixturenames", ())):
             item.add_marker("integration")
         for slow in item.iter_markers("slow"):
@@ -49,7 +54,7 @@ def no_settings_of_this_machine() -> Iterator[None]:
             if name.startswith(SETTINGS):
                 patch.delenv(name)
         # Loading an analyser takes seconds in each process; test_morphemes.py and others ask for them.
-        patch.setenv("FOOTNOTE_MORPHEMES", "off")
+        patch.setenv("FOOTNOTE_KOREAN_JAPANESE_ANALYZERS", "off")
         # On a slow machine a model that answers at once may seem to have taken too long to rewrite one.
         patch.setenv("FOOTNOTE_LLM_REPHRASE_TIMEOUT", "60")
         yield
@@ -66,6 +71,17 @@ def made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bert, "OnnxEmbedder", OpenedOnce())
         patch.setattr(migrations, "upgrade", MigratedOnce())
+        # Every AppTest looks through all installed packages, which takes longer than most pages.
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plain_text_is_read_here(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Read plain text without a child process, but where tests are about parsers, attacks and crashes."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not {"parsers", "hostile", "faults"} & set(request.path.relative_to(TESTS).parts):
+            patch.setattr(sandbox, "run", read_here)
         yield
 
 
@@ -83,7 +99,7 @@ def embedder() -> Embedder:
 
 
 @pytest.fixture(scope="session")
-def own_model() -> Iterator[OwnModel]:
+def own_model() -> Iterator[LocalModel]:
     """The smallest real language model, as `make test` has fetched it, served to the whole run once needed.
 
     It takes 0.7 GB of memory. Ask for few tokens: two busy cores write a handful of them a second.
@@ -91,5 +107,5 @@ def own_model() -> Iterator[OwnModel]:
     cache = default_model_cache()
     for _ in fetch(QWEN_0_5B, cache):
         pass
-    with OwnModel(QWEN_0_5B.path(cache), name=QWEN_0_5B.name, context_tokens=4096) as model:
+    with LocalModel(QWEN_0_5B.path(cache), name=QWEN_0_5B.name, context_tokens=4096) as model:
         yield model

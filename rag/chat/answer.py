@@ -1,7 +1,7 @@
-"""Passages and a question in, a cited answer out, as one stream of events.
+"""Generation of a cited answer from passages, as one stream of events.
 
-`Sources` first: exactly the passages the answer is made from. Then `Token`s, in which only markers of those
-passages occur; then `Done` with the whole text and the evidence of every sentence.
+`Sources` has exactly the passages the answer is made from. `Token`s follow, with markers of those passages
+only; then `Done` with the whole text and the evidence of every sentence.
 """
 
 import re
@@ -11,9 +11,16 @@ from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
-from rag.chat import prompts as brief
-from rag.chat.extractive import AnswerPart, Rarity, decide, write
-from rag.chat.prompts import answer_messages, fitting, going_on
+from rag.chat.extractive import AnswerPart, decide, write
+from rag.chat.prompts import (
+    SMALL_MODEL_ANSWER_TOKENS,
+    answer_messages,
+    continue_messages,
+    fitting,
+    fitting_excerpts,
+    small_model_messages,
+)
+from rag.chat.scope import Rarity
 from rag.citations.checker import scale_of
 from rag.citations.cite import Citation, cite
 from rag.citations.judges import Judge
@@ -26,7 +33,6 @@ from rag.text.markers import MarkerFilter
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
 
-# An answer that ended early: what of it is kept, and how the rest is joined to it.
 _ENDED = re.compile(r"""[.!?。！？…]["'”’」』)）\]]*(?:\s?\[\d+\])*\s*\Z""")
 _RUNS_ON = re.compile(r"[.!?…\]\"'”’)]\Z")
 
@@ -47,7 +53,7 @@ def _has_ended(text: str) -> bool:
 
 
 def joined(kept: str, pieces: Iterable[str]) -> Iterator[str]:
-    """Yield what is kept, then the pieces of the rest, with a space between where there is none.
+    """Yield the kept text, then the pieces of the rest, with a space between where there is none.
 
     >>> list(joined("It rained.", ["Then it", " stopped."])), list(joined("", ["It rained."]))
     (['It rained.', ' Then it', ' stopped.'], ['It rained.'])
@@ -61,21 +67,21 @@ def joined(kept: str, pieces: Iterable[str]) -> Iterator[str]:
 
 
 ANSWER_TOKENS = 1024
-"""Room for an answer; a context too small for it gives a quarter of itself."""
+"""Tokens of an answer; at most a quarter of the context."""
 LEAST_LEFT = 64
-"""Tokens for the rest of an answer that was cut off, however long it is already."""
+"""Least tokens for the rest of an answer that was cut off."""
 
 
 @dataclass(frozen=True)
 class Condensed:
-    """The question as it was understood and searched."""
+    """Event: the standalone question, which is searched."""
 
     question: str
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The passages the answer is made from; marker n is the n-th of them.
+    """Event: the passages the answer is made from; marker n is the n-th of them.
 
     `unread` more were found and do not fit into what the model reads at once.
     """
@@ -86,16 +92,16 @@ class Sources:
 
 @dataclass(frozen=True)
 class Token:
-    """The next piece of the answer."""
+    """Event: the next piece of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Done:
-    """The whole answer, which may have gained markers since its tokens, and what each sentence rests on.
+    """Event: the whole answer, which may have gained markers since its tokens, and its citations.
 
-    `model` names the language model; None where the answer is the documents' own sentences.
+    `model` names the language model; None for an extractive answer.
     """
 
     text: str
@@ -119,15 +125,12 @@ def answer(
     outside: bool = False,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
-    """Yield the events of one answer; raises LLMError and Cancelled, what was yielded stays good.
+    """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
 
-    `said` is the last answer where more of it is asked for: the documents' own sentences in it are not
-    quoted again.
-    With `so_far`, what a model wrote from these passages before it was stopped, its whole sentences are the
-    first token, and the model goes on after them. Without a model the answer is made anew.
-
-    `rarity` says how rare a word is in the documents: an answer without a model says by it whether they
-    seem to answer at all. `judge` checks what a model has written. With `outside` a model is shown the best
+    `said` is the last answer where more of it is asked for: an extractive answer does not quote it again.
+    `so_far` is the text of an answer that was cut off: its whole sentences are the first token, and the model
+    continues after them; an extractive answer starts again. `rarity` tells an extractive answer if the
+    documents seem to answer at all. `judge` checks a model's text. `outside` has the prompt put the best
     passages first and last; their numbers stay.
     """
     if llm is None or not passages:
@@ -148,7 +151,9 @@ def _extracted(
 ) -> Iterator[Event]:
     yield Sources(tuple(passages))
     picks = extract(question, passages, embedder=embedder, said=said)
-    doubtful = bool(picks) and not decide(question, passages, rarity, middle=_asked(embedder)).answered
+    scale = scale_of(embedder)
+    middle = None if scale is None else scale.asked
+    doubtful = bool(picks) and not decide(question, passages, rarity, middle=middle).answered
     written: list[AnswerPart] = []
     for piece in write(question, passages, picks, doubtful=doubtful):
         if cancelled():
@@ -157,12 +162,6 @@ def _extracted(
         yield Token(piece.text)
     citations = tuple(piece.citation for piece in written if piece.citation)
     yield Done("".join(piece.text for piece in written), citations, None)
-
-
-def _asked(embedder: Embeddings | None) -> float | None:
-    """Return the cosine of a question and a passage that says nothing, if the model's scale is known."""
-    scale = scale_of(embedder)
-    return None if scale is None else scale.asked
 
 
 def _generated(
@@ -177,12 +176,12 @@ def _generated(
 ) -> Iterator[Event]:
     room = llm.settings.context_tokens
     small = llm.settings.brief
-    longest = min(brief.ANSWER_TOKENS if small else ANSWER_TOKENS, room // 4)
-    fit = brief.fitting_excerpts if small else fitting
+    longest = min(SMALL_MODEL_ANSWER_TOKENS if small else ANSWER_TOKENS, room // 4)
+    fit = fitting_excerpts if small else fitting
     given = tuple(passages) if kept else fit(question, passages, room - longest)
     yield Sources(given, len(passages) - len(given))
-    messages = brief.brief_messages(question, given) if small else ask(question, given)
-    asked = [*messages, *(going_on(kept) if kept else ())]
+    messages = small_model_messages(question, given) if small else ask(question, given)
+    asked = [*messages, *(continue_messages(kept) if kept else ())]
     left = max(LEAST_LEFT, longest - count_tokens(kept))
     pieces = _filtered(llm.stream(asked, max_tokens=left, cancelled=cancelled), MarkerFilter(len(given)))
     said = []

@@ -1,7 +1,7 @@
-"""A conversation: a question is stored before it is answered, the answer while it is made.
+"""Conversation: stores a question before it is answered, and the answer while it streams.
 
-The answer belongs to the server, not to the page: `begin` commits the question, `run` is the one
-generator that condenses, retrieves, answers and persists.
+The answer belongs to the server, not to the page: `begin` commits the question, `run` is the one generator
+that condenses, retrieves, answers and stores.
 """
 
 import logging
@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token
-from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, checked
+from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, validated_question
 from rag.chat.scope import SearchedIn
 from rag.citations.cite import Citation
 from rag.citations.support import rests_on_nothing
@@ -19,7 +19,7 @@ from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel
 from rag.models.protocol import Sent
 from rag.passage import Passage
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.retrieval.rerank.llm import PURPOSE as RERANK
 from rag.retrieval.rerank.registry import Reordered
 from storage import answers as traces
@@ -37,7 +37,7 @@ OLDER = (
 CORRECTED = "Searched word for word, as you asked."
 UNREAD = "{} more of those found did not fit into what the model reads at once."
 CONTINUED = "It had ended early, and was gone on with after its last whole sentence."
-SEARCHED_IN = "searched_in"  # what it is called among the settings that are kept
+SEARCHED_IN = "searched_in"  # its key among the stored settings
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
 
@@ -70,13 +70,13 @@ class Conversation:
 
     def begin(self, conversation_id: str, question: str) -> TurnRecord:
         """Commit the question and an empty answer together; the first question names the conversation."""
-        question = checked(question)
+        question = validated_question(question)
         return self._conversations.begin_turn(conversation_id, question, title=title_of(question))
 
     def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
         """Commit a question beside an earlier one, with an empty answer; `searched` is what to search for."""
-        wanted = None if searched is None else checked(searched)
-        return self._conversations.begin_version(question_id, checked(question), searched=wanted)
+        wanted = None if searched is None else validated_question(searched)
+        return self._conversations.begin_version(question_id, validated_question(question), searched=wanted)
 
     def run(self, turn: TurnRecord, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed."""
@@ -105,7 +105,7 @@ class Conversation:
     def _events(
         self, turn: TurnRecord, draft: "_Draft", pipeline: RagPipeline, cancelled: Cancel
     ) -> Iterator[Event | Aside | Sent | Timings]:
-        """Return what answers a turn, or goes on with the answer that it has."""
+        """Return the events of an answer: a new one, or the rest of one that was cut off."""
         question, answer = turn.question, turn.answer
         draft.kept = answer.content
         if answer.content and answer.passages:
@@ -129,7 +129,7 @@ class Conversation:
         )
 
     def _before(self, turn: TurnRecord) -> tuple[list[Message], bool]:
-        """Return the first question and the newest messages that say something, and if there are others."""
+        """Return the first question and the newest messages with text; True where others are left out."""
         if turn.follows is None:
             return [], False
         before = self._conversations.messages(
@@ -143,13 +143,13 @@ class Conversation:
 
 @dataclass
 class _Draft:
-    """What of an answer has passed so far, written down every CHECKPOINT_SECONDS."""
+    """Answer in progress, stored every CHECKPOINT_SECONDS."""
 
     conversations: Conversations
     turn: TurnRecord
     pipeline: RagPipeline | None = None
     text: str = ""
-    kept: str = ""  # of an answer that is gone on with, until its first token has passed
+    kept: str = ""  # of an answer that is continued, until its first token has passed
     citations: Sequence[Citation] = ()
     left_out: list[records.LeftOutRecord] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class _Draft:
     timings_ms: dict[str, float] = field(default_factory=dict)
     sent: list[traces.SentRecord] = field(default_factory=list)
     finished: bool = False
-    understood: str | None = None  # what was searched for, until it is written down with what was found
+    understood: str | None = None  # the question searched for, until it is stored with the passages
     saved_at: float = 0.0
 
     def take(self, event: object) -> None:
@@ -185,7 +185,7 @@ class _Draft:
                 self._note(event)
 
     def _note(self, event: object) -> None:
-        """Keep what is said beside the answer, for its end."""
+        """Keep an event for the trace, which is stored at the end."""
         match event:
             case Rephrasing(note):
                 self.notes["rephrasing"] = note
@@ -193,7 +193,7 @@ class _Draft:
                 self.notes[SEARCHED_IN] = said
             case Reordered(note) if note:
                 self.notes["reranking"] = note
-            case LeftOut(what, reason):
+            case Degraded(what, reason):
                 self.left_out.append(records.LeftOutRecord(what, reason))
             case Sent(purpose, messages):
                 self.sent.append(traces.SentRecord(purpose, messages))
@@ -220,7 +220,7 @@ class _Draft:
         self.finished = True
 
     def _trace(self, *, nothing_found: bool) -> traces.Trace | None:
-        """Return how the answer was made; where nothing was found, with the files that were not searched."""
+        """Return the trace of the answer; where nothing was found, with the files that were not searched."""
         if self.pipeline is None:
             return None
         unsearched = self.pipeline.corpus.unsearched() if nothing_found else ()
@@ -248,7 +248,7 @@ def title_of(question: str) -> str:
 
 
 def rested_on(messages: Sequence[Message]) -> list[Passage]:
-    """Return the passages that the last answer rests on, in the order of its markers; small talk has none."""
+    """Return the passages that the last answer cites, in the order of its markers; small talk has none."""
     answers = [message for message in messages if message.role == "assistant" and message.passages]
     if not answers:
         return []
@@ -264,7 +264,7 @@ def _passage(record: PassageRecord) -> Passage:
 
 
 def to_records(passages: Sequence[Passage]) -> list[PassageRecord]:
-    """Return passages as they are frozen with an answer, numbered as its markers are."""
+    """Return passages as they are stored with an answer, numbered like its markers."""
     return [
         PassageRecord(
             number=number,

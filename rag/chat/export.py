@@ -1,4 +1,4 @@
-"""A stored chat made ready to be written: its turns, with quotes numbered through the whole chat."""
+"""Export of a stored chat as Markdown, HTML or JSON, and of citation feedback as cases."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ UNTITLED = "Untitled chat"
 
 @dataclass(frozen=True)
 class Quote:
-    """Words that a statement rests on, `text` at [start, end) of the document with this hash.
+    """Quoted words of a citation, `text` at [start, end) of the document with this hash.
 
     `number` counts through the chat from 1, `marker` is the passage's number within its answer. Where the
     source does not say what the statement says, `text` may be empty.
@@ -41,7 +41,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """A piece of an answer: its text, the number of a quote, or a remark of ours; the others are empty."""
+    """Piece of an answer: its text, the number of a quote, or a remark; the others are empty."""
 
     text: str = ""
     quote: int = 0
@@ -50,9 +50,9 @@ class AnswerPiece:
 
 @dataclass(frozen=True)
 class ExportedTurn:
-    """A question and its answer; `understood` is the question as it was searched, where that differs.
+    """Question and answer; `understood` is the standalone question, where that differs.
 
-    `searched_in` names what it was searched in, where that was not everything.
+    `searched_in` names the scope, where not all documents were searched.
     """
 
     question: str
@@ -69,7 +69,7 @@ class ExportedTurn:
 
 @dataclass(frozen=True)
 class ExportedChat:
-    """A chat as it stood when it was exported."""
+    """Chat with its title, turns and time of export."""
 
     id: str
     title: str
@@ -78,7 +78,7 @@ class ExportedChat:
 
 
 def export(conversation: ConversationRecord, messages: Sequence[Message], at: datetime) -> ExportedChat:
-    """Return a chat as it is written to a file; answers that are still on their way are left out."""
+    """Return a chat for export; unfinished answers are left out."""
     questions = {message.id: message for message in messages if message.role == "user"}
     turns: list[ExportedTurn] = []
     numbered = 0
@@ -158,12 +158,12 @@ def _quote(answer: Message, number: int, passage: PassageRecord, position: int |
     )
 
 
-# What readers said of answers and citations, as cases to evaluate the checker with.
+# Citation feedback
 
 
 @dataclass(frozen=True)
 class FeedbackCase:
-    """A claim, the passages it was said to rest on, and whether a reader took them to support it."""
+    """Claim, its cited passages, and True where a reader accepted the citation."""
 
     claim: str
     passages: tuple[str, ...]
@@ -173,7 +173,7 @@ class FeedbackCase:
 def cases(answers: Sequence[Message]) -> Iterator[FeedbackCase]:
     """Yield a case for each citation marked as wrong, and for each verified one of an answer rated up.
 
-    An answer rated down says nothing of its single citations.
+    An answer rated down says nothing about its single citations.
     """
     for answer in answers:
         for citation in answer.citations:
@@ -194,13 +194,13 @@ def to_jsonl(found: Sequence[FeedbackCase]) -> str:
 
 
 def _judged(answer: Message, citation: CitationRecord) -> bool | None:
-    """Return what the reader's word says of a citation; None where it says nothing."""
+    """Return the reader's verdict on a citation; None without one."""
     if citation.feedback == "wrong":
         return False
     return True if answer.rating == "up" and citation.status == "verified" else None
 
 
-# A chat as Markdown: questions and answers as they were, each quote under its answer with its file and hash.
+# Markdown
 _ACTING = re.compile(r"[\\`<>\[\]&$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$&]|^[-+=]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _HEADING = re.compile(r"(?m)^([ \t]*)([#=]+|-{2,}[ \t]*$)")
@@ -212,7 +212,7 @@ STATUSES = {
 
 
 def to_markdown(chat: ExportedChat) -> str:
-    """Return a chat as Markdown in which nothing of a document or a model acts."""
+    """Return a chat as Markdown in which no text of a document or a model is active."""
     head = [f"# {escaped(chat.title)}", f"Exported from Footnote on {chat.exported:%Y-%m-%d %H:%M} UTC."]
     turns = (block for number, turn in enumerate(chat.turns, 1) for block in _markdown_turn(number, turn))
     return "\n\n".join([*head, *turns]) + "\n"
@@ -248,7 +248,7 @@ def _markdown_quote(quote: Quote) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return any text on one line, all of it shown as it stands."""
+    """Return a text on one line, with all Markdown escaped."""
     return _SPECIAL.sub(r"\\\g<0>", " ".join(clean(text).split()))
 
 
@@ -261,7 +261,7 @@ def harmless(text: str) -> str:
     return _HEADING.sub(r"\1\\\2", _ACTING.sub(r"\\\g<0>", clean(text)))
 
 
-# A chat as one HTML file that loads nothing: its text is escaped, its policy forbids all but its style.
+# HTML: one file that loads nothing; its text is escaped, its policy forbids all but its style.
 STYLE = """
 :root { color-scheme: light dark; }
 body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif; }
@@ -297,7 +297,7 @@ base-uri 'none'; form-action 'none'">
 
 
 def to_html(chat: ExportedChat) -> str:
-    """Return a chat as a page that stands alone; no browser fetches anything for it."""
+    """Return a chat as one HTML page; a browser fetches nothing for it."""
     return PAGE.format(
         hash=base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode(),
         title=_text(chat.title),
@@ -358,7 +358,7 @@ def _text(text: str) -> str:
     return escape(clean(text))
 
 
-# A chat as JSON: all that is needed to check each quote again, `footnote verify` reads it.
+# JSON, which `footnote verify` reads
 FORM = "footnote-chat"
 VERSION = 1
 
@@ -390,7 +390,6 @@ def _json_turn(turn: ExportedTurn) -> dict[str, Any]:
     }
 
 
-# The forms in which a chat can be exported, by the name of each.
 FormName = Literal["md", "html", "json"]
 FORMS: dict[FormName, Callable[[ExportedChat], str]] = {"md": to_markdown, "html": to_html, "json": to_json}
 MEDIA_TYPES: dict[FormName, str] = {

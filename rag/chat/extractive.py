@@ -1,9 +1,10 @@
-"""The answer without a model as it is written: the documents' own words, and what is said before them."""
+"""Extractive answers: sentences of the documents, and a doubt before them where they may not answer."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 
+from rag.chat.scope import Rarity
 from rag.citations.cite import Citation
 from rag.citations.claims import LIGHT, LIGHT_WEIGHT
 from rag.passage import Passage
@@ -29,7 +30,7 @@ FURTHER = {
     "ja": "関連する記述:",
 }
 APART = 2.0
-"""How far behind the best a pick is said to be further away.
+"""Score behind the best from which a pick is introduced as less close.
 
 In the first 400 questions of XQuAD, KorQuAD and JaQuAD the best pick holds the answer in .91, .94 and .81,
 one less than this behind it in .23, .34 and .33, and one further behind in .07, .17 and .20.
@@ -38,7 +39,7 @@ one less than this behind it in .23, .34 and .33, and one further behind in .07,
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """A part of the answer's text, and what it quotes, if it does."""
+    """Part of an answer's text, with the citation of the words it quotes, if any."""
 
     text: str
     citation: Citation | None = None
@@ -47,9 +48,9 @@ class AnswerPart:
 def write(
     question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool
 ) -> Iterator[AnswerPart]:
-    """Yield the answer made of some picks, best first; of none, that the documents do not seem to answer.
+    """Yield the parts of an extractive answer, best picks first; without picks, that nothing was found.
 
-    The pieces in a row are the text, in which each citation's `answer_start` and `answer_end` are.
+    Joined they are the text that each citation's `answer_start` and `answer_end` count in.
     """
     length = 0
     for words, pick in _paragraphs(question, passages, picks, doubtful=doubtful):
@@ -64,12 +65,12 @@ def _paragraphs(
 ) -> Iterator[tuple[str, Pick | None]]:
     """Yield the answer's paragraphs, each with the pick that it quotes."""
     if not picks or doubtful:
-        yield _in_its_language(DOUBTFUL if picks else NOT_FOUND, question), None
-    together = False  # whether the rest was said to be near only, as all of a doubtful answer is
+        yield _translated(DOUBTFUL if picks else NOT_FOUND, question), None
+    introduced = False  # a doubtful answer has its introduction before all picks
     for pick in picks:
-        if pick.score < picks[0].score - APART and not (doubtful or together):
-            together = True
-            yield _in_its_language(FURTHER, question), None
+        if pick.score < picks[0].score - APART and not (doubtful or introduced):
+            introduced = True
+            yield _translated(FURTHER, question), None
         passage = passages[pick.number - 1]
         yield f"{inert(passage.text[pick.start : pick.end])} [{pick.number}]", pick
 
@@ -79,24 +80,23 @@ def _citation(pick: Pick, passage: Passage, start: int, end: int) -> Citation:
     return Citation(pick.number, start, end, "verified", *place, passage.text[pick.start : pick.end])
 
 
-def _in_its_language(sayings: dict[str, str], question: str) -> str:
+def _translated(sayings: dict[str, str], question: str) -> str:
     return sayings.get(language(question), sayings["en"])
 
 
-# Whether documents seem to answer a question at all, told from the passages that a search brought.
-Rarity = Callable[[str], float]
+# Answerability
 LEAST = 0.6
 LEAST_UNSPACED = {"ko": 0.42, "ja": 0.42}
-"""Scores from which a question counts as answered. Korean and Japanese questions share fewer pairs of letters
+"""Least scores of an answered question. Korean and Japanese questions share fewer pairs of letters
 with their answers than English ones share words."""
 COMMON = 4.0
-"""What any word counts beside its rarity, 0 to 10: in a few documents a word is rare by chance."""
+"""Weight of any word beside its rarity of 0 to 10: in a few documents a word is rare by chance."""
 SEARCH_BY_MEANING = "similarity"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether the passages seem to answer a question, and the score that says so: more is likelier."""
+    """Answerability of a question from passages; a higher score is likelier."""
 
     answered: bool
     score: float
@@ -105,12 +105,11 @@ class Decision:
 def decide(
     question: str, passages: Sequence[Passage], rarity: Rarity | None = None, *, middle: float | None = None
 ) -> Decision:
-    """Return whether some passage seems to answer a question.
+    """Decide from the retrieved passages if the documents seem to answer a question.
 
-    `rarity` says how rare a word is in the documents; without it, in the passages. `middle` is the cosine of
-    a passage that speaks neither for an answer nor against one; None where cosines are not to be trusted.
-    Passages in another language than the question cannot be told by words: where there are no others, or one
-    of them is the nearest in meaning, the question is left to them.
+    `rarity` is the inverse document frequency of a word, by default among the passages. `middle` is the
+    cosine of a neutral passage; None where the model's scale is not known. Words say nothing about passages
+    in another language: where there are only such, or one of them is nearest in meaning, the answer is yes.
 
     >>> from rag.passage import Passage
     >>> text = "The hall opened in 1932. It has a tower."
@@ -134,7 +133,7 @@ def _sentences(passage: Passage) -> list[str]:
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:
-    """Return what each of a question's words counts."""
+    """Return the weight of each of a question's words."""
     return {
         word: (COMMON + rarity(word)) * (LIGHT_WEIGHT if word in LIGHT else 1.0) * substance(word)
         for word in frozenset(tokens(question))
@@ -160,6 +159,6 @@ def _cosine(passage: Passage) -> float | None:
 
 
 def _nearness(passages: Sequence[Passage], middle: float | None) -> float:
-    """Return how much nearer to the question the nearest passage is than one that says nothing."""
+    """Return the cosine of the nearest passage less that of a neutral one."""
     cosines = [cosine for passage in passages if (cosine := _cosine(passage)) is not None]
     return max(cosines) - middle if cosines and middle is not None else 0.0

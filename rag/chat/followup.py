@@ -1,12 +1,11 @@
-"""Follow-up questions: whether one needs context, and which terms of the conversation are carried over.
+"""Follow-up detection and term carry-over, without a language model.
 
-No language model is asked. A question that needs context gets the weightiest terms of the conversation in
-brackets, so that both the search and the reader see them. It needs none where those terms would hardly
-change its meaning, as the embedding model measures it.
+A follow-up gets the weightiest terms of the conversation in brackets, so that both the search and the reader
+see them. A question needs no context where those terms hardly change its embedding.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -14,22 +13,17 @@ from types import MappingProxyType
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from rag.chat.scope import History, Rarity
 from rag.chat.small_talk import is_continuation
 from rag.errors import EmbeddingError
 from rag.text.facts import nouns
 from rag.text.language import language
 from rag.text.tokenize import tokens, word_language
 
-History = Sequence[tuple[str, str]]
-"""Messages before a question as (role, content), oldest first."""
-Rarity = Callable[[str], float]
-"""Inverse document frequency of a token."""
-
 SAME_MEANING: Mapping[str, float] = MappingProxyType({"multilingual-e5-small": 0.955})
-"""Cosine of a question with and without the carried terms from which it needs no context, by embedding model.
+"""Least cosine of a question with and without carried terms that needs no context, by embedding model.
 
-Fitted on MTRAG govt, where recall@5 is flat from .955 to .98; docs/FOLLOWUPS.md has the held-out figures.
-Terms are always carried over where the model is not listed here, since cosines of models differ in scale.
+Fitted on MTRAG govt, where recall@5 is flat from .955 to .98. For other models terms are always carried over.
 """
 RECENCY_DECAY = 0.5
 """Share of its weight that a term keeps with every later question; an answer counts half of its question."""
@@ -39,8 +33,7 @@ MAX_TERMS = 2  # all turns joined find less than the last turn alone
 MAX_MESSAGES = 20  # read beside the first question; older ones weigh less than a thousandth
 MAX_CHARS = 1000  # read of a message: an answer names its subject early
 
-_WITH_TERMS = {"ko": "{question} ({terms})", "ja": "{question}（{terms}）", "zh": "{question}（{terms}）"}
-_SEPARATORS = {"ja": "、", "zh": "、"}
+_WITH_TERMS = {"ko": ("{} ({})", ", "), "ja": ("{}（{}）", "、"), "zh": ("{}（{}）", "、")}
 
 log = logging.getLogger(__name__)
 
@@ -70,9 +63,8 @@ def with_terms(question: str, history: History, rarity: Rarity | None = None) ->
     best = sorted(terms, key=lambda term: (-term.weight, term.place))[:MAX_TERMS]
     if not best:
         return question
-    code = language(question)
-    joined = _SEPARATORS.get(code, ", ").join(_phrases(best))
-    return _WITH_TERMS.get(code, "{question} (about {terms})").format(question=question, terms=joined)
+    form, separator = _WITH_TERMS.get(language(question), ("{} (about {})", ", "))
+    return form.format(question, separator.join(_phrases(best)))
 
 
 @dataclass
@@ -91,11 +83,12 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
         role, content = history[at]
         if role == "user" and is_continuation(content):
             continue  # "tell me more" names no subject
-        found: dict[tuple[str, ...], tuple[str, int]] = {}
+        seen: set[tuple[str, ...]] = {()}
         for position, word in enumerate(nouns(content[:MAX_CHARS])):
-            found.setdefault(tuple(tokens(word, stemming)), (word, position))
-        found.pop((), None)
-        for key, (word, position) in found.items():
+            key = tuple(tokens(word, stemming))
+            if key in seen:
+                continue
+            seen.add(key)
             term = terms.setdefault(key, _Term(word, (at, position)))
             term.weight += weight
             if role == "user":
@@ -117,10 +110,10 @@ def _weights(history: History) -> Iterator[tuple[int, float]]:
 
 
 def _phrases(terms: Sequence[_Term]) -> list[str]:
-    """Return the terms in the order they were said, neighbours joined: guinea, pigs -> guinea pigs."""
-    said = sorted(terms, key=lambda term: term.place)
-    phrases = [said[0].word]
-    for one, other in pairwise(said):
+    """Return the terms in the order of the conversation, neighbours joined: guinea, pigs -> guinea pigs."""
+    ordered = sorted(terms, key=lambda term: term.place)
+    phrases = [ordered[0].word]
+    for one, other in pairwise(ordered):
         if one.place[0] == other.place[0] and other.place[1] == one.place[1] + 1:
             phrases[-1] += f" {other.word}"
         else:

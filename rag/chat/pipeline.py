@@ -1,10 +1,10 @@
 """RAG pipeline: a question and its history in, events out: condense, retrieve, answer.
 
-The stream of events is all that the page, the store, the command line and the tests look at:
-`Condensed`, `Rephrasing` where a model fell short of that, `SearchedIn` where that is not everything,
-`Reranking` and `Reordered` where there is a reranker, `LeftOut` for each search that gave nothing, `Sources`,
+The page, the store, the command line and the tests see nothing but the stream of events:
+`Condensed`, `Rephrasing` where a model's rewrite was not used, `SearchedIn` where not all is searched,
+`Reranking` and `Reordered` where there is a reranker, `LeftOut` for each search that failed, `Sources`,
 `Token` ..., `Done`, and then `Timings`.
-A `Sent` for each request to the language model comes among them, as soon as it was sent.
+A `Sent` follows each request to the language model.
 """
 
 import time
@@ -25,11 +25,10 @@ from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Found, Passage
-from rag.retrieval.omissions import LeftOut, Omissions
+from rag.retrieval.omissions import DegradationRecorder, Degraded
 from rag.retrieval.rerank.base import Reranker
-from rag.retrieval.rerank.registry import Reordered, Reranking, reranked
+from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
 
-# Request: a question while it is answered, with the time of each step and what is sent for it.
 E = TypeVar("E")
 
 
@@ -54,10 +53,7 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class Request:
-    """One question that is being answered.
-
-    `carried` is what the last answer rests on; what is sent to a language model for it is put into `sent`.
-    """
+    """Question in progress, with the passages `carried` from the last answer and model requests `sent`."""
 
     question: str
     history: tuple[tuple[str, str], ...] = ()
@@ -68,18 +64,18 @@ class Request:
 
     @property
     def last_answer(self) -> str:
-        """What was answered last; empty at the beginning of a conversation."""
+        """The last answer; empty at the beginning of a conversation."""
         return next((content for role, content in reversed(self.history) if role == "assistant"), "")
 
     @property
     def goes_on(self) -> bool:
-        """Whether it asks for more of the last answer."""
+        """True where the question asks for more of the last answer."""
         if not self.history:
             return False
         return is_continuation(self.question) or accepts_offer(self.question, self.last_answer)
 
     def timed(self, events: Iterator[E]) -> Iterator[E | Sent | Timings]:
-        """Yield events, each after what was sent for it, and at their end how long they took."""
+        """Yield events, each after the requests sent for it, then the timings."""
         try:
             for event in events:
                 if isinstance(event, Token):
@@ -94,25 +90,23 @@ class Request:
         yield Timings(self.watch.laps)
 
     def _taken(self) -> Iterator[Sent]:
-        """Yield what was sent since the last look, and forget it."""
         while self.sent:
             yield self.sent.pop(0)
 
 
-# What the last answer rests on, used again where more of the same is asked for: "why?", "tell me more".
-NAME = "previous question"
-"""Who found a passage, in `found_by`, where it was carried over from the question before."""
+PREVIOUS_QUESTION = "previous question"
+"""Key in `found_by` of a passage that was reused from the previous answer."""
 
 
-def carried_first(
+def prepend_previous(
     carried: Sequence[Passage], found: Sequence[Passage], k: int | None = None
 ) -> list[Passage]:
-    """Return the carried passages in their order, then what a search found: at most `k` in all.
+    """Return the passages of the previous answer, then the search results: at most `k` in all, none twice.
 
-    A carried passage says so in `found_by`, beside who found it again; none comes twice.
+    A reused passage has PREVIOUS_QUESTION in `found_by`, beside the searches that found it again.
 
     >>> one, other = (Passage(id_, "d", "a.pdf", "", 1, "", 0, 3, id_) for id_ in ("one", "other"))
-    >>> [(p.id, list(p.found_by)) for p in carried_first([other], [one, other])]
+    >>> [(p.id, list(p.found_by)) for p in prepend_previous([other], [one, other])]
     [('other', ['previous question']), ('one', [])]
     """
     again = {passage.id: passage.found_by for passage in found}
@@ -125,7 +119,7 @@ def carried_first(
 
 
 def _carried(passage: Passage, rank: int, score: float, found_by: Mapping[str, Found]) -> Passage:
-    return replace(passage, score=score, found_by={NAME: Found(rank, 1.0, 1.0), **found_by})
+    return replace(passage, score=score, found_by={PREVIOUS_QUESTION: Found(rank, 1.0, 1.0), **found_by})
 
 
 def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:
@@ -137,26 +131,25 @@ MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common con
 
 @dataclass(frozen=True)
 class Rephrasing:
-    """Event: a language model fell short of rewriting a follow-up; the note is for the trace."""
+    """Event: a language model's rewrite was not or not wholly possible; the note is for the trace."""
 
     note: str
 
 
-Aside = LeftOut | Rephrasing | SearchedIn | Reranking | Reordered
-"""Events on how an answer is made, beside those that make it."""
+Aside = Degraded | Rephrasing | SearchedIn | Reranking | Reordered
+"""Events for the trace of an answer."""
 
 
 @dataclass(frozen=True)
 class RagPipeline:
-    """Everything an answer is made with; `retriever` and `llm` are anyone's, `llm` may be none.
+    """RAG pipeline over any LangChain retriever, with a language model or without one.
 
-    `corpus` is what is known of the documents behind the retriever (see rag/chat/scope.py), `scope` what it
-    searches; where that is empty it is not asked. `omissions` notes the searches that gave nothing.
-    What is searched is the question as it stands alone, which a model may take `rephrase_seconds` to
-    write; with `answer_rephrased` it is answered too. With `k` a follow-up is searched in several query
-    variants (see rag/chat/rewrite.py), for `k` passages in all.
-    With a `reranker` `fetch_k` passages are searched for, and it keeps what it will; with `best_outside` a
-    model is shown the best first and last. `made_with` are settings that matter, by name.
+    `corpus` describes the documents behind the retriever, `scope` those that are searched; an empty scope
+    finds nothing. `omissions` collects the searches that failed. A model may take `rephrase_seconds` to write
+    the standalone question, which is searched, and with `answer_rephrased` answered too. With `k` a follow-up
+    is searched in several query variants, for `k` passages in all. A `reranker` orders `fetch_k` passages and
+    keeps some of them. With `lost_in_the_middle_order` the prompt has the best passages first and last.
+    `made_with` are the settings to store with an answer, by name.
     """
 
     retriever: Runnable[str, list[Document]]
@@ -169,9 +162,9 @@ class RagPipeline:
     k: int | None = None
     reranker: Reranker | None = None
     fetch_k: int | None = None
-    best_outside: bool = False
+    lost_in_the_middle_order: bool = False
     scope: Scope = EVERYTHING
-    omissions: Omissions = field(default_factory=Omissions)
+    omissions: DegradationRecorder = field(default_factory=DegradationRecorder)
     made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def ask(
@@ -185,9 +178,8 @@ class RagPipeline:
     ) -> Iterator[Event | Aside | Sent | Timings]:
         """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError.
 
-        `carried` is what the last answer rests on: "why?" and "tell me more" are answered from it first.
-        `searched` is what the asker wants to be searched, in place of what the question is understood as:
-        it is searched word for word, in no other variant.
+        `carried` are the last answer's passages; "why?" and "tell me more" are answered from them first.
+        `searched` replaces the standalone question: it is searched word for word, in no other variant.
         """
         turn = Request(question, tuple(history), tuple(carried), cancelled)
         if searched is not None:
@@ -199,7 +191,7 @@ class RagPipeline:
     def go_on(
         self, understood: str, question: str, passages: Sequence[Passage], so_far: str, cancelled: Cancel
     ) -> Iterator[Event | Sent | Timings]:
-        """Yield the events of an answer that ended early, from its passages: what there is, then the rest.
+        """Yield the events of an answer that was cut off, from its passages: its text so far, then the rest.
 
         Raises Cancelled and LLMError.
         """
@@ -236,12 +228,12 @@ class RagPipeline:
     def _found(
         self, standalone: StandaloneQuestion, turn: Request
     ) -> Generator[Aside, None, Sequence[Document]]:
-        """Search, and put what is found in order; tell what was searched, and what of it gave nothing."""
+        """Retrieve and rerank; yield what was searched and which searches failed."""
         yield from self.scope.told()
         found = [] if self.scope.empty else self._search(standalone)
         turn.watch.lap("retrieve")
         if self.reranker is not None and found:
-            found = yield from reranked(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
+            found = yield from rerank_events(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
             turn.watch.lap("rerank")
         yield from self.omissions.take()
         return found
@@ -258,9 +250,8 @@ class RagPipeline:
         )
 
     def _with_carried(self, found: Sequence[Document], carried: Sequence[Passage]) -> list[Passage]:
-        """Return what was found, after what is carried over."""
         passages = [Passage.from_document(document) for document in found]
-        return carried_first(self.corpus.still_valid(carried), passages, self.k) if carried else passages
+        return prepend_previous(self.corpus.still_valid(carried), passages, self.k) if carried else passages
 
     def _write(
         self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""
@@ -274,7 +265,7 @@ class RagPipeline:
             judge=self._judge(turn),
             said=said,
             so_far=so_far,
-            outside=self.best_outside,
+            outside=self.lost_in_the_middle_order,
             cancelled=turn.cancelled,
         )
 
@@ -287,23 +278,23 @@ class RagPipeline:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
 
     def _judge(self, turn: Request) -> Judge | None:
-        """Return the judge; what is sent to one that is a language model is noted, too."""
+        """Return the judge; the requests of one that is a language model are recorded."""
         if isinstance(self.judge, LanguageModelJudge):
             return LanguageModelJudge(ObservedModel(self.judge.llm, purpose="check", sent=turn.sent))
         return self.judge
 
 
 def _said(text: str) -> Iterator[Event]:
-    """Yield the events of an answer that rests on no document."""
+    """Yield the events of an answer without documents."""
     yield Sources(())
     yield Token(text)
     yield Done(text, (), None)
 
 
-def checked(question: str) -> str:
-    """Return the question trimmed and fit to store; raises QuestionRefused with the reason.
+def validated_question(question: str) -> str:
+    """Return the question trimmed, without control characters; raises QuestionRefused with the reason.
 
-    >>> checked("  What is due?  ")
+    >>> validated_question("  What is due?  ")
     'What is due?'
     """
     text = "".join(c for c in question if c == "\n" or c.isprintable()).strip()

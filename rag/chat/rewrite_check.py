@@ -1,8 +1,7 @@
-"""Check of a language model's rewrite of a follow-up, before it is searched in place of the question.
+"""Check of a language model's rewrite: one line, the question's script, no new number and no new name.
 
-A rewrite must be one line in the script of the question and bring in no new number and no new name. Names are
-told by capitals and digits; Korean and Japanese have no capitals, so there no noun may be new except those
-that ask ("이유", "方法"), which are listed in rag/chat/phrases.
+Capitals and digits mark a name. Korean and Japanese have no capitals: there no noun may be new except those
+that ask ("이유", "方法"), which rag/chat/phrases lists.
 """
 
 import unicodedata
@@ -68,11 +67,10 @@ def _new_name(written: str, known: str) -> str:
     folded = unicodedata.normalize("NFKC", known).casefold()
     words, stems = latin_words(folded), frozenset(tokens(known, "en"))
     allowed = STOP_WORDS["en"].union(*(phrase_file(code)["question_words"] for code in LANGUAGES))
-    spaced = (name for name in names(written) if name[0] < _FIRST_EAST_ASIAN)
-    unspaced = (noun for noun in nouns(written) if noun[0] >= _FIRST_EAST_ASIAN)
-    for name in (*spaced, *unspaced):
-        plain = name.casefold()
-        said = holds_name(name, folded, words) or frozenset(tokens(name, "en")) <= stems
-        if not said and plain not in allowed:
+    latin = (name for name in names(written) if name[0] < _FIRST_EAST_ASIAN)
+    east_asian = (noun for noun in nouns(written) if noun[0] >= _FIRST_EAST_ASIAN)
+    for name in (*latin, *east_asian):
+        known_name = holds_name(name, folded, words) or frozenset(tokens(name, "en")) <= stems
+        if not known_name and name.casefold() not in allowed:
             return name
     return ""

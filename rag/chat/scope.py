@@ -1,4 +1,4 @@
-"""What a question is searched in: all documents, or the collections and documents that are chosen for it."""
+"""Search scope of a question: all documents, or the chosen collections and documents; and the corpus view."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -10,35 +10,35 @@ from rag.passage import Passage
 from storage.choices import Choices, Chosen
 from storage.collections import CollectionRecord, Collections
 
-NAMED = 4  # of what is chosen, by name; the others are counted
-LONGEST = 48  # characters of a name
+MAX_NAMED = 4  # chosen collections and documents given by name; the others are counted
+MAX_NAME = 48  # characters of a name
 
 
 @dataclass(frozen=True)
 class SearchedIn:
-    """Told of an answer that was not searched in all documents: what was chosen, in words."""
+    """Event: not all documents were searched; `said` names those that were chosen."""
 
     said: str
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The documents a question is searched in, by id, None for all; `said` is what was chosen, in words."""
+    """Documents that a question is searched in, by id, None for all; `said` names what was chosen."""
 
     document_ids: frozenset[str] | None = None
     said: str = ""
 
     @property
     def empty(self) -> bool:
-        """Whether something was chosen, and no document of it is there."""
+        """True where something was chosen and none of its documents exists."""
         return self.document_ids is not None and not self.document_ids
 
     def has(self, document_id: str) -> bool:
-        """Whether a document is searched."""
+        """Return True for a document that is searched."""
         return self.document_ids is None or document_id in self.document_ids
 
     def told(self) -> Iterator[SearchedIn]:
-        """Yield what is told of an answer that is searched in this; nothing where that is everything."""
+        """Yield the SearchedIn event; none where all documents are searched."""
         if self.said and not self.empty:
             yield SearchedIn(self.said)
 
@@ -47,15 +47,15 @@ EVERYTHING = Scope()
 
 
 def scope_of(choices: Choices, conversation_id: str) -> Scope:
-    """Return what a conversation searches; raises NotFound."""
+    """Return the scope of a conversation; raises NotFound."""
     chosen = choices.of(conversation_id)
     return Scope(choices.documents(conversation_id), in_words(chosen)) if chosen else EVERYTHING
 
 
 def scope_within(collections: Collections, names: Sequence[str]) -> Scope:
-    """Return the documents of the collections of these names, of which there must be each; all without any.
+    """Return the scope of the collections of these names; everything without any.
 
-    Raises QuestionRefused.
+    Raises QuestionRefused where there is no collection of a name.
     """
     if not names:
         return EVERYTHING
@@ -65,19 +65,19 @@ def scope_within(collections: Collections, names: Sequence[str]) -> Scope:
 
 
 def in_words(chosen: Sequence[Chosen]) -> str:
-    """Name what is chosen, what was deleted last; the first few by name.
+    """Return the names of what is chosen, deleted ones last; beyond a few they are counted.
 
     >>> in_words([Chosen("collection", "1", "HR"), Chosen("document", "2", "a.pdf", there=False)])
     'HR (collection), a.pdf (deleted)'
     """
     ordered = sorted(chosen, key=lambda one: not one.there)
-    named = ", ".join(map(_name, ordered[:NAMED]))
-    more = len(ordered) - NAMED
+    named = ", ".join(map(_name, ordered[:MAX_NAMED]))
+    more = len(ordered) - MAX_NAMED
     return f"{named} and {more:,} more" if more > 0 else named
 
 
 def counted(chosen: Sequence[Chosen]) -> str:
-    """Count what is chosen and there: "2 collections, 1 document"; nothing where all of it is gone."""
+    """Return counts of what is chosen and exists: "2 collections, 1 document"; empty where nothing exists."""
     kinds = Counter(one.kind for one in chosen if one.there)
     return ", ".join(f"{kinds[kind]:,} {kind}{'s' * (kinds[kind] != 1)}" for kind in sorted(kinds))
 
@@ -93,29 +93,33 @@ def _called(collections: Collections, name: str) -> CollectionRecord:
 
 
 def _name(one: Chosen) -> str:
-    name = one.name if len(one.name) <= LONGEST else one.name[: LONGEST - 1] + "…"
+    name = one.name if len(one.name) <= MAX_NAME else one.name[: MAX_NAME - 1] + "…"
     notes = ["collection"] * (one.kind == "collection") + ["deleted"] * (not one.there)
     return f"{name} ({', '.join(notes)})" if notes else name
 
 
-# Corpus view: what a RAG pipeline knows of the documents behind its retriever.
+# Corpus view
+History = Sequence[tuple[str, str]]
+"""Messages before a question as (role, content), oldest first."""
+Rarity = Callable[[str], float]
+"""Inverse document frequency of a token."""
 CorpusStatus = Literal["searchable", "reading", "empty", "gone"]
-"""Something can be searched, or soon; there is no document, or none of those that were chosen."""
+"""Documents can be searched, or soon; there are none, or none of those that were chosen."""
 
 
 @dataclass(frozen=True)
 class UnsearchedFile:
-    """A file that could not be searched, or not wholly, with its state in the ledger."""
+    """File that could not be searched, or not completely, with its state in the ledger."""
 
     name: str
     state: str
 
 
 class CorpusView(Protocol):
-    """The documents that a pipeline searches, looked at anew at each call."""
+    """Documents that a pipeline searches, read afresh at each call."""
 
     def status(self) -> CorpusStatus:
-        """Return whether there is anything to search."""
+        """Return the status of the corpus."""
         ...
 
     def names(self) -> Sequence[str]:
@@ -123,7 +127,7 @@ class CorpusView(Protocol):
         ...
 
     def unsearched(self) -> Sequence[UnsearchedFile]:
-        """Return the files that no search sees, and those that only words find."""
+        """Return the files that are not searched, and those that only word search finds."""
         ...
 
     def still_valid(self, passages: Sequence[Passage]) -> Sequence[Passage]:
@@ -131,19 +135,19 @@ class CorpusView(Protocol):
         ...
 
     @property
-    def rarity(self) -> Callable[[str], float] | None:
+    def rarity(self) -> Rarity | None:
         """Inverse document frequency of a token; None where the corpus has no word statistics."""
         ...
 
 
 @dataclass(frozen=True)
 class PlainCorpus:
-    """The documents of any retriever, of which nothing more is known than perhaps how rare words are."""
+    """CorpusView of a plain LangChain retriever, of which at most the rarity of tokens is known."""
 
-    rarity: Callable[[str], float] | None = None
+    rarity: Rarity | None = None
 
     def status(self) -> CorpusStatus:
-        """Return that there is something to search."""
+        """Return "searchable"."""
         return "searchable"
 
     def names(self) -> Sequence[str]:

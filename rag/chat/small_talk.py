@@ -14,15 +14,13 @@ from typing import Any
 
 from rag.chat.scope import CorpusStatus
 from rag.text.language import language
+from rag.text.markers import plain
 
 LANGUAGES = ("en", "ko", "ja")
-MAX_NAMES = 20
-"""Documents named in the reply to "Which documents do I have?"; the others are counted."""
+MAX_NAMES = 20  # documents named in the reply to "Which documents do I have?"; the others are counted
 
-_NO_PHRASES = ("question_words", "replies")
 _REPLIES = ("capabilities", "thanks", "farewell", "greeting")  # the first that occurs is answered
 _CLAUSES = re.compile(r"[.,!?;:~…。、！，？；：\n]+")
-_MARKER = re.compile(r"\[\d+\]")
 
 
 def reply_to(
@@ -33,8 +31,6 @@ def reply_to(
 ) -> str | None:
     """Return the reply to a message that needs no search, in its language; None where a search is needed.
 
-    `documents` and `status` are asked for where the documents are to be listed.
-
     >>> reply_to("Thank you very much!"), reply_to("안녕하세요"), reply_to("Thanks, what is OAuth?")
     ('You are welcome.', '안녕하세요. 문서에서 무엇을 알고 싶으세요?', None)
     """
@@ -42,19 +38,21 @@ def reply_to(
     kinds = [kind for kind, _ in phrases]
     if not phrases or "continuation" in kinds:
         return None
-    replies = phrase_file(phrases[-1][1])["replies"]
-    if "documents" in kinds:
-        found = documents()
-        listed = _listed(found, replies) if found else replies.get(status())
-        return listed or str(replies["capabilities"])
-    return str(replies[next((kind for kind in _REPLIES if kind in kinds), "other")])
+    replies: dict[str, str] = phrase_file(phrases[-1][1])["replies"]
+    if "documents" not in kinds:
+        return replies[next((kind for kind in _REPLIES if kind in kinds), "other")]
+    if not (names := [" ".join(name.split()) for name in documents()]):
+        return replies.get(status(), replies["capabilities"])
+    lines = [f"- {name}" for name in names[:MAX_NAMES]]
+    if (others := len(names) - MAX_NAMES) > 0:
+        lines.append("- " + replies["more"].format(count=f"{others:,}"))
+    return "\n".join([replies["documents"].format(count=f"{len(names):,}"), "", *lines])
 
 
 def nothing_to_search(question: str, status: CorpusStatus) -> str | None:
     """Return the reason that nothing can be searched, in the question's language, if there is one."""
-    code = language(question)
-    reason: str | None = phrase_file(code if code in LANGUAGES else "en")["replies"].get(status)
-    return reason
+    replies: dict[str, str] = phrase_file(language(question))["replies"]
+    return replies.get(status)
 
 
 def is_continuation(message: str) -> bool:
@@ -73,16 +71,16 @@ def accepts_offer(message: str, answer: str) -> bool:
     (True, False)
     """
     kinds = {kind for kind, _ in _phrases_in(message)}
-    offered = _MARKER.sub("", answer).rstrip(' \n"”」』)').endswith(("?", "？", "ましょうか。", "까요."))
+    offered = plain(answer).text.rstrip(' \n"”」』)').endswith(("?", "？", "ましょうか。", "까요."))
     return bool(kinds) and kinds <= {"assent", "request"} and ("request" in kinds or offered)
 
 
 @cache
 def phrase_file(code: str) -> dict[str, Any]:
-    """Return the phrases and replies of a language."""
-    text = (files("rag.chat") / "phrases" / f"{code}.json").read_text("utf-8")
-    read: dict[str, Any] = json.loads(text)
-    return read
+    """Return the phrases and replies of a language; of English where there are none."""
+    known = code if code in LANGUAGES else "en"
+    phrases: dict[str, Any] = json.loads((files("rag.chat") / "phrases" / f"{known}.json").read_text("utf-8"))
+    return phrases
 
 
 @cache
@@ -92,7 +90,7 @@ def _phrases() -> dict[str, tuple[str, str]]:
         _normalised(text): (kind, code)
         for code in LANGUAGES
         for kind, texts in phrase_file(code).items()
-        if kind not in _NO_PHRASES
+        if kind not in ("question_words", "replies")
         for text in texts
     }
 
@@ -107,17 +105,5 @@ def _phrases_in(message: str) -> list[tuple[str, str]]:
 
 
 def _normalised(text: str) -> str:
-    """Return the letters and digits of a text in lower case.
-
-    >>> _normalised("That's it!")
-    'thatsit'
-    """
+    """Return the letters and digits of a text in lower case: "That's it!" -> "thatsit"."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
-
-
-def _listed(documents: Sequence[str], replies: dict[str, str]) -> str:
-    names = [" ".join(name.split()) for name in documents[:MAX_NAMES]]
-    others = len(documents) - len(names)
-    names += [replies["more"].format(count=f"{others:,}")] if others else []
-    head = replies["documents"].format(count=f"{len(documents):,}")
-    return "\n".join([head, "", *(f"- {name}" for name in names)])

@@ -1,4 +1,4 @@
-"""The quotes of an exported chat checked again, against the original files, which are read anew."""
+"""Verification of an exported chat: its quotes are checked against the original files."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from rag.chat.export import FORM, VERSION
 from rag.errors import DocumentRefused, ExportRefused
 from rag.ingest.parsers import load
 from rag.ingest.paths import files_of, shown
-from rag.text.normalize import Folded, fold
+from rag.text.normalize import NormalizedText, normalize_with_offsets
 
 Verdict = Literal["exact", "moved", "changed file", "missing file", "not there", "unreadable file"]
 STANDING: frozenset[Verdict] = frozenset({"exact", "moved"})
@@ -21,8 +21,8 @@ _FIELDS = {"number": int, "text": str, "document": str, "sha256": str, "start": 
 
 
 @dataclass(frozen=True)
-class Claimed:
-    """What an export claims of a quote: `text` is at [start, end) of the file with this hash."""
+class ExportedQuote:
+    """Quote of an export: `text` at [start, end) of the file with this hash."""
 
     number: int
     text: str
@@ -33,21 +33,21 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What became of a quote: it `stands` when the very file still has its words; `reason` may say more."""
+class CheckedQuote:
+    """Verdict on a quote: it `stands` where the file of this hash has its words; `reason` may say more."""
 
-    quote: Claimed
+    quote: ExportedQuote
     verdict: Verdict
     reason: str = ""
 
     @property
     def stands(self) -> bool:
-        """Whether the words are in the file that was quoted."""
+        """True where the words are in the file that was quoted."""
         return self.verdict in STANDING
 
 
-def read_export(path: Path) -> list[Claimed]:
-    """Read the quotes of an export, those that have words; raises ExportRefused where it is none."""
+def read_export(path: Path) -> list[ExportedQuote]:
+    """Read the quotes of an export that have words; raises ExportRefused where the file is no export."""
     try:
         if path.stat().st_size > LARGEST:
             raise ExportRefused(f"{shown(path)} is larger than any export. Choose a chat exported as JSON.")
@@ -64,7 +64,7 @@ def read_export(path: Path) -> list[Claimed]:
     return [quote for quote in quotes if quote.text]
 
 
-def verify(quotes: Sequence[Claimed], folder: Path) -> Iterator[Checked]:
+def verify(quotes: Sequence[ExportedQuote], folder: Path) -> Iterator[CheckedQuote]:
     """Check each quote against the files of a folder, found by hash, then by name.
 
     A file is read once. Raises QuestionRefused for a folder that is not there.
@@ -75,34 +75,34 @@ def verify(quotes: Sequence[Claimed], folder: Path) -> Iterator[Checked]:
 
 
 class _Originals:
-    """The files of a folder, by hash and by name."""
+    """Files of a folder by hash and by name."""
 
     def __init__(self, folder: Path):
         files = list(files_of([folder]))
         self._by_hash = {_sha256(path): path for path, _ in files}
         self._by_name: dict[str, Path] = {PurePosixPath(name).name: path for path, name in files}
         self._text = cache(_text)
-        self._folded = cache(lambda path, name: fold(self._text(path, name)))
+        self._folded = cache(lambda path, name: normalize_with_offsets(self._text(path, name)))
 
-    def check(self, quote: Claimed) -> Checked:
+    def check(self, quote: ExportedQuote) -> CheckedQuote:
         same = self._by_hash.get(quote.sha256)
         path = same or self._by_name.get(PurePosixPath(quote.document).name)
         if path is None:
-            return Checked(quote, "missing file")
+            return CheckedQuote(quote, "missing file")
         try:
             if same is None:
                 there = self._has(path, quote)
-                return Checked(quote, "changed file", f"its words are {'' if there else 'not '}in it")
+                return CheckedQuote(quote, "changed file", f"its words are {'' if there else 'not '}in it")
             if self._text(path, quote.document)[quote.start : quote.end] == quote.text:
-                return Checked(quote, "exact")
-            return Checked(quote, "moved" if self._has(path, quote) else "not there")
+                return CheckedQuote(quote, "exact")
+            return CheckedQuote(quote, "moved" if self._has(path, quote) else "not there")
         except DocumentRefused as error:
-            return Checked(quote, "unreadable file" if same else "changed file", str(error))
+            return CheckedQuote(quote, "unreadable file" if same else "changed file", str(error))
 
-    def _has(self, path: Path, quote: Claimed) -> bool:
-        """Return whether a file has the words anywhere, however its lines break."""
-        folded: Folded = self._folded(path, quote.document)
-        return folded.find(fold(quote.text).text) is not None
+    def _has(self, path: Path, quote: ExportedQuote) -> bool:
+        """Return True where a file has the words anywhere, however its lines break."""
+        folded: NormalizedText = self._folded(path, quote.document)
+        return folded.find(normalize_with_offsets(quote.text).text) is not None
 
 
 def _text(path: Path, name: str) -> str:
@@ -117,11 +117,11 @@ def _sha256(path: Path) -> str:
         raise ExportRefused(f"{shown(path)} cannot be read. See to it, or move it elsewhere.") from error
 
 
-def _claimed(quote: dict[str, Any]) -> Claimed:
+def _claimed(quote: dict[str, Any]) -> ExportedQuote:
     values = {name: quote[name] for name in _FIELDS}
     for name, kind in _FIELDS.items():
         if not isinstance(values[name], kind) or isinstance(values[name], bool):
             raise TypeError(name)
     if not 0 <= values["start"] <= values["end"]:
         raise ValueError("start")
-    return Claimed(**values)
+    return ExportedQuote(**values)

@@ -1,4 +1,4 @@
-"""check(): whether the words of a passage support a sentence, and which words. No model, no network.
+"""Citation checker: finds the words of a passage that support a sentence, without a model.
 
 A sentence is verified by up to three neighbouring sentences of a passage that have most of its words and
 differ in nothing that they state: number, name, denial, direction, order. Precision goes before recall: what
@@ -13,23 +13,23 @@ from typing import Literal
 
 from langchain_core.embeddings import Embeddings
 
-from rag.citations.claims import Stated, joined
-from rag.citations.differences import differs
+from rag.citations.claims import Sentence, joined
+from rag.citations.contradictions import find_contradiction
 from rag.citations.judges import SUPPORTS, Judge
 from rag.passage import Passage
-from rag.text.normalize import Folded, fold
+from rag.text.normalize import NormalizedText, normalize_with_offsets
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
-# How near two texts are in meaning, as an embedding model has it, on a scale that speaks of support.
-MOST = 0.2
+# Semantic similarity
+MOST = 0.2  # that similarity adds to a score or takes from it
 
 
 @dataclass(frozen=True)
-class Scale:
-    """The cosine of two texts that says nothing either way, and how much a difference from it counts.
+class SimilarityScale:
+    """Calibration of a model's cosines: the neutral cosine of two texts, and the weight of a difference.
 
-    `asked` is the cosine of a question and a passage that says nothing either way.
+    `asked` is the neutral cosine of a question and a passage.
     """
 
     middle: float
@@ -37,30 +37,32 @@ class Scale:
     asked: float
 
 
-SCALES: Mapping[str, Scale] = MappingProxyType({"multilingual-e5-small": Scale(0.87, 3.0, 0.85)})
-"""By model name. Only models whose cosines were measured are used (docs/developer/citations.md)."""
+SCALES: Mapping[str, SimilarityScale] = MappingProxyType(
+    {"multilingual-e5-small": SimilarityScale(0.87, 3.0, 0.85)}
+)
+"""By model name; only models whose cosines were measured (docs/developer/citations.md)."""
 
 
-def scale_of(embedder: Embeddings | None) -> Scale | None:
+def scale_of(embedder: Embeddings | None) -> SimilarityScale | None:
     """Return the scale of an embedding model's cosines; None where it is not known."""
     return SCALES.get(getattr(embedder, "name", ""))
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """An embedding model and its scale."""
+class Similarity:
+    """Semantic similarity by an embedding model with a known scale."""
 
     embedder: Embeddings
-    scale: Scale
+    scale: SimilarityScale
 
     @classmethod
-    def of(cls, embedder: Embeddings | None) -> "Meaning | None":
-        """Return the meaning that an embedder sees; None without one, or where its scale is not known."""
+    def of(cls, embedder: Embeddings | None) -> "Similarity | None":
+        """Return the similarity of an embedding model; None without one, or where its scale is not known."""
         scale = scale_of(embedder)
         return cls(embedder, scale) if embedder is not None and scale is not None else None
 
     def weight(self, claim: str, evidence: str) -> float:
-        """Return what the meaning adds to a score or takes from it: a cosine of 0.9 adds 0.09."""
+        """Return what the similarity adds to a score: 0.09 for a cosine of 0.9."""
         one, other = self.embedder.embed_documents([claim, evidence])
         cosine = sum(a * b for a, b in zip(one, other, strict=True))  # vectors of length 1
         return max(-MOST, min(MOST, self.scale.slope * (cosine - self.scale.middle)))
@@ -69,17 +71,14 @@ class Meaning:
 Status = Literal["verified", "related", "unsupported"]
 VERIFIED = 0.6
 VERIFIED_UNSPACED = 0.7
-"""Scores from which a sentence counts as backed; the second where it is in Korean or Japanese letters, whose
-pairs are found by chance more often."""
+"""Least scores of a verified citation; the second for sentences in Korean, Japanese or Chinese script, whose
+pairs of letters match by chance more often."""
 OPEN = 0.2
-"""How near to that a score may lie for the meaning to decide; 0.2 is the most that meaning moves it."""
-JUDGED = 0.3
-"""The score from which a judge is asked."""
+"""Distance of a score from the threshold within which similarity decides; it moves a score by at most 0.2."""
+JUDGED = 0.3  # least score for which a judge is asked
 VERBATIM = 1.0
-RELATED = 0.3
-"""The share of a sentence's words in a passage on its subject."""
-WINDOW = 3
-"""Sentences that evidence may have."""
+RELATED = 0.3  # least share of a sentence's words in a passage on its subject
+WINDOW = 3  # sentences that evidence may have
 COSTS = {
     "extra sentence": 0.03,
     "name from further away": 0.15,
@@ -106,9 +105,9 @@ _DENIED_AFTER = re.compile(
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was found for a sentence: the passage's number from 1 (0: none) and a span of its text.
+    """Evidence for a sentence: the passage's number from 1 (0: none) and a span of its text.
 
-    `score` is the share of the sentence's words that the span holds less what speaks against it, 0 to 1.
+    `score`, 0 to 1, is the share of the sentence's words in the span, less the costs.
     """
 
     status: Status
@@ -121,7 +120,7 @@ class Evidence:
 def check(sentence: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None) -> Evidence:
     """Return the best evidence for a sentence in the passages.
 
-    `embedder` is asked only where words alone leave it open, if its scale is known (see `scale_of`).
+    `embedder` decides only near the threshold, and if its scale is known (see `scale_of`).
 
     >>> from rag.passage import Passage
     >>> text = "Seoul is big. It has 9 million people."
@@ -132,9 +131,9 @@ def check(sentence: str, passages: Sequence[Passage], *, embedder: Embeddings | 
 
 
 class Checker:
-    """Checks many sentences against the same passages, reading each passage once.
+    """Checks many sentences against the same passages, parsing each passage once.
 
-    `least` is the score from which a sentence counts as verified, where it is not to be the usual one.
+    `least` overrides the threshold of a verified sentence.
     """
 
     def __init__(
@@ -145,28 +144,28 @@ class Checker:
         judge: Judge | None = None,
         least: float | None = None,
     ):
-        self._read = [_Text(passage) for passage in passages]
-        self._meaning = Meaning.of(embedder)
+        self._passages = [_ParsedPassage(passage) for passage in passages]
+        self._meaning = Similarity.of(embedder)
         self._judge = judge
         self._least = least
 
     def check(self, sentence: str, among: Collection[int] | None = None) -> Evidence:
         """Return the best evidence among the passages of these numbers, or among all."""
-        claim = Stated(sentence, 0, len(sentence))
-        least = _usual(claim) if self._least is None else self._least
-        open_from = min(least, _usual(claim) - OPEN if self._meaning and not claim.unspaced else least)
+        claim = Sentence(sentence, 0, len(sentence))
+        least = _threshold(claim) if self._least is None else self._least
+        open_from = min(least, _threshold(claim) - OPEN if self._meaning and not claim.unspaced else least)
         if self._judge is not None:
             open_from = min(open_from, JUDGED)
         found = [
             text.evidence(claim, number, open_from)
-            for number, text in enumerate(self._read, 1)
+            for number, text in enumerate(self._passages, 1)
             if among is None or number in among
         ]
         best = max(found, key=_rank, default=Evidence("unsupported"))
         return self._decided(claim, best, least) if best.status == "verified" else best
 
-    def _decided(self, claim: Stated, found: Evidence, least: float) -> Evidence:
-        """Return evidence in which nothing differs as the judge has it, or else by its words and meaning."""
+    def _decided(self, claim: Sentence, found: Evidence, least: float) -> Evidence:
+        """Return evidence without contradictions, decided by the judge, or else by words and similarity."""
         if self._judge is None or found.score == VERBATIM:
             return self._weighed(claim, found, least)
         probability = self._judge.support(claim.text, self._words(found))
@@ -175,18 +174,18 @@ class Checker:
         return replace(found, status="verified" if probability >= SUPPORTS else "related")
 
     def _words(self, found: Evidence) -> str:
-        return self._read[found.number - 1].text[found.start : found.end]
+        return self._passages[found.number - 1].text[found.start : found.end]
 
-    def _weighed(self, claim: Stated, found: Evidence, least: float) -> Evidence:
-        """Return evidence whose words nearly suffice, or hardly, with its meaning weighed in."""
+    def _weighed(self, claim: Sentence, found: Evidence, least: float) -> Evidence:
+        """Return evidence near the threshold with similarity added to its score."""
         score = found.score
-        if self._meaning and not claim.unspaced and abs(score - _usual(claim)) < OPEN:
+        if self._meaning and not claim.unspaced and abs(score - _threshold(claim)) < OPEN:
             moved = self._meaning.weight(claim.text, self._words(found))
             score = round(max(0.0, min(1.0, score + moved)), 4)
         return replace(found, status="verified" if score >= least else "related", score=score)
 
 
-def _usual(claim: Stated) -> float:
+def _threshold(claim: Sentence) -> float:
     return VERIFIED_UNSPACED if claim.unspaced else VERIFIED
 
 
@@ -197,23 +196,23 @@ def _rank(evidence: Evidence) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class _Window:
-    """Neighbouring sentences, and how well they have a claim's words."""
+    """Neighbouring sentences with the share of a claim's words in them and their score."""
 
-    units: Sequence[Stated]
+    units: Sequence[Sentence]
     share: float
     score: float
 
 
-class _Text:
-    """One passage: its sentences, and the titles above it that its pronouns may stand for."""
+class _ParsedPassage:
+    """Passage split into sentences, with the titles above it that its pronouns may refer to."""
 
     def __init__(self, passage: Passage):
         self.text = passage.text
-        self.folded: Folded = fold(passage.text)
-        self.units = [Stated(self.text[start:end], start, end) for start, end in sentences(passage.text)]
-        self.above = Stated(f"{passage.heading} {passage.document}", 0, 0)
+        self.folded: NormalizedText = normalize_with_offsets(passage.text)
+        self.units = [Sentence(self.text[start:end], start, end) for start, end in sentences(passage.text)]
+        self.above = Sentence(f"{passage.heading} {passage.document}", 0, 0)
 
-    def evidence(self, claim: Stated, number: int, least: float) -> Evidence:
+    def evidence(self, claim: Sentence, number: int, least: float) -> Evidence:
         """Return the passage's best evidence, verified from a score of `least`."""
         verbatim = self._verbatim(claim)
         if verbatim is not None:
@@ -222,36 +221,38 @@ class _Text:
         for window in windows:
             if window.score < least:
                 break
-            if not differs(claim, _anchor(claim, window.units), window.units, [*self.units, self.above]):
+            if not find_contradiction(
+                claim, _anchor(claim, window.units), window.units, [*self.units, self.above]
+            ):
                 return _evidence("verified", number, window)
         if not windows:
             return Evidence("unsupported")
         return _evidence("related" if windows[0].share >= RELATED else "unsupported", number, windows[0])
 
-    def _verbatim(self, claim: Stated) -> tuple[int, int] | None:
-        """Return the span of the claim's own words, unless the sentence around them denies them."""
+    def _verbatim(self, claim: Sentence) -> tuple[int, int] | None:
+        """Return the span of a verbatim quote, unless the sentence around it denies it."""
         span = self.folded.find(claim.folded) or self.folded.find(claim.folded.rstrip(".。!?！？ "))
         if span is None or not tokens(claim.text):
             return None
         return None if self._denied(*span) else span
 
     def _denied(self, start: int, end: int) -> bool:
-        """Return whether the sentence around a span says that it is not so: "It is not true that ..."."""
+        """Return True where the sentence around a span denies it: "It is not true that ..."."""
         begin = max((unit.start for unit in self.units if unit.start <= start), default=0)
         close = min((unit.end for unit in self.units if unit.end >= end), default=len(self.text))
         return bool(
             _DENIED_BEFORE.search(self.text[begin:start]) or _DENIED_AFTER.match(self.text[end:close])
         )
 
-    def _windows(self, claim: Stated) -> Iterator[_Window]:
-        """Yield the runs of sentences that begin and end with one that shares words with the claim."""
+    def _windows(self, claim: Sentence) -> Iterator[_Window]:
+        """Yield runs of sentences whose first and last share words with the claim."""
         sharing = [not claim.words.isdisjoint(unit.words) for unit in self.units]
         for first, begins in enumerate(sharing):
             for last in range(first, min(first + WINDOW, len(self.units))) if begins else ():
                 if sharing[last]:
                     yield self._window(claim, self.units[first : last + 1])
 
-    def _window(self, claim: Stated, units: Sequence[Stated]) -> _Window:
+    def _window(self, claim: Sentence, units: Sequence[Sentence]) -> _Window:
         given = joined(units) | self.above.words
         share = claim.share(given)
         if share < RELATED:
@@ -264,19 +265,19 @@ def _evidence(status: Status, number: int, window: _Window) -> Evidence:
     return Evidence(status, number, window.units[0].start, window.units[-1].end, score)
 
 
-def _anchor(claim: Stated, units: Sequence[Stated]) -> Stated:
-    """Return the sentence of a window that says most of the claim."""
+def _anchor(claim: Sentence, units: Sequence[Sentence]) -> Sentence:
+    """Return the sentence of a window with the largest share of the claim."""
     return max(units, key=lambda unit: claim.share(unit.words))
 
 
-def _forms(claim: Stated, given: Collection[str]) -> float:
-    """Return what other forms of the claim's words add to its share."""
+def _forms(claim: Sentence, given: Collection[str]) -> float:
+    """Return the share that other inflections of the claim's words add."""
     weights = claim.weights
     return sum(weights[word] * share for word, share in claim.alike(given).items()) / sum(weights.values())
 
 
-def _cost(claim: Stated, units: Sequence[Stated], given: Collection[str], above: Stated) -> float:
-    """Return what speaks against a window that has many of the claim's words."""
+def _cost(claim: Sentence, units: Sequence[Sentence], given: Collection[str], above: Sentence) -> float:
+    """Return the costs of a window (see COSTS)."""
     absent = [name for name in claim.names if not any(unit.holds(name) for unit in (*units, above))]
     unsaid = _UNSAID_TIME.search(claim.text) and not any(_UNSAID_TIME.search(unit.text) for unit in units)
     return (
@@ -288,8 +289,8 @@ def _cost(claim: Stated, units: Sequence[Stated], given: Collection[str], above:
     )
 
 
-def _longest_gap(claim: Stated, given: Collection[str]) -> int:
-    """Return the most words of the claim in a row that are not given: a part of it that nothing says."""
+def _longest_gap(claim: Sentence, given: Collection[str]) -> int:
+    """Return the length of the claim's longest run of words that are not given."""
     alike = claim.alike(given)
     longest = here = 0
     for word in claim.sequence:

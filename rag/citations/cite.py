@@ -1,7 +1,7 @@
-"""Which words of which passage each sentence of an answer rests on.
+"""Citations of an answer: each sentence with the words of the passage that support it.
 
-The model's markers are only a hint where to look: every sentence is checked here before it counts as
-backed, and sentences without a marker get one only where a passage supports them.
+A model's markers only hint where to look: every sentence is checked before it counts as verified, and one
+without a marker gets one only where a passage supports it.
 """
 
 import re
@@ -21,9 +21,9 @@ from rag.text.tokenize import tokens
 
 @dataclass(frozen=True)
 class Citation:
-    """One sentence of an answer, `answer[answer_start:answer_end]`, and its evidence.
+    """Sentence of an answer, `answer[answer_start:answer_end]`, with its evidence.
 
-    `marker` is the passage's number as shown; 0 where a sentence rests on no passage. The quote is
+    `marker` is the passage's number as shown; 0 where no passage supports the sentence. The quote is
     `canonical[quote_start:quote_end]` of that passage's document, empty where nothing was found.
     """
 
@@ -38,7 +38,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of an answer without its markers: its text, its span in the answer, its markers."""
+    """Sentence of an answer without its markers: text, span in the answer, markers."""
 
     text: str
     start: int
@@ -46,8 +46,7 @@ class Statement:
     markers: tuple[int, ...]
 
 
-LEAST_TOKENS = 3
-"""Under which a sentence gets no marker of ours: the one word of "End." stands in any document."""
+LEAST_TOKENS = 3  # of a sentence that may get a marker: the one word of "End." is in any document
 
 
 def cite(
@@ -59,8 +58,8 @@ def cite(
 ) -> tuple[str, tuple[Citation, ...]]:
     """Return the answer, with markers added where a passage supports an unmarked sentence, and its citations.
 
-    The answer must have passed a MarkerFilter for these passages. `embedder` is asked where words leave
-    it open, `judge` of every sentence that differs in nothing from its evidence.
+    The answer must have passed a MarkerFilter for these passages. `embedder` decides near the threshold,
+    `judge` about every sentence without a contradiction.
     """
     checker = Checker(passages, embedder=embedder, judge=judge)
     shift = 0
@@ -69,7 +68,7 @@ def cite(
     sources = _SOURCE_LIST.search(answer)
     for statement in statements(answer):
         listed = sources is not None and statement.end > sources.end()
-        found = _unbacked(statement) if listed else list(_evidence(statement, checker))
+        found = _unsupported(statement) if listed else list(_evidence(statement, checker))
         here = (statement.start + shift, statement.end + shift)
         if not statement.markers and found[0].status == "verified":
             mark = f" [{found[0].number}]"
@@ -81,7 +80,7 @@ def cite(
 
 
 def _evidence(statement: Statement, checker: Checker) -> Iterator[Evidence]:
-    """Yield the evidence for each marker of a statement, or the best there is for one without."""
+    """Yield the evidence for each marker of a statement, or the best evidence for one without."""
     for number in statement.markers:
         found = checker.check(statement.text, {number})
         yield Evidence(found.status, number, found.start, found.end, found.score)
@@ -91,7 +90,7 @@ def _evidence(statement: Statement, checker: Checker) -> Iterator[Evidence]:
         yield found if enough and found.status == "verified" else Evidence("unsupported")
 
 
-def _unbacked(statement: Statement) -> list[Evidence]:
+def _unsupported(statement: Statement) -> list[Evidence]:
     return [Evidence("unsupported", number) for number in statement.markers or (0,)]
 
 
@@ -114,15 +113,15 @@ _STOP = re.compile(r"[.!?。！？…\"'”’)）」』*_]+\Z")
 
 
 def _before_stop(text: str, end: int) -> int:
-    """Return where in `text` a marker goes for a sentence that ends at `end`: before its full stop."""
+    """Return the offset of a marker for a sentence that ends at `end`: before its full stop."""
     stop = _STOP.search(text, 0, end)
     return stop.start() if stop else end
 
 
 def statements(answer: str) -> list[Statement]:
-    r"""Return the sentences of an answer that state something, with the markers beside each.
+    r"""Return the statements of an answer with their markers.
 
-    A marker belongs to the sentence it stands in or after. Questions, headings and lines that only
+    A marker belongs to the sentence that it is in or after. Questions, headings and lines that only
     lead to a list state nothing.
 
     >>> [(s.text, s.markers) for s in statements("Yes, it is. [1] As follows:\n\n- Seoul is big [2][3].")]
@@ -131,7 +130,7 @@ def statements(answer: str) -> list[Statement]:
     bare = plain(answer)
     places = [position for position, _ in bare.markers]
     claims = [claim for span in sentences(bare.text) for claim in _claims(bare.text, span, places)]
-    spans = [(start, end) for start, end in claims if _says(bare.text[start:end])]
+    spans = [(start, end) for start, end in claims if _is_statement(bare.text[start:end])]
     ends = [end for _, end in spans]
     beside: list[list[int]] = [[] for _ in spans]
     for position, number in bare.markers:
@@ -149,9 +148,9 @@ _BEGINS = re.compile(r"\s*[A-ZÀ-ÞΑ-ΩА-Я#*|•-]")
 
 
 def _claims(text: str, span: tuple[int, int], places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield a sentence's parts: after a marker a capital or a bullet begins another claim.
+    """Yield the claims of a sentence: after a marker a capital or a bullet begins another.
 
-    A table row or a heading has no full stop, and would run on over its marker into what follows.
+    A table row or a heading has no full stop, and would continue past its marker.
     """
     start, end = span
     for place in sorted(set(places)):
@@ -172,11 +171,11 @@ _SOURCE_LIST = re.compile(
     r"^[^\w\n]*(?:sources?|references?|citations?|출처|참고 ?(?:문헌|자료)|出典|参考(?:文献|資料)?)[^\w\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What a list of sources of a model's own making begins with: what it lists is evidence for nothing."""
+"""Heading of a list of sources that a model wrote itself: nothing in it is evidence."""
 
 
-def _says(sentence: str) -> bool:
-    """Return whether a sentence states something that a document could support; an address does not."""
+def _is_statement(sentence: str) -> bool:
+    """Return True for a sentence that a document could support; an address is none."""
     bare = sentence.strip("*_ \n")
     words = set(tokens(_ADDRESS.sub(" ", bare)))
     enough = len(words) >= LEAST_TOKENS if _ADDRESS.search(bare) else bool(words)

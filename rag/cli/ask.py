@@ -1,22 +1,21 @@
-"""`footnote ask`: one question over the library."""
+"""The `footnote ask` command: answer one question over the library."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.pipeline import Timings, checked
+from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import SearchedIn, scope_within
 from rag.citations.cite import Citation
-from rag.cli.common import MAX_K, Commands, Options, count, open_services
+from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
 from rag.errors import QuestionRefused
 from rag.factory import make_pipeline
 from rag.jobs import never
 from rag.passage import Passage
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.settings import RetrieverName, Settings
 
 
@@ -36,7 +35,7 @@ def add_commands(commands: Commands) -> None:
 
 def ask_command(settings: Settings, options: Options) -> int:
     """Answer one question over the library."""
-    question, history = checked(options.question), _history(options.history)
+    question, history = validated_question(options.question), _history(options.history)
     result: dict[str, Any] = {"question": question, "searched_in": None, "left_out": []}
     with open_services(settings) as (services, library):
         library.recover()
@@ -49,14 +48,14 @@ def ask_command(settings: Settings, options: Options) -> int:
             scope=scope_within(library.collections, options.collection),
         )
         for event in pipeline.ask(question, history, never):
-            if isinstance(event, LeftOut):
-                print(f"footnote: {event.sentence}", file=sys.stderr)
+            if isinstance(event, Degraded):
+                say(event.sentence)
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
     if options.json:
         result["passages"] = [_passage(passage) for passage in result["passages"]]
-        print(json.dumps(result, ensure_ascii=False))
+        print_json(result)
     else:
         print("\n\n" + "\n".join(_source_lines(result["passages"])))
     return 0
@@ -78,13 +77,13 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
 
 
 def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
-    """Return what an event adds to the command's result."""
+    """Return the fields that an event adds to the command's result."""
     match event:
         case Condensed(question):
             return {"standalone_question": question}
         case SearchedIn(said):
             return {"searched_in": said}
-        case LeftOut():
+        case Degraded():
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):
             return {"passages": passages}

@@ -1,10 +1,11 @@
-"""What the commands' options have in common: how they are read, and how a wrong one is answered."""
+"""Shared parts of the commands: options, the progress bar, tables of figures, and the open library."""
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from tqdm import tqdm
 
@@ -18,18 +19,19 @@ else:
     Commands = object
 Options = argparse.Namespace
 MAX_K = 50  # as in the settings
+T = TypeVar("T")
 
 
 class Parser(argparse.ArgumentParser):
-    """Argparse's, with one sentence for a wrong call."""
+    """Argument parser that reports a wrong call in one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and end with 2."""
+        """Print the error and exit with status 2."""
         self.exit(2, f"footnote: {message}. See `{self.prog} --help`.\n")
 
 
 def count(text: str) -> int:
-    """Read a number of passages, 1 to MAX_K."""
+    """Parse a number of passages, 1 to MAX_K."""
     number = int(text)
     if not 1 <= number <= MAX_K:
         raise argparse.ArgumentTypeError(f"must be 1 to {MAX_K}, not {number}")
@@ -37,28 +39,50 @@ def count(text: str) -> int:
 
 
 def positive(text: str) -> int:
-    """Read a number, at least 1."""
+    """Parse a number that is at least 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
     return number
 
 
-# How far a command is, on stderr: a bar where that is a terminal, else a line on what takes long.
+def parse_names(text: str, known: Sequence[str], what: str) -> tuple[str, ...]:
+    """Parse comma-separated names of a `what`; each is kept once and must be known."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"there is no {what} {name!r}: choose among {', '.join(known)}")
+    return names
+
+
+def say(sentence: str) -> None:
+    """Print a sentence to stderr."""
+    print(f"footnote: {sentence}", file=sys.stderr, flush=True)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON line."""
+    print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
 class ProgressBar:
-    """Told of one thing after the other; `slow` names those that are worth a line where no bar is seen."""
+    """Progress on stderr: a bar on a terminal, elsewhere one line for each step named in `slow`."""
 
-    def __init__(self, slow: dict[str, str], *, unit: str = "it"):
-        self._slow = slow
+    def __init__(self, slow: Mapping[str, str] | None = None, *, unit: str = "it"):
+        self._slow = slow or {}
         self._unit = unit
         self._shown = sys.stderr.isatty()
         self._what = ""
         self._bar: tqdm[None] | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Show that `done` of `total` are done of `what`; a finished bar goes away."""
+        """Show that `done` of `total` are done of the step `what`; a finished bar disappears."""
         if what != self._what or (self._bar is None and done < total):
             self._begin(what, total)
         if self._bar is not None:
@@ -66,8 +90,16 @@ class ProgressBar:
         if done == total:
             self.close()
 
+    def collect(self, what: str, items: Iterable[T], total: int) -> list[T]:
+        """Return all items, counting each of them as done."""
+        collected = []
+        for item in items:
+            collected.append(item)
+            self(what, len(collected), total)
+        return collected
+
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
         self._bar = None
@@ -76,14 +108,11 @@ class ProgressBar:
         self.close()
         self._what = what
         if not self._shown and what in self._slow:
-            print(f"footnote: {self._slow[what].format(total=total)}", file=sys.stderr, flush=True)
+            say(self._slow[what].format(total=total))
         scale = self._unit == "B"
         self._bar = tqdm(
             desc=what, total=total, leave=False, disable=not self._shown, unit=self._unit, unit_scale=scale
         )
-
-
-# The library a command works on, open for as long as the command runs.
 
 
 @contextmanager

@@ -1,14 +1,14 @@
-"""`footnote export` and `footnote verify`: a chat into a file, and its quotes checked with the originals."""
+"""The `footnote export` and `footnote verify` commands: write a chat to a file, and check its quotes."""
 
-import json
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
 from rag.chat.export import FORMS, FormName, cases, export, to_jsonl
-from rag.chat.verify import Checked, read_export, verify
-from rag.cli.common import Commands, Options
+from rag.chat.verify import CheckedQuote, read_export, verify
+from rag.cli.common import Commands, Options, print_json, say
 from rag.errors import ExportRefused
 from rag.settings import LOCAL_OWNER, Settings
 from rag.text.normalize import clean
@@ -17,7 +17,7 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
 
-EVERY = 1_000_000  # messages of a chat
+ALL_MESSAGES = 1_000_000  # limit of messages read from a chat
 
 
 def add_commands(commands: Commands) -> None:
@@ -44,11 +44,8 @@ def export_command(settings: Settings, options: Options) -> int:
     """Write a chat, or the feedback, to a file or to the screen."""
     if bool(options.chat) == options.feedback:
         raise ExportRefused("Name the chat to export, or ask for --feedback: one of the two.")
-    database = Database.open(settings.data, url=settings.database_url)
-    try:
+    with closing(Database.open(settings.data, url=settings.database_url)) as database:
         text = _feedback(database) if options.feedback else _chat(database, options.chat, options.format)
-    finally:
-        database.close()
     if options.output is None:
         sys.stdout.write(text)
         return 0
@@ -60,14 +57,17 @@ def export_command(settings: Settings, options: Options) -> int:
 
 
 def verify_command(settings: Settings, options: Options) -> int:
-    """Check each quote and print a line on it; returns 0 only where all stand."""
+    """Check each quote and print a line on it; 1 where one does not stand."""
     del settings
     quotes = read_export(options.export)
     stand = 0
     for checked in verify(quotes, options.files):
         stand += checked.stands
-        print(_as_json(checked) if options.json else _line(checked), flush=True)
-    print(f"footnote: {stand} of {len(quotes)} quotes stand.", file=sys.stderr)
+        if options.json:
+            print_json(_fields(checked))
+        else:
+            print(_line(checked), flush=True)
+    say(f"{stand} of {len(quotes)} quotes stand.")
     return 0 if stand == len(quotes) else 1
 
 
@@ -81,7 +81,7 @@ def _chat(database: Database, wanted: str, form: FormName) -> str:
     if len(found) > 1:
         ids = ", ".join(chat.id for chat in found[:5])
         raise ExportRefused(f"{len(found)} chats are called {wanted!r}. Give the id of one: {ids}.")
-    messages = conversations.messages(found[0].id, limit=EVERY)
+    messages = conversations.messages(found[0].id, limit=ALL_MESSAGES)
     return FORMS[form](export(found[0], messages, datetime.now(UTC)))
 
 
@@ -94,7 +94,7 @@ def _feedback(database: Database) -> str:
     return to_jsonl(found)
 
 
-def _line(checked: Checked) -> str:
+def _line(checked: CheckedQuote) -> str:
     quote = checked.quote
     reason = f" ({checked.reason})" if checked.reason else ""
     words = " ".join(clean(quote.text).split())
@@ -102,9 +102,9 @@ def _line(checked: Checked) -> str:
     return f"[{quote.number}] {checked.verdict:<15} {clean(quote.document)}: “{short}”{reason}"
 
 
-def _as_json(checked: Checked) -> str:
+def _fields(checked: CheckedQuote) -> dict[str, object]:
     quote = checked.quote
-    told = {
+    return {
         "number": quote.number,
         "verdict": checked.verdict,
         "stands": checked.stands,
@@ -112,4 +112,3 @@ def _as_json(checked: Checked) -> str:
         "sha256": quote.sha256,
         "reason": checked.reason,
     }
-    return json.dumps(told, ensure_ascii=False)

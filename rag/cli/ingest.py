@@ -1,9 +1,7 @@
-"""`footnote ingest` and `footnote reindex`: documents into the library, and embedded anew."""
+"""The `footnote ingest`, `reindex`, `sync` and `tree` commands."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -12,8 +10,15 @@ from typing import Any
 
 from tqdm import tqdm
 
-from rag.cli.common import Commands, Options, ProgressBar, open_library, open_services
-from rag.cli.evaluate import say
+from rag.cli.common import (
+    Commands,
+    Options,
+    ProgressBar,
+    open_library,
+    open_services,
+    print_json,
+    say,
+)
 from rag.connectors.registry import open_source
 from rag.connectors.sync import Sync, Synced
 from rag.errors import EmbeddingError, FootnoteError, SourceError
@@ -26,10 +31,12 @@ from rag.settings import Settings
 from storage.records import SourceRecord
 from storage.sources import SourceItems, SourceStore
 
-_SLOW = {
+SLOW = {
     "embedding": "embedding {total} passages; stopped, it goes on the next time",
     "words": "indexing the words of {total} passages anew; stopped, it goes on the next time",
     "verifying": "looking for {total} passages by their own words",
+    "splitting": "splitting {total} documents anew",
+    "weighing": "weighing words against meaning over {total} passages",
 }
 
 
@@ -43,6 +50,8 @@ def add_commands(commands: Commands) -> None:
 
     reindex = commands.add_parser("reindex", help="embed every document anew, after a change of model")
     reindex.set_defaults(command=reindex_command)
+    add_sync_command(commands)
+    add_tree_command(commands)
 
 
 def ingest_command(settings: Settings, options: Options) -> int:
@@ -51,26 +60,24 @@ def ingest_command(settings: Settings, options: Options) -> int:
     refused = 0
     with open_library(settings) as library:
         library.recover()
-        _renew_words(library)
+        _renew_bm25(library)
         into = None if options.collection is None else _collection(library, options.collection)
         for path, name in files:
             result = _ingest_one(library, path, name, into, quiet=options.json)
             refused += result["status"] == "refused"
-            print(
-                json.dumps(result, ensure_ascii=False) if options.json else _ingest_line(result), flush=True
-            )
-        _split_if_due(library)
+            _print_result(result, _ingest_line, options)
+        _resplit_if_due(library)
         weigh_if_due(library)
     return 1 if refused else 0
 
 
 def reindex_command(settings: Settings, options: Options) -> int:
-    """Embed every document anew with the model of the settings, beside the index that there is."""
+    """Embed every document again with the model of the settings, beside the present index."""
     with open_library(settings) as library:
         library.recover()
-        _renew_words(library)
+        _renew_bm25(library)
         if library.reindexer.possible:
-            _beside(library)
+            _reindex_beside(library)
             waiting = [record.id for record in library.documents.unfinished()]
         else:
             waiting = library.rebuild_vectors()
@@ -82,23 +89,23 @@ def reindex_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _renew_words(library: Library) -> None:
-    """Index the words anew where another tokenizer did it: Footnote's own, or an analyser came or went."""
-    with closing(ProgressBar(_SLOW)) as told:
+def _renew_bm25(library: Library) -> None:
+    """Rebuild the BM25 index where another tokenizer made it, as before an analyser came or went."""
+    with ProgressBar(SLOW) as bar:
         for step in library.indexes.words.renew(never):
-            told(step.step, step.done, step.total)
+            bar(step.step, step.done, step.total)
 
 
-def _beside(library: Library) -> None:
-    """Make another index, and say what it takes before and which model answers afterwards."""
+def _reindex_beside(library: Library) -> None:
+    """Build a second vector index; print the disk space before and the answering model afterwards."""
     before = library.reindexer.answering
     print(
         f"Until it is done, {library.reindexer.needs() / 1e6:,.0f} MB more are needed on the disk.",
         flush=True,
     )
-    with closing(ProgressBar(_SLOW)) as told:
+    with ProgressBar(SLOW) as bar:
         for step in library.reindex(force=True):
-            told(step.step, step.done, step.total)
+            bar(step.step, step.done, step.total)
     print(f"Embedded with {library.reindexer.answering}, before with {before}.")
 
 
@@ -134,21 +141,28 @@ def run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) ->
             bar.update(progress.done - bar.n)
 
 
-def _split_if_due(library: Library) -> None:
-    """Split anew what was there and was put into a collection that splits in another way."""
-    told = ProgressBar({"splitting": "splitting {total} documents anew"})
+def _resplit_if_due(library: Library) -> None:
+    """Split documents again that were put into a collection with another chunk size."""
     due = len(library.collections.due())
-    for step in resplit(library):
-        told("splitting", step.done, max(due, step.total))
-    told.close()
+    with ProgressBar(SLOW) as bar:
+        for step in resplit(library):
+            bar("splitting", step.done, max(due, step.total))
 
 
 def weigh_if_due(library: Library) -> None:
-    """Find anew how words are weighed against meaning, where the collection has changed much."""
+    """Recalibrate the hybrid weights where the documents have changed much."""
     if library.weighing.due():
-        told = ProgressBar({"weighing": "weighing words against meaning over {total} passages"})
-        for tuned in library.weighing.find():
-            told("weighing", tuned.done, tuned.total)
+        with ProgressBar(SLOW) as bar:
+            for tuned in library.weighing.find():
+                bar("weighing", tuned.done, tuned.total)
+
+
+def _print_result(result: dict[str, Any], line: Callable[[dict[str, Any]], str], options: Options) -> None:
+    """Print a result as JSON, or as the line that people read."""
+    if options.json:
+        print_json(result)
+    else:
+        print(line(result), flush=True)
 
 
 def _ingest_line(result: dict[str, Any]) -> str:
@@ -157,14 +171,14 @@ def _ingest_line(result: dict[str, Any]) -> str:
     return f"{result['status']:<11} {result['path']}  ({detail})"
 
 
-# `footnote sync`: sources read, and what is new or changed there taken into the library.
-DESCRIPTION = """Read the sources that were added on the Sources page: all of them, or those named. What is
+# footnote sync
+SYNC = """Read the sources that were added on the Sources page: all of them, or those named. What is
 new or changed there is taken and embedded, what is gone goes. Stopped, it goes on where it was."""
 
 
-def add_sync_commands(commands: Commands) -> None:
-    """Add the group's commands to the command line."""
-    sync = commands.add_parser("sync", help="read sources and take what is new", description=DESCRIPTION)
+def add_sync_command(commands: Commands) -> None:
+    """Add `footnote sync`."""
+    sync = commands.add_parser("sync", help="read sources and take what is new", description=SYNC)
     sync.add_argument("names", nargs="*", metavar="NAME", help="the sources to read; all where none is named")
     sync.add_argument(
         "--again", action="store_true", help="try all again that could not be had, whatever it waits for"
@@ -188,7 +202,7 @@ def sync_command(settings: Settings, options: Options) -> int:
         # Documents are read after the last source.
         sync = Sync(library, sources, items, lambda _: None, library.remove, settings.max_upload_mb << 20)
         means = make_means(settings, library.owner)
-        for record in _named(sources.list(), options.names):
+        for record in _sources_named(sources.list(), options.names):
             if options.again:
                 items.retry(record.id, datetime.now(UTC))
             opened = partial(open_source, record.kind, record.settings, means)
@@ -196,13 +210,15 @@ def sync_command(settings: Settings, options: Options) -> int:
                 record, partial(sync.run, record.id, opened, may_be_empty=options.may_be_empty)
             )
             failed |= bool(result["failed"] or result["reason"])
-            print(json.dumps(result, ensure_ascii=False) if options.json else _line(result), flush=True)
-        _read(library, quiet=options.json)
+            _print_result(result, _sync_line, options)
+        for document in library.documents.unfinished():
+            run_ingest(library, document.id, document.name, quiet=options.json)
+        weigh_if_due(library)
     return 1 if failed else 0
 
 
-def _named(records: Sequence[SourceRecord], names: Sequence[str]) -> list[SourceRecord]:
-    """Return the sources that go by one of these names; SourceError for a name that none has."""
+def _sources_named(records: Sequence[SourceRecord], names: Sequence[str]) -> list[SourceRecord]:
+    """Return the sources with these names, or all; SourceError for a name that none has."""
     there = {record.name for record in records}
     for name in names:
         if name not in there:
@@ -215,22 +231,16 @@ def _named(records: Sequence[SourceRecord], names: Sequence[str]) -> list[Source
 
 def _sync_one(record: SourceRecord, run: Callable[[], Iterator[Synced]]) -> dict[str, Any]:
     synced, reason = Synced(), None
-    with closing(ProgressBar({})) as told:
+    with ProgressBar() as bar:
         try:
             for synced in run():
-                told(record.name, synced.items, 0)
+                bar(record.name, synced.items, 0)
         except FootnoteError as error:
             reason = str(error)
     return {**asdict(synced), "name": record.name, "reason": reason}
 
 
-def _read(library: Library, *, quiet: bool) -> None:
-    for record in library.documents.unfinished():
-        run_ingest(library, record.id, record.name, quiet=quiet)
-    weigh_if_due(library)
-
-
-def _line(result: dict[str, Any]) -> str:
+def _sync_line(result: dict[str, Any]) -> str:
     if result["reason"]:
         return f"{result['name']}: {result['reason']}"
     counts = ", ".join(
@@ -239,30 +249,28 @@ def _line(result: dict[str, Any]) -> str:
     return f"{result['name']}: {counts}"
 
 
-# `footnote tree`: RAPTOR's trees built over the library, the cost said before.
-TREE_DESCRIPTION = """Build a tree of summaries over each document that has none, and one over all of them.
+# footnote tree
+TREE = """Build a tree of summaries over each document that has none, and one over all of them.
 Stopped, it goes on where it was the next time. With FOOTNOTE_RAPTOR=model the connected model writes the
 summaries."""
 
 
-def add_tree_commands(commands: Commands) -> None:
-    """Add the group's commands to the command line."""
-    tree = commands.add_parser(
-        "tree", help="build trees of summaries over documents", description=TREE_DESCRIPTION
-    )
+def add_tree_command(commands: Commands) -> None:
+    """Add `footnote tree`."""
+    tree = commands.add_parser("tree", help="build trees of summaries over documents", description=TREE)
     tree.add_argument("--cost", action="store_true", help="only say what it would take")
     tree.add_argument("--json", action="store_true", help="one JSON line at the end")
     tree.set_defaults(command=tree_command)
 
 
 def tree_command(settings: Settings, options: Options) -> int:
-    """Say what building will take, build, and print what stands; 1 when a summary was left out."""
+    """Print the cost, build the trees, and print what was built; 1 when a summary was left out."""
     with open_library(settings) as library:
         library.recover()
         say(f"{library.forest.cost()}.")
         if options.cost:
             return 0
-        _grow(library)
+        _build_trees(library)
         trees = library.forest.trees
         branches = trees.list()
         found = {
@@ -270,15 +278,15 @@ def tree_command(settings: Settings, options: Options) -> int:
             "nodes": len(trees.node_ids()),
             "left_out": sum(branch.left_out for branch in branches),
         }
-    print(json.dumps(found) if options.json else _tree_line(found), flush=True)
+    _print_result(found, _tree_line, options)
     return 1 if found["left_out"] else 0
 
 
-def _grow(library: Library) -> None:
-    with closing(ProgressBar({})) as told:
+def _build_trees(library: Library) -> None:
+    with ProgressBar() as bar:
         for tended in library.forest.tend():
             step = tended.step
-            told(f"{tended.document or 'all documents'}, layer {step.level}", step.done, step.total)
+            bar(f"{tended.document or 'all documents'}, layer {step.level}", step.done, step.total)
 
 
 def _tree_line(found: dict[str, int]) -> str:

@@ -44,7 +44,7 @@ def _roots(means: Means) -> Sequence[str]:
     if means.folder_roots is not None and not means.folder_roots:
         raise SourceError(
             "Folders cannot be read here, since several people use this server and none of its folders is "
-            "meant for them. Whoever runs it can name some in FOOTNOTE_FOLDER_ROOTS."
+            "meant for them. Whoever runs it can name some in FOOTNOTE_ALLOWED_FOLDERS."
         )
     return means.folder_roots or ()
 

@@ -15,7 +15,7 @@ from rag.errors import QuestionRefused
 from rag.evaluation.datasets import QuestionSet, read_text
 from rag.evaluation.metrics import percentile
 from rag.jobs import Cancel, never
-from rag.text.normalize import fold
+from rag.text.normalize import normalize_with_offsets
 
 
 @dataclass(frozen=True)
@@ -51,21 +51,25 @@ def ask_answers(questions: QuestionSet, pipeline: RagPipeline, cancelled: Cancel
 
 
 def _answer(citations: Sequence[Citation], gold: Sequence[str], seconds: float) -> Answer:
-    held = [any(holds(citation.quote, words) for words in gold) for citation in citations]
+    held = [any(quote_contains(citation.quote, words) for words in gold) for citation in citations]
     verified = sum(citation.status == "verified" for citation in citations)
     return Answer(held[:1] == [True], any(held), verified, len(citations), seconds)
 
 
-def holds(quote: str, words: str) -> bool:
+def quote_contains(quote: str, words: str) -> bool:
     r"""Return whether a quote has some words, whatever the case, the white space and the form of letters.
 
-    >>> holds("The ofﬁce opened in\n May.", "office  opened"), holds("１９３２年に開通", "1932年")
-    (True, True)
+    >>> quote_contains("The ofﬁce opened in\n May.", "office  opened")
+    True
+    >>> quote_contains("１９３２年に開通", "1932年")
+    True
     """
-    return "".join(fold(words).text.split()) in "".join(fold(quote).text.split())
+    return "".join(normalize_with_offsets(words).text.split()) in "".join(
+        normalize_with_offsets(quote).text.split()
+    )
 
 
-def summary(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
+def summarize_answers(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
     """Return one flat line: shares of answers 0 to 1, of their sentences, and seconds of one answer."""
     sentences = sum(answer.sentences for answer in answers)
     seconds = [answer.seconds for answer in answers]
@@ -97,7 +101,7 @@ class LabelledTurn:
 
 
 @dataclass(frozen=True)
-class Decided:
+class RefusalDecision:
     """What was decided about a question, with its score, and what is right."""
 
     answered: bool
@@ -105,7 +109,7 @@ class Decided:
     answerable: bool
 
 
-def load_turns(directory: Path, *, limit: int | None = None) -> list[LabelledTurn]:
+def load_labelled_turns(directory: Path, *, limit: int | None = None) -> list[LabelledTurn]:
     """Read the first `limit` turns; raises QuestionRefused naming file and line."""
     path = directory / TASKS
     turns: list[LabelledTurn] = []
@@ -130,24 +134,24 @@ def _turn(entry: dict[str, Any]) -> Iterator[LabelledTurn]:
             yield LabelledTurn(entry["text"] + "", history, _KINDS[kind])
 
 
-def report(name: str, decided: Sequence[Decided]) -> dict[str, Any]:
+def refusal_report(name: str, decided: Sequence[RefusalDecision]) -> dict[str, Any]:
     """Return how often each kind was refused, 0 to 1, as decided and at other scores."""
     return {
         "dataset": name,
         "answerable": sum(one.answerable for one in decided),
         "unanswerable": sum(not one.answerable for one in decided),
-        **rates([one.answered for one in decided], decided),
+        **refusal_rates([one.answered for one in decided], decided),
         "curve": [
-            {"threshold": least, **rates([one.score >= least for one in decided], decided)}
+            {"threshold": least, **refusal_rates([one.score >= least for one in decided], decided)}
             for least in (round(point / _POINTS, 2) for point in range(_POINTS + 1))
         ],
     }
 
 
-def rates(answered: Sequence[bool], decided: Sequence[Decided]) -> dict[str, float]:
+def refusal_rates(answered: Sequence[bool], decided: Sequence[RefusalDecision]) -> dict[str, float]:
     """Return the unanswerable that were refused, the answerable that were too, and the balanced accuracy.
 
-    >>> rates([True, False], [Decided(True, 0.9, True), Decided(False, 0.1, False)])
+    >>> refusal_rates([True, False], [RefusalDecision(True, 0.9, True), RefusalDecision(False, 0.1, False)])
     {'refused': 1.0, 'falsely_refused': 0.0, 'balanced_accuracy': 1.0}
     """
     refused = {

@@ -97,14 +97,14 @@ def as_passages(texts: Sequence[str]) -> list[Passage]:
     ]
 
 
-def verdict(claim: Claim, checker: Checker) -> Verdict:
+def check_claim(claim: Claim, checker: Checker) -> Verdict:
     """Check a claim with a checker of its passages."""
     found: Evidence = checker.check(claim.text)
     return Verdict(claim.supported, found.status, found.score if found.status == "verified" else 0.0)
 
 
 @dataclass(frozen=True)
-class Measured:
+class CitationScores:
     """How right *verified* is over some claims, each 0 to 1; 0 where nothing was verified or supported."""
 
     verified: int
@@ -115,11 +115,11 @@ class Measured:
     accuracy: float
 
 
-def measured(verdicts: Sequence[Verdict], threshold: float | None = None) -> Measured:
+def score_citations(verdicts: Sequence[Verdict], threshold: float | None = None) -> CitationScores:
     """Measure what was verified, or what scored at least `threshold`.
 
-    >>> measured([Verdict(True, "verified", 0.9), Verdict(False, "related", 0.0)])
-    Measured(verified=1, right=1, precision=1.0, recall=1.0, f1=1.0, accuracy=1.0)
+    >>> score_citations([Verdict(True, "verified", 0.9), Verdict(False, "related", 0.0)])
+    CitationScores(verified=1, right=1, precision=1.0, recall=1.0, f1=1.0, accuracy=1.0)
     """
     taken = [v.status == "verified" if threshold is None else v.score >= threshold for v in verdicts]
     right = sum(took and v.supported for took, v in zip(taken, verdicts, strict=True))
@@ -129,4 +129,4 @@ def measured(verdicts: Sequence[Verdict], threshold: float | None = None) -> Mea
     both = precision + recall
     agreed = sum(took == v.supported for took, v in zip(taken, verdicts, strict=True))
     rates = (precision, recall, 2 * precision * recall / both if both else 0.0, agreed / len(verdicts))
-    return Measured(sum(taken), right, *(round(rate, 4) for rate in rates))
+    return CitationScores(sum(taken), right, *(round(rate, 4) for rate in rates))

@@ -23,7 +23,7 @@ from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chroma import GRAPH, ChromaVectorStore
 from rag.models.embeddings import Embedder, Floats
 from rag.retrieval.registry import choose_retriever
-from rag.retrieval.weights import RULE, Mixture, sample, tune
+from rag.retrieval.weights import RULE, HybridWeights, calibrate, sample
 from rag.settings import default_model_cache
 from rag.text.tokenize import TOKENIZER, Analyser
 
@@ -112,7 +112,7 @@ class Collection:
             label=self.hydrate,
             names=self.names,
             on_failure=_fail,
-            mixture=lambda: parts.get("mixture") or Mixture(),
+            mixture=lambda: parts.get("mixture") or HybridWeights(),
         )
 
     def index_seconds(self, name: str) -> float:
@@ -170,14 +170,14 @@ class Collection:
                 return self._filled_vectors(fresh)
 
     @cached_property
-    def mixture(self) -> Mixture:
+    def mixture(self) -> HybridWeights:
         """How the app would weigh these passages: found once for them and the model, kept beside them."""
         vectors, texts = self.vectors, {id_: found.page_content for id_, found in self._documents.items()}
         with self._timed("mixture"):
             made_with = _hash([FORMAT, RULE, self._tokenizer, self.embedder.fingerprint])
             file = self._directory / f"mixture-{made_with}.json"
             if file.exists():
-                return Mixture.from_dict(json.loads(file.read_text(encoding="utf-8")))
+                return HybridWeights.from_dict(json.loads(file.read_text(encoding="utf-8")))
             rows = vectors.vectors_of(sample(texts))
             found = self._weighed([texts[id_] for id_ in rows], np.array(list(rows.values()), np.float32))
             unfinished = file.with_suffix(".tmp")
@@ -185,9 +185,9 @@ class Collection:
             unfinished.replace(file)
             return found
 
-    def _weighed(self, texts: Sequence[str], vectors: Floats) -> Mixture:
-        mixture = Mixture()
-        for tuned in tune(texts, vectors, self.embedder, analysers=self._analysers):
+    def _weighed(self, texts: Sequence[str], vectors: Floats) -> HybridWeights:
+        mixture = HybridWeights()
+        for tuned in calibrate(texts, vectors, self.embedder, analysers=self._analysers):
             self._told("mixture", tuned.done, tuned.total)
             mixture = tuned.mixture or mixture
         return mixture

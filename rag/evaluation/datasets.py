@@ -10,8 +10,8 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.followup import History, Rarity
 from rag.chat.rewrite import QueryVariant, make_standalone
+from rag.chat.scope import History, Rarity
 from rag.errors import QuestionRefused
 from rag.evaluation.metrics import Judgements
 from rag.models.protocol import LanguageModel
@@ -21,7 +21,7 @@ Lines = list[dict[str, Any]]
 Parts = tuple[Lines, Lines, dict[str, dict[str, float]]]  # passages, questions, judgements by question
 
 
-def read(directory: Path) -> Parts:
+def read_beir(directory: Path) -> Parts:
     """Read the folder's three files; raises QuestionRefused naming file and line."""
     questions = read_questions(directory)
     judgements = _judgements(directory / "qrels.tsv")
@@ -107,7 +107,7 @@ def _judgements(path: Path) -> dict[str, dict[str, float]]:
 META = "meta.json"  # says where a set comes from; it is no set
 
 
-def file_at(path: Path) -> Path | None:
+def find_squad_file(path: Path) -> Path | None:
     """Return the file of such a set: `path` itself, or the only JSON file of a folder without a corpus."""
     try:
         if path.is_file():
@@ -186,7 +186,7 @@ class QuestionSet:
         return self.asking({id_: self.rewrites[id_] for id_ in self.questions})
 
 
-def condensed(
+def condense_questions(
     questions: QuestionSet,
     *,
     llm: LanguageModel | None,
@@ -212,8 +212,8 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     (rag/evaluation/squad.py). A judged passage that the corpus lacks stays judged, and cannot be found.
     Raises QuestionRefused, naming the file, and the line where there are lines, for what is not of the form.
     """
-    file = file_at(path)
-    passages, asked, judgements = read(path) if file is None else read_squad(file)
+    file = find_squad_file(path)
+    passages, asked, judgements = read_beir(path) if file is None else read_squad(file)
     questions = {question["_id"]: question for question in asked}
     judged = [id_ for id_ in questions if any(score > 0 for score in judgements.get(id_, {}).values())]
     if not judged:

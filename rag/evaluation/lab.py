@@ -8,16 +8,16 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.chat.pipeline import checked
+from rag.chat.pipeline import validated_question
 from rag.errors import QuestionRefused, SettingsError
-from rag.evaluation.lab_run import Prepared, RunProgress, Trial, asked_records, prepare
-from rag.evaluation.question_maker import Maker, MakingProgress, marked
+from rag.evaluation.lab_run import LabRunner, PreparedQuestion, RunProgress, asked_records, prepare_questions
+from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
 from rag.ingest.library import Library
 from rag.jobs import Cancel, Job, Jobs
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.registry import NAMES
-from rag.retrieval.weights import mixture_text
+from rag.retrieval.weights import describe_weights
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import SEARCHABLE
@@ -35,7 +35,7 @@ from storage.records import (
 # What a run remembers of how it was made, so that a later one can be compared with it.
 
 
-def searched(records: Sequence[DocumentRecord], *, every: bool) -> SearchedRecord:
+def searched_record(records: Sequence[DocumentRecord], *, every: bool) -> SearchedRecord:
     """Return what a run remembers of the documents it searches."""
     contents = "\n".join(sorted(record.sha256 for record in records))
     return SearchedRecord(
@@ -81,7 +81,7 @@ MAKING = "lab-making"
 
 
 @dataclass(frozen=True)
-class Collected:
+class FeedbackSet:
     """A set made of rated answers; of `skipped` ones no sentence rests on a passage word for word."""
 
     record: QuestionSetRecord
@@ -117,22 +117,22 @@ class Lab:
         RetrievalError.
         """
         retriever = self._library.retriever("ensemble-rrf", k, document_ids=document_ids)
-        return [Passage.from_document(found) for found in retriever.invoke(checked(question))]
+        return [Passage.from_document(found) for found in retriever.invoke(validated_question(question))]
 
     def add_typed(self, set_id: str, question: str, chunk_ids: Sequence[str]) -> QuestionRecord:
         """Keep a typed question with the chunks that were marked as answering it.
 
         Raises QuestionRefused for a question without words or right passage, or a set that is full.
         """
-        text = checked(question)
+        text = validated_question(question)
         chunks = self._library.documents.chunks_by_id(chunk_ids[:MOST_PASSAGES])
         if not chunks:
             raise QuestionRefused("No passage is marked as the right one. Mark at least one that answers it.")
         if self.sets.get(set_id).questions >= MOST_QUESTIONS:
             raise QuestionRefused(f"A question set holds {MOST_QUESTIONS} questions at most. Begin another.")
-        return self.sets.add(set_id, text, [marked(chunk) for chunk in chunks.values()])
+        return self.sets.add(set_id, text, [marked_passage(chunk) for chunk in chunks.values()])
 
-    def from_feedback(self, name: str) -> Collected:
+    def from_feedback(self, name: str) -> FeedbackSet:
         """Make a set of the answers rated up: each question as it was understood, and what its answer cites.
 
         Only cited words that were found in their passage count as right. A question asked twice is there
@@ -141,7 +141,7 @@ class Lab:
         questions: dict[str, list[MarkedPassage]] = {}
         skipped = 0
         for answer in self._conversations.rated("up", limit=MOST_QUESTIONS):
-            passages = cited(answer)
+            passages = cited_passages(answer)
             skipped += not passages
             if passages:
                 questions.setdefault(self._understood(answer), passages)
@@ -152,7 +152,7 @@ class Lab:
             )
         record = self.sets.create(name, "feedback")
         self.sets.extend(record.id, list(questions.items()))
-        return Collected(self.sets.get(record.id), skipped)
+        return FeedbackSet(self.sets.get(record.id), skipped)
 
     def start_making(
         self,
@@ -175,7 +175,7 @@ class Lab:
             raise SettingsError(
                 "No language model is connected. Connect one, or make questions from sentences."
             )
-        maker = Maker(self._library, self.sets, self._chosen(document_ids), name, count, llm, seed)
+        maker = QuestionMaker(self._library, self.sets, self._chosen(document_ids), name, count, llm, seed)
         return self._jobs.start(self._library.owner, MAKING, maker.run, lane=LAB)
 
     def making(self) -> Job[MakingProgress] | None:
@@ -222,12 +222,12 @@ class Lab:
             job.cancel()
         self.sets.delete(set_id)
 
-    def prepared(self, set_id: str, document_ids: Collection[str] | None = None) -> list[Prepared]:
+    def prepared(self, set_id: str, document_ids: Collection[str] | None = None) -> list[PreparedQuestion]:
         """Return a set's questions as they can be asked now: "asked", "gone" or "outside", and what is right.
 
         Reads the documents that the set speaks of: a tenth of a second for each million characters.
         """
-        return prepare(self._library.documents, self.sets.questions(set_id), document_ids)
+        return prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
 
     def compare(self, set_id: str) -> list[RunRecord]:
         """List the runs over a set with their results, newest first; see rag/evaluation/comparison.py."""
@@ -248,12 +248,12 @@ class Lab:
             retrievers=retrievers,
             k=k,
             embedding=str((documents.index_state("vectors") or {}).get("model", "")),
-            mixture=mixture_text(self._library.weighing.mixture),
-            searched=searched(chosen, every=document_ids is None),
+            mixture=describe_weights(self._library.weighing.mixture),
+            searched=searched_record(chosen, every=document_ids is None),
             asked=asked_records(prepared),
         )
         ids = None if document_ids is None else [record.id for record in chosen]
-        trial = Trial(
+        trial = LabRunner(
             self.runs,
             run,
             prepared,
@@ -279,7 +279,7 @@ class Lab:
         return asked or self._conversations.message(answer.question_id or "").content
 
 
-def cited(answer: Message) -> list[MarkedPassage]:
+def cited_passages(answer: Message) -> list[MarkedPassage]:
     """Return the words that an answer cites and that its passages have, each once, as right passages.
 
     What its reader marked as a wrong source is left out.

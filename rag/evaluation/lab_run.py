@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.evaluation.datasets import QuestionSet
-from rag.evaluation.runs import Answered, ask_all, summary
+from rag.evaluation.runs import QuestionResult, ask_all, summarize_results
 from rag.jobs import Cancel
 from storage.documents import SEARCHABLE, Documents
 from storage.errors import NotFound
@@ -41,7 +41,7 @@ class GoldPassages:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedQuestion:
     """A question as it can be asked now.
 
     `targets` maps each right chunk to the passage it stands for, named by its first chunk: a passage on
@@ -58,19 +58,23 @@ class Prepared:
         return dict.fromkeys(self.targets.values(), 1.0)
 
 
-def prepare(
+def prepare_questions(
     documents: Documents, questions: Sequence[QuestionRecord], document_ids: Collection[str] | None = None
-) -> list[Prepared]:
+) -> list[PreparedQuestion]:
     """Return the questions with the chunks that answer them among the chosen documents, or among all.
 
     A question is "gone" when none of its passages is in any document, "outside" when none is in a
     chosen one; of several passages, those that are there count.
     """
-    standing = locate(documents, (passage for question in questions for passage in question.passages))
+    standing = locate_passages(
+        documents, (passage for question in questions for passage in question.passages)
+    )
     return [_prepared(question, standing, document_ids) for question in questions]
 
 
-def locate(documents: Documents, passages: Iterable[MarkedPassage]) -> dict[MarkedPassage, GoldPassages]:
+def locate_passages(
+    documents: Documents, passages: Iterable[MarkedPassage]
+) -> dict[MarkedPassage, GoldPassages]:
     """Return where passages stand today; those that are gone are absent.
 
     The document is the one with the same contents, or else the one of the same name, which has taken
@@ -94,15 +98,15 @@ def _in_document(
     documents: Documents, document_id: str, passages: Sequence[MarkedPassage]
 ) -> dict[MarkedPassage, GoldPassages]:
     text, chunks = documents.text(document_id), documents.chunks(document_id)
-    spans = {passage: place(text, passage) for passage in passages}
+    spans = {passage: find_quote(text, passage) for passage in passages}
     return {
         passage: GoldPassages(document_id, ids)
         for passage, span in spans.items()
-        if span is not None and (ids := holding(chunks, *span))
+        if span is not None and (ids := overlapping_chunks(chunks, *span))
     }
 
 
-def place(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
+def find_quote(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
     """Return the span of a passage's words in a text: where it was, or else the nearest such words.
 
     Only white space may differ. None when the words are not there.
@@ -116,12 +120,12 @@ def place(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
     return min(found, key=lambda span: abs(span[0] - passage.start), default=None)
 
 
-def holding(chunks: Sequence[ChunkRecord], start: int, end: int) -> tuple[str, ...]:
+def overlapping_chunks(chunks: Sequence[ChunkRecord], start: int, end: int) -> tuple[str, ...]:
     """Return the chunks that hold at least half of [start, end), or half of which lie in it.
 
     >>> from storage.records import ChunkRecord
     >>> def chunk(id_, start, end): return ChunkRecord(id_, "", "", "", 0, start, end, None, "", "")
-    >>> holding([chunk("a", 0, 100), chunk("b", 90, 200), chunk("c", 200, 300)], 80, 110)
+    >>> overlapping_chunks([chunk("a", 0, 100), chunk("b", 90, 200), chunk("c", 200, 300)], 80, 110)
     ('a', 'b')
     """
     shares = {chunk.id: _share(chunk, start, end) for chunk in chunks}
@@ -139,11 +143,11 @@ def _prepared(
     question: QuestionRecord,
     standing: Mapping[MarkedPassage, GoldPassages],
     document_ids: Collection[str] | None,
-) -> Prepared:
+) -> PreparedQuestion:
     there = [standing[passage] for passage in question.passages if passage in standing]
     chosen = [found for found in there if document_ids is None or found.document_id in document_ids]
     status: AskedStatus = "asked" if chosen else "outside" if there else "gone"
-    return Prepared(question, status, _targets([found.chunk_ids for found in chosen]))
+    return PreparedQuestion(question, status, _targets([found.chunk_ids for found in chosen]))
 
 
 def _targets(passages: Sequence[tuple[str, ...]]) -> dict[str, str]:
@@ -184,12 +188,12 @@ class _Contender:
 
     name: str
     retriever: BaseRetriever
-    answers: Iterator[Answered]
+    answers: Iterator[QuestionResult]
     gaps: list[str]
-    answered: list[Answered] = field(default_factory=list)
+    answered: list[QuestionResult] = field(default_factory=list)
 
 
-class Trial:
+class LabRunner:
     """Asks every retriever every question, question by question, and keeps what each found in `run`.
 
     So a run that is stopped has asked all retrievers the same questions. Who is asked first changes with
@@ -200,7 +204,7 @@ class Trial:
         self,
         runs: Runs,
         run: RunRecord,
-        prepared: Sequence[Prepared],
+        prepared: Sequence[PreparedQuestion],
         documents: Documents,
         open_retriever: Open,
     ):
@@ -267,7 +271,7 @@ class Trial:
             for _ in ask_all(first, {contender.name: contender.retriever}, cancelled):
                 contender.gaps.clear()
 
-    def _take(self, contender: _Contender, answer: Answered) -> None:
+    def _take(self, contender: _Contender, answer: QuestionResult) -> None:
         """Note one answer; chunks that hold the same right passage count as that passage."""
         gaps, targets = " ".join(contender.gaps), self._prepared[answer.question_id].targets
         contender.gaps.clear()
@@ -275,10 +279,10 @@ class Trial:
         self._unsaved.append(self._finding(answer, targets))
         contender.answered.append(replace(answer, found=tuple(targets.get(id_, id_) for id_ in answer.found)))
 
-    def _finding(self, answer: Answered, targets: Mapping[str, str]) -> FindingRecord:
+    def _finding(self, answer: QuestionResult, targets: Mapping[str, str]) -> FindingRecord:
         chunks = self._documents.chunks_by_id(answer.found)
         found = tuple(
-            FoundRecord(id_, rank, place_of(chunks.get(id_)), id_ in targets)
+            FoundRecord(id_, rank, describe_place(chunks.get(id_)), id_ in targets)
             for rank, id_ in enumerate(answer.found, start=1)
         )
         return FindingRecord(
@@ -301,7 +305,7 @@ class Trial:
         asked = {
             answer.question_id: self._questions.questions[answer.question_id] for answer in contender.answered
         }
-        result = summary(self._questions.asking(asked), contender.name, contender.answered)
+        result = summarize_results(self._questions.asking(asked), contender.name, contender.answered)
         return ResultRecord(
             retriever=contender.name,
             queries=result.queries,
@@ -327,7 +331,7 @@ class Trial:
             return
 
 
-def asked_records(prepared: Sequence[Prepared]) -> list[AskedRecord]:
+def asked_records(prepared: Sequence[PreparedQuestion]) -> list[AskedRecord]:
     """Return the questions as a run keeps them, numbered from 1."""
     return [
         AskedRecord(number, one.question.id, one.question.text, one.status, tuple(one.targets))
@@ -335,7 +339,7 @@ def asked_records(prepared: Sequence[Prepared]) -> list[AskedRecord]:
     ]
 
 
-def place_of(chunk: ChunkRecord | None) -> str:
+def describe_place(chunk: ChunkRecord | None) -> str:
     """Return where a chunk stands, in words: ``"report.pdf, page 3"``, ``"guide.md, Guide > Install"``."""
     if chunk is None:
         return ""

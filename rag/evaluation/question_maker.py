@@ -15,7 +15,7 @@ from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.sentences import width
-from rag.text.language import STOP_WORDS, language
+from rag.text.language import STOP_WORDS, language, without_particle
 from rag.text.sentences import sentences
 from storage.lab import QuestionSets
 from storage.records import ChunkRecord, DocumentRecord, MarkedPassage
@@ -42,9 +42,6 @@ _LEANING = re.compile(  # a sentence that speaks of the one before it asks about
 )
 _ENDED = re.compile(r"[.。．!！?？][\"'”’」』）)\]]*\Z")
 _HANGUL = re.compile(r"[가-힣]+\Z")
-_PARTICLE = re.compile(
-    r"(?:에서는|에서|에게|한테|부터|까지|마다|으로|처럼|보다|이라는|라는|이란|에는|은|는|이|가|을|를|의|에|와|과|로|도|만|란)\Z"
-)
 _PREDICATE = re.compile(
     r"(?:(?<!마)다|[요죠]|했던|하는|되는|있는|없는|하고|되고|하며|되며|이며|하여|되어|위해|대한|통해|따라|있어|않은)\Z"
 )
@@ -64,33 +61,33 @@ _ABOUT_THE_TEXT = re.compile(
 )
 
 
-def from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
+def question_from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
     """Return the span of a sentence of `text` and a question made of its words, or None.
 
     None where no sentence says something by itself: headings, tables, contents, sentences that lean on
     the one before. `seed` decides among those that do, and which words are left out.
     """
-    spans = [(start, end) for start, end in sentences(text) if informative(text[start:end])]
-    for start, end in sorted(spans, key=lambda span: draw(seed, span)):
-        question = from_sentence(text[start:end], seed)
+    spans = [(start, end) for start, end in sentences(text) if is_informative(text[start:end])]
+    for start, end in sorted(spans, key=lambda span: shuffle_key(seed, span)):
+        question = question_from_sentence(text[start:end], seed)
         if question:
             return start, end, question
     return None
 
 
-def from_sentence(sentence: str, seed: str = "") -> str:
+def question_from_sentence(sentence: str, seed: str = "") -> str:
     """Return some content words of a sentence in their order, or nothing where it has too few.
 
     About every fourth word is left out; four to eight are kept, of Korean, Japanese and Chinese from three.
 
-    >>> from_sentence("The castle of Aldenburg was built in 1432.")
+    >>> question_from_sentence("The castle of Aldenburg was built in 1432.")
     'castle Aldenburg built 1432'
-    >>> from_sentence("등대지기는 해질녘에 높은 탑에서 등불을 켰다.")
+    >>> question_from_sentence("등대지기는 해질녘에 높은 탑에서 등불을 켰다.")
     '등대지기 해질녘 등불'
     """
     words = list(content_words(sentence))
     fewest = FEWEST_DENSE if language(sentence) in ("ko", "ja", "zh") else FEWEST
-    order = sorted(range(len(words)), key=lambda at: draw(seed, (at, words[at])))
+    order = sorted(range(len(words)), key=lambda at: shuffle_key(seed, (at, words[at])))
     count = min(MOST, max(fewest, len(words) - len(words) // LEAVE_OUT))
     kept = sorted(order[:count])
     return " ".join(words[at] for at in kept) if len(kept) >= fewest else ""
@@ -120,14 +117,14 @@ def _words(sentence: str, code: str) -> Iterator[str]:
         elif _KANA.search(found) or _HAN.search(found):
             yield from _NOUN.findall(found)
         elif not _HANGUL.match(found):
-            yield _PARTICLE.sub("", found)
+            yield without_particle(found)
         elif not _PREDICATE.search(found):
-            stem = _PARTICLE.sub("", found)
+            stem = without_particle(found)
             if len(stem) > 1:
                 yield stem
 
 
-def informative(sentence: str) -> bool:
+def is_informative(sentence: str) -> bool:
     """Return whether a sentence is prose of a fit length that stands by itself and is mostly letters."""
     letters = sum(map(str.isalpha, sentence))
     return (
@@ -140,7 +137,7 @@ def informative(sentence: str) -> bool:
     )
 
 
-def from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) -> str:
+def question_from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) -> str:
     """Return a question that `passage` answers, or nothing where the model wrote something else.
 
     Raises LLMError where the model cannot be asked, and Cancelled.
@@ -151,15 +148,15 @@ def from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) 
         return ""
     lines = [line.strip() for line in answer.strip().splitlines() if line.strip()]
     written = _LABEL.sub("", lines[0]).strip("\"“”'`*「」 ") if len(lines) == 1 else ""
-    return written if sound(written, passage.text) else ""
+    return written if is_acceptable(written, passage.text) else ""
 
 
-def sound(question: str, text: str) -> bool:
+def is_acceptable(question: str, text: str) -> bool:
     """Return whether a written question is one: short, asking, in the text's language, in its own words.
 
-    >>> sound("How deep is the moat of the castle?", "The castle has a moat, nine metres deep.")
+    >>> is_acceptable("How deep is the moat of the castle?", "The castle has a moat, nine metres deep.")
     True
-    >>> sound("What does the passage say?", "The castle has a moat, nine metres deep.")
+    >>> is_acceptable("What does the passage say?", "The castle has a moat, nine metres deep.")
     False
     """
     return (
@@ -183,7 +180,7 @@ def _longest_copied(question: str, text: str) -> int:
     return longest
 
 
-def draw(seed: str, lot: object) -> str:
+def shuffle_key(seed: str, lot: object) -> str:
     """Return what orders lots by chance, the same each time: ``sorted(lots, key=...)``."""
     return hashlib.sha256(f"{seed}\n{lot}".encode("utf-8", "replace")).hexdigest()
 
@@ -210,7 +207,7 @@ class MakingProgress:
 
 
 @dataclass
-class Maker:
+class QuestionMaker:
     """Makes a set of `count` questions about `records`, the same ones each time for one `seed`.
 
     With `llm` its questions, else from sentences; Passages are drawn from all the documents in turn.
@@ -236,7 +233,7 @@ class Maker:
         """
         yield self._progress()
         tries = (TRIES if self.llm is None else MODEL_TRIES) * self.count
-        for chunk in islice(chosen(self.library, self.records, self.seed), tries):
+        for chunk in islice(sample_chunks(self.library, self.records, self.seed), tries):
             if cancelled():
                 raise Cancelled("The making of questions was stopped.")
             made = self._make(chunk, cancelled)
@@ -260,22 +257,22 @@ class Maker:
         return made if made and made[0].casefold() not in self._texts else None
 
     def _from_sentence(self, chunk: ChunkRecord) -> Made | None:
-        found = from_passage(chunk.text, self.seed)
+        found = question_from_passage(chunk.text, self.seed)
         if found is None or not _stands_once(self.library, chunk.text[found[0] : found[1]]):
             return None
         start, end, question = found
-        return question, marked(chunk, start, end)
+        return question, marked_passage(chunk, start, end)
 
     def _from_model(self, chunk: ChunkRecord, llm: LanguageModel, cancelled: Cancel) -> Made | None:
         try:
-            question = from_model(Passage.from_document(to_document(chunk)), llm, cancelled)
+            question = question_from_model(Passage.from_document(to_document(chunk)), llm, cancelled)
         except LLMError:
             self._failures += 1
             if self._failures == FAILURES:
                 raise
             return None
         self._failures = 0
-        return (question, marked(chunk)) if question else None
+        return (question, marked_passage(chunk)) if question else None
 
     def _keep(self, question: str, passage: MarkedPassage) -> None:
         if self._set_id is None:
@@ -287,7 +284,7 @@ class Maker:
         return MakingProgress(self._set_id, len(self._texts), self.count, self._skipped, latest)
 
 
-def marked(chunk: ChunkRecord, start: int = 0, end: int | None = None) -> MarkedPassage:
+def marked_passage(chunk: ChunkRecord, start: int = 0, end: int | None = None) -> MarkedPassage:
     """Freeze ``chunk.text[start:end]``, or the whole chunk, as a right passage."""
     quote = chunk.text[start:end]
     return MarkedPassage(
@@ -301,10 +298,10 @@ def marked(chunk: ChunkRecord, start: int = 0, end: int | None = None) -> Marked
     )
 
 
-def chosen(library: Library, records: Sequence[DocumentRecord], seed: str) -> Iterator[ChunkRecord]:
+def sample_chunks(library: Library, records: Sequence[DocumentRecord], seed: str) -> Iterator[ChunkRecord]:
     """Yield chunks worth asking about, one of each document in turn, each drawn by `seed`."""
     documents = library.documents
-    ordered = sorted(records, key=lambda record: draw(seed, record.sha256))
+    ordered = sorted(records, key=lambda record: shuffle_key(seed, record.sha256))
     waiting: dict[str, Iterator[str]] = {}
     for turn in counting():
         empty = 0
@@ -322,7 +319,10 @@ def chosen(library: Library, records: Sequence[DocumentRecord], seed: str) -> It
 def _worth_asking(chunks: Sequence[ChunkRecord], seed: str) -> list[str]:
     """Return the ids of chunks of prose that are long enough, in the order drawn."""
     worth = [chunk for chunk in chunks if width(chunk.text) >= SHORTEST_CHUNK and not _table(chunk.text)]
-    return [chunk.id for chunk in sorted(worth, key=lambda chunk: draw(seed, (chunk.sha256, chunk.position)))]
+    return [
+        chunk.id
+        for chunk in sorted(worth, key=lambda chunk: shuffle_key(seed, (chunk.sha256, chunk.position)))
+    ]
 
 
 def _table(text: str) -> bool:

@@ -26,7 +26,7 @@ from rag.raptor.retrievers import (
     TreeRetriever,
     TreeTraversalRetriever,
 )
-from rag.raptor.summarize import Extracting, Summariser
+from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.text.chunking import split
 from rag.text.document import LoadedDocument
 from rag.text.tokenize import tokens
@@ -41,7 +41,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class WholeQuestion:
+class DocumentQuestion:
     """A question about one document, or about all: reference summaries, and the spans that answer it."""
 
     id: str
@@ -53,15 +53,15 @@ class WholeQuestion:
 
 
 @dataclass(frozen=True)
-class Wholes:
+class DocumentQuestions:
     """Documents by id, and questions about them."""
 
     name: str
     documents: Mapping[str, str]
-    questions: tuple[WholeQuestion, ...]
+    questions: tuple[DocumentQuestion, ...]
 
 
-def load(directory: Path, *, limit: int | None = None) -> Wholes:
+def load_document_questions(directory: Path, *, limit: int | None = None) -> DocumentQuestions:
     """Read a folder in either form, or its first `limit` documents with their questions.
 
     Raises QuestionRefused for what is not of the form.
@@ -73,7 +73,7 @@ def load(directory: Path, *, limit: int | None = None) -> Wholes:
         return wholes
     documents = {id_: text for id_, text in wholes.documents.items() if id_ in chosen}
     asked = tuple(q for q in wholes.questions if _about(q) <= chosen)
-    return Wholes(wholes.name, documents, asked)
+    return DocumentQuestions(wholes.name, documents, asked)
 
 
 def content_recall(references: Sequence[str], context: Sequence[str]) -> float:
@@ -127,26 +127,26 @@ def _covered(reference: Sequence[str], told: Sequence[str]) -> float:
     return longest_common(reference, told) / len(reference) if reference else 0.0
 
 
-def _about(asked: WholeQuestion) -> set[str]:
+def _about(asked: DocumentQuestion) -> set[str]:
     return {asked.document} if asked.document is not None else {id_ for id_, _, _ in asked.evidence}
 
 
-def _long(directory: Path, file: Path) -> Wholes:
+def _long(directory: Path, file: Path) -> DocumentQuestions:
     documents = {entry["_id"]: entry["text"] for entry in beir.read_lines(file)}
     lines = {id_: _starts(text) for id_, text in documents.items()}
-    asked: list[WholeQuestion] = []
+    asked: list[DocumentQuestion] = []
     for entry in beir.read_lines(file.with_name(file.name.replace(".docs.", ".queries."))):
         document = str(entry.get("doc"))
         if document not in documents:
             raise QuestionRefused(f"The question {entry['_id']} is about {document}, which is not in {file}.")
         first = all(question.document != document for question in asked)
         asked.append(_asked(entry, document, "general" if first else "specific", lines[document]))
-    return Wholes(directory.resolve().name, documents, tuple(asked))
+    return DocumentQuestions(directory.resolve().name, documents, tuple(asked))
 
 
-def _asked(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> WholeQuestion:
+def _asked(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> DocumentQuestion:
     spans = [(int(first), int(last)) for first, last in entry.get("spans") or []]
-    return WholeQuestion(
+    return DocumentQuestion(
         id=entry["_id"],
         text=entry["text"],
         document=document,
@@ -163,8 +163,8 @@ def _starts(text: str) -> list[int]:
     return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
 
 
-def _passages(directory: Path) -> Wholes:
-    corpus, questions, judgements = beir.read(directory)
+def _passages(directory: Path) -> DocumentQuestions:
+    corpus, questions, judgements = beir.read_beir(directory)
     documents: dict[str, str] = {}
     places: dict[str, Span] = {}
     for passage in corpus:
@@ -173,11 +173,11 @@ def _passages(directory: Path) -> Wholes:
         documents[name] = before + passage["text"]
         places[passage["_id"]] = (name, len(before), len(documents[name]))
     asked = [
-        WholeQuestion(question["_id"], question["text"], None, "specific", (), evidence)
+        DocumentQuestion(question["_id"], question["text"], None, "specific", (), evidence)
         for question in questions
         if (evidence := _judged(judgements.get(question["_id"], {}), places))
     ]
-    return Wholes(directory.resolve().name, documents, tuple(asked))
+    return DocumentQuestions(directory.resolve().name, documents, tuple(asked))
 
 
 def _judged(judgements: Mapping[str, float], places: Mapping[str, Span]) -> tuple[Span, ...]:
@@ -206,13 +206,13 @@ class TreeScore:
 
 
 @contextmanager
-def planted(
-    wholes: Wholes,
+def open_tree_library(
+    wholes: DocumentQuestions,
     open_embedder: Callable[[], Embedder],
     *,
     cache: Path,
     told: Told,
-    summariser: Callable[[], Summariser] = Extracting,
+    summariser: Callable[[], Summariser] = ExtractiveSummariser,
 ) -> Iterator[tuple[Library, dict[str, str]]]:
     """Give a library with trees over the documents, and their ids in it; kept in `cache` for the next run."""
     key = hashlib.sha256(repr(sorted(wholes.documents.items())).encode()).hexdigest()[:32]
@@ -233,8 +233,8 @@ def planted(
         database.close()
 
 
-def ask_all(
-    library: Library, ids: Mapping[str, str], wholes: Wholes, *, tokens: int, told: Told
+def score_all(
+    library: Library, ids: Mapping[str, str], wholes: DocumentQuestions, *, tokens: int, told: Told
 ) -> Iterator[TreeScore]:
     """Yield what each way brings for each question, within a budget of tokens."""
     names = {document_id: name for name, document_id in ids.items()}
@@ -248,7 +248,7 @@ def ask_all(
             told(way, done, len(wholes.questions))
 
 
-def report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, Any]]:
+def tree_report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, Any]]:
     """Yield a flat line for each kind of question and way: means, and the differences from flat search.
 
     ``content_diff`` is the mean over the questions, ``content_low`` to ``content_high`` its 95 % interval.
@@ -283,7 +283,7 @@ def _compared(
 
 
 def _scored(
-    way: str, asked: WholeQuestion, found: Sequence[Document], names: Mapping[str, str], ms: float
+    way: str, asked: DocumentQuestion, found: Sequence[Document], names: Mapping[str, str], ms: float
 ) -> TreeScore:
     """Measure a context; its passages stand in the order of their documents, for every way alike."""
     places = sorted((names[d.metadata["document_id"]], d.metadata["start"], d.metadata["end"]) for d in found)

@@ -21,7 +21,7 @@ Candidates = Mapping[str, Sequence[Document]]
 
 
 @dataclass(frozen=True)
-class Ordered:
+class RerankedQuestion:
     """One question's passages in their new order, by id; `kept` says why that is the old one, if it is."""
 
     question_id: str
@@ -56,12 +56,12 @@ class RerankingReport:
         }
 
 
-def pooled(questions: QuestionSet) -> Candidates:
+def judged_candidates(questions: QuestionSet) -> Candidates:
     """Return for each question the passages that are judged for it, in the order of the judgements."""
     return _present(questions, {id_: tuple(judged) for id_, judged in questions.judgements.items()})
 
 
-def listed(questions: QuestionSet, run: Run) -> Candidates:
+def candidates_from_run(questions: QuestionSet, run: Run) -> Candidates:
     """Return for each question the passages that a run found, as far as the corpus has them.
 
     Raises QuestionRefused where the run is of other questions.
@@ -79,20 +79,20 @@ def _present(questions: QuestionSet, lists: Mapping[str, Sequence[str]]) -> Cand
 
 def rerank_all(
     questions: QuestionSet, candidates: Candidates, reranker: Reranker | None
-) -> Iterator[Ordered]:
+) -> Iterator[RerankedQuestion]:
     """Yield each question's passages as the reranker orders them; without one, as they were given."""
     for id_, text in questions.questions.items():
         begun = time.perf_counter()
         if reranker is None:
-            yield Ordered(id_, _ids(candidates[id_]), 0.0)
+            yield RerankedQuestion(id_, _ids(candidates[id_]), 0.0)
             continue
         result = reranker.rerank(candidates[id_], text)
         kept = str(result.failure or "")
-        yield Ordered(id_, _ids(result.documents), time.perf_counter() - begun, kept, result.note)
+        yield RerankedQuestion(id_, _ids(result.documents), time.perf_counter() - begun, kept, result.note)
 
 
-def report(
-    questions: QuestionSet, name: str, ordered: Iterable[Ordered], *, requests: int = 0
+def reranking_report(
+    questions: QuestionSet, name: str, ordered: Iterable[RerankedQuestion], *, requests: int = 0
 ) -> RerankingReport:
     """Return what a reranker did with all of the set's questions."""
     done = list(ordered)
@@ -107,7 +107,7 @@ def report(
     )
 
 
-def _mean_ndcg(done: Sequence[Ordered], judgements: Mapping[str, Judgements], cut: int) -> float:
+def _mean_ndcg(done: Sequence[RerankedQuestion], judgements: Mapping[str, Judgements], cut: int) -> float:
     return statistics.fmean(ndcg(one.found, judgements[one.question_id], cut) for one in done)
 
 

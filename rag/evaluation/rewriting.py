@@ -12,8 +12,8 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.followup import History, Rarity
 from rag.chat.rewrite import REWRITE_SECONDS, make_standalone
+from rag.chat.scope import History, Rarity
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import read_questions
 from rag.models.protocol import LanguageModel
@@ -21,7 +21,7 @@ from rag.text.tokenize import tokens
 
 
 @dataclass(frozen=True)
-class Turn:
+class FollowUp:
     """A question in its conversation, (role, content) oldest first, and as a person rewrote it."""
 
     text: str
@@ -31,14 +31,14 @@ class Turn:
     @property
     def whole(self) -> bool:
         """Whether the person left it as it is: case, spaces and marks aside."""
-        return same(self.text, self.rewrite)
+        return same_words(self.text, self.rewrite)
 
 
 @dataclass(frozen=True)
-class Written:
+class RewrittenFollowUp:
     """A turn, what was made of it, how long that took, and whether there is a note on a model's rewrite."""
 
-    turn: Turn
+    turn: FollowUp
     question: str
     ms: float
     noted: bool = False
@@ -46,11 +46,11 @@ class Written:
     @property
     def changed(self) -> bool:
         """Whether anything was made of it."""
-        return not same(self.turn.text, self.question)
+        return not same_words(self.turn.text, self.question)
 
 
 @dataclass(frozen=True)
-class Report:
+class RewritingReport:
     """What came of the turns: shares from 0 to 1, and the median time of one in milliseconds.
 
     Precision and recall are of changing what people changed; ROUGE-L is the mean over all turns. `noted`
@@ -66,10 +66,10 @@ class Report:
     noted: float
 
 
-def load_turns(directory: Path, limit: int | None = None) -> list[Turn]:
+def load_follow_ups(directory: Path, limit: int | None = None) -> list[FollowUp]:
     """Read the turns that have a rewrite; raises QuestionRefused where there is none."""
     found = [
-        Turn(question["text"], question["history"], question["rewrite"])
+        FollowUp(question["text"], question["history"], question["rewrite"])
         for question in read_questions(directory)
         if question.get("rewrite")
     ]
@@ -78,30 +78,30 @@ def load_turns(directory: Path, limit: int | None = None) -> list[Turn]:
     return found[:limit]
 
 
-def write_all(
-    turns: Sequence[Turn],
+def rewrite_all(
+    turns: Sequence[FollowUp],
     *,
     llm: LanguageModel | None = None,
     rarity: Rarity | None = None,
     embedder: Embeddings | None = None,
     seconds: float = REWRITE_SECONDS,
-) -> Iterator[Written]:
+) -> Iterator[RewrittenFollowUp]:
     """Yield each turn as the app completes it; `seconds` is what a model may take."""
     for turn in turns:
         begun = time.perf_counter()
         made = make_standalone(
             turn.text, turn.history, llm=llm, rarity=rarity, embedder=embedder, seconds=seconds
         )
-        yield Written(turn, made.text, (time.perf_counter() - begun) * 1000, bool(made.note))
+        yield RewrittenFollowUp(turn, made.text, (time.perf_counter() - begun) * 1000, bool(made.note))
 
 
-def report(written: Sequence[Written]) -> Report:
+def rewriting_report(written: Sequence[RewrittenFollowUp]) -> RewritingReport:
     """Return what came of the turns."""
     changed = [item for item in written if item.changed]
     leaning = [item for item in written if not item.turn.whole]
     right = sum(not item.turn.whole for item in changed)
     standing = [item for item in written if item.turn.whole]
-    return Report(
+    return RewritingReport(
         turns=len(written),
         gate_precision=right / len(changed) if changed else 0.0,
         gate_recall=right / len(leaning) if leaning else 0.0,
@@ -114,10 +114,10 @@ def report(written: Sequence[Written]) -> Report:
     )
 
 
-def same(one: str, other: str) -> bool:
+def same_words(one: str, other: str) -> bool:
     """Return whether two texts differ in case, spaces and marks at most.
 
-    >>> same("What is it?", "what is  it")
+    >>> same_words("What is it?", "what is  it")
     True
     """
     return "".join(filter(str.isalnum, one.casefold())) == "".join(filter(str.isalnum, other.casefold()))

@@ -1,6 +1,6 @@
 """Retrievers asked the questions of a set, one after the other, and what came of it.
 
-The lab page, the command line and the benchmarks all read the same stream of `Answered`.
+The lab page, the command line and the benchmarks all read the same stream of `QuestionResult`.
 """
 
 import statistics
@@ -20,7 +20,7 @@ from rag.jobs import Cancel, never
 
 
 @dataclass(frozen=True)
-class Answered:
+class QuestionResult:
     """What one retriever found for one question: ids, best first, so that the first has rank 1.
 
     `ms` is from asking to answer, embedding of the question included. A search that failed found nothing
@@ -35,7 +35,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Result:
+class RetrieverResult:
     """What one retriever did with a question set: means over its questions, and how long it took.
 
     `p50_ms` and `p95_ms` are of one question, `index_s` the seconds that its indexes took in this run.
@@ -66,7 +66,7 @@ class Result:
 
 def ask_all(
     questions: QuestionSet, retrievers: Mapping[str, BaseRetriever], cancelled: Cancel = never
-) -> Iterator[Answered]:
+) -> Iterator[QuestionResult]:
     """Ask each retriever every question: all of the first retriever's answers, then the next one's.
 
     The retrievers must search the set's corpus. One that fails is asked the next question all the same.
@@ -80,9 +80,9 @@ def ask_all(
             yield _ask(name, retriever, id_, variants)
 
 
-def summary(
-    questions: QuestionSet, name: str, answered: Iterable[Answered], *, index_s: float = 0.0
-) -> Result:
+def summarize_results(
+    questions: QuestionSet, name: str, answered: Iterable[QuestionResult], *, index_s: float = 0.0
+) -> RetrieverResult:
     """Return the retriever's means over all of the set's questions; other retrievers' answers do not count.
 
     A question that failed, or that has no answer here, is one that found nothing (trec_eval's ``-c``).
@@ -91,7 +91,7 @@ def summary(
     found = {id_: own[id_].found if id_ in own else () for id_ in questions.questions}
     measured = [measure(ids, questions.judgements[id_]) for id_, ids in found.items()]
     times = [answer.ms for answer in own.values()]
-    return Result(
+    return RetrieverResult(
         dataset=questions.name,
         retriever=name,
         queries=len(questions.questions),
@@ -106,14 +106,14 @@ def summary(
 _NOTHING = dict.fromkeys(METRICS, 0.0)  # the means over no question
 
 
-def _ask(name: str, retriever: BaseRetriever, id_: str, variants: Sequence[QueryVariant]) -> Answered:
+def _ask(name: str, retriever: BaseRetriever, id_: str, variants: Sequence[QueryVariant]) -> QuestionResult:
     begun = time.perf_counter()
     error = None
     try:
         found = tuple(document.id or "" for document in search_variants(retriever, variants))
     except Exception as failure:  # noqa: BLE001 - a foreign retriever may fail in any way; it is said and counted
         found, error = (), _sentence(failure)
-    return Answered(name, id_, found, (time.perf_counter() - begun) * 1000, error)
+    return QuestionResult(name, id_, found, (time.perf_counter() - begun) * 1000, error)
 
 
 def _sentence(failure: Exception) -> str:

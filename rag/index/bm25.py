@@ -1,4 +1,4 @@
-"""The word index: BM25 over chunks, persistent, in tantivy. Chunks come and go one by one."""
+"""BM25 index over chunks, kept on disk by tantivy."""
 
 import json
 import math
@@ -17,12 +17,16 @@ from rag.errors import IndexUnusable
 from rag.text.language import language
 from rag.text.tokenize import TOKENIZER, Analyser, index_tokens, question_tokens, stemmed_as
 
-# What tantivy is told and asked: the fields of an entry, and queries over them.
+_MARKER = "footnote.json"  # written last: an index without it was never finished
+_HEAP = (
+    32_000_000  # bytes that the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
+)
+_MOST_TERMS = 256  # of a question; a pasted book must not cost a minute
 
 
 @lru_cache(maxsize=1)  # every question names its fields
 def schema() -> Any:
-    """Return the fields: ids as they are, the text already in tokens, which only white space divides."""
+    """Return the schema: raw ids, and text that is tokenized already and divided by white space."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("document_id", stored=False, tokenizer_name="raw", index_option="basic")
@@ -31,18 +35,18 @@ def schema() -> Any:
     return builder.build()
 
 
-def sharing(terms: Collection[str]) -> Any:
-    """Return a query for entries that share any of the terms, scored by BM25."""
+def any_term_query(terms: Collection[str]) -> Any:
+    """Return a BM25 query for entries that share any of the terms."""
     return _any_of("text", terms, "freq")
 
 
-def of_documents(query: Any, document_ids: Collection[str]) -> Any:
-    """Return the query over the entries of some documents alone; scores stay the same."""
+def limit_to_documents(query: Any, document_ids: Collection[str]) -> Any:
+    """Limit a query to the entries of some documents; scores stay the same."""
     return _within(query, tantivy.Query.term_set_query(schema(), "document_id", list(document_ids)))
 
 
-def of_ids(query: Any, ids: Collection[str]) -> Any:
-    """Return the query over some entries alone; for fifty a term each takes a third of what a set does."""
+def limit_to_ids(query: Any, ids: Collection[str]) -> Any:
+    """Limit a query to some entries; up to fifty, a term each takes a third of the time of a term set."""
     return _within(query, _any_of("id", ids, "basic"))
 
 
@@ -58,14 +62,9 @@ def _within(query: Any, chosen: Any) -> Any:
     return tantivy.Query.boolean_query([(must, query), (must, tantivy.Query.const_score_query(chosen, 0.0))])
 
 
-_MARKER = "footnote.json"  # written last: an index without it was never finished
-_HEAP = 32_000_000  # bytes the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
-_MOST_TERMS = 256  # of a question; a pasted book must not cost a minute
-
-
 @dataclass(frozen=True)
 class Entry:
-    """A chunk as the word index takes it; `text` is what is searched."""
+    """Chunk as the BM25 index takes it; `text` is searched."""
 
     id: str
     document_id: str
@@ -73,7 +72,7 @@ class Entry:
 
 
 class LexicalIndex(Protocol):
-    """What a word index can do; a search server can stand in for the embedded one."""
+    """BM25 index: tantivy in this process, or a search server."""
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add entries, replacing those with the same id; the next search sees them."""
@@ -93,16 +92,16 @@ class LexicalIndex(Protocol):
         """Return the id of every entry."""
 
     def close(self) -> None:
-        """Let go of files and threads."""
+        """Release files and threads."""
 
 
 class TantivyIndex:
     """A `LexicalIndex` in a directory, or in memory without one; one writer, any number of searches.
 
     Scores are raw BM25 (k1 = 1.2, b = 0.75). `stale` says that the index cannot be used, because
-    another tokenizer made it or its files are damaged: `clear` it and add everything again. With `whichever`
-    one that another tokenizer made is opened all the same, and `outdated` says so. The tokenizer is ours with
-    the `analysers` of morphemes, or `preprocess_func`, from a text to its tokens.
+    another tokenizer made it or its files are damaged: `clear` it and add everything again. With
+    `allow_outdated` an index of another tokenizer is opened, and `outdated` is true. The tokenizer is ours
+    with the `analysers` of morphemes, or `preprocess_func`, from a text to its tokens.
     """
 
     def __init__(
@@ -112,13 +111,13 @@ class TantivyIndex:
         preprocess_func: Callable[[str], Sequence[str]] | None = None,
         analysers: Sequence[Analyser] = (),
         tokenizer: str = TOKENIZER,
-        whichever: bool = False,
+        allow_outdated: bool = False,
     ):
         self._directory = directory
         self._preprocess = preprocess_func
         self._analysers = tuple(analysers)
         self._tokenizer = tokenizer
-        self._whichever = whichever
+        self._allow_outdated = allow_outdated
         self.outdated = False
         self._writing = Lock()
         self._writer: Any = None
@@ -126,13 +125,13 @@ class TantivyIndex:
 
     @property
     def stale(self) -> bool:
-        """Whether the index must be cleared and filled again before use."""
+        """True where the index must be cleared and filled again before use."""
         return self._index is None
 
     def clear(self) -> None:
-        """Start again with an empty index of the present tokenizer."""
+        """Replace the index by an empty one of the present tokenizer."""
         with self._writing:
-            self._let_go()
+            self._release()
             self._index = self._create()
 
     def add(self, entries: Iterable[Entry]) -> None:
@@ -160,14 +159,14 @@ class TantivyIndex:
         terms = self._terms(query)
         if k < 1 or not terms or (document_ids is not None and not document_ids):
             return []
-        words = sharing(terms)
-        asked = words if document_ids is None else of_documents(words, document_ids)
+        words = any_term_query(terms)
+        asked = words if document_ids is None else limit_to_documents(words, document_ids)
         return sorted(self._hits(asked, k), key=lambda hit: (-hit[1], hit[0]))
 
     def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
         """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
         terms = self._terms(query)
-        found = self._hits(of_ids(sharing(terms), ids), len(ids)) if terms and ids else []
+        found = self._hits(limit_to_ids(any_term_query(terms), ids), len(ids)) if terms and ids else []
         return dict.fromkeys(ids, 0.0) | dict(found)
 
     def ids(self) -> set[str]:
@@ -186,7 +185,7 @@ class TantivyIndex:
         return math.log(1 + (total - there + 0.5) / (there + 0.5))
 
     def warm(self) -> None:
-        """Load the analysers of the languages in the index, so that the first question need not wait.
+        """Load the analysers of the languages in the index before the first question.
 
         Raises RetrievalError when one cannot be loaded.
         """
@@ -196,18 +195,18 @@ class TantivyIndex:
                 each.load()
 
     def has_tokens(self, text: str) -> bool:
-        """Whether a text has anything to be found by."""
+        """Return whether a text has tokens to be found by."""
         return bool(self._terms(text))
 
-    def rest(self) -> None:
-        """Let go of what writes; searches go on, also where the files are removed then."""
+    def close_writer(self) -> None:
+        """Release the writer; searches still work, even after the files are removed."""
         with self._writing:
-            self._stop_writing()
+            self._close_writer()
 
     def close(self) -> None:
-        """Let go of files and threads; the index cannot be used afterwards."""
+        """Release files and threads; the index cannot be used afterwards."""
         with self._writing:
-            self._let_go()
+            self._release()
 
     def _open(self) -> Any:
         if self._directory is None or not self._directory.exists():
@@ -215,12 +214,10 @@ class TantivyIndex:
         try:
             marker = json.loads((self._directory / _MARKER).read_text(encoding="utf-8"))
             self.outdated = marker != self._marker
-            if self.outdated and not self._whichever:
+            if self.outdated and not self._allow_outdated:
                 return None
             index = tantivy.Index.open(str(self._directory))
-            index.searcher().doc_freq(
-                "text", "probe"
-            )  # opens every segment's files, so that damage shows now
+            index.searcher().doc_freq("text", "probe")  # opens all segments, so that damage shows now
         except (OSError, ValueError):
             return None
         return index
@@ -240,24 +237,24 @@ class TantivyIndex:
 
     @property
     def _marker(self) -> dict[str, str]:
-        """What made the index: ``{"tokenizer": "footnote-words-and-pairs-2 + kiwipiepy 0.24.1, ..."}``."""
+        """Tokenizer of the index: ``{"tokenizer": "footnote-words-and-pairs-2 + kiwipiepy 0.24.1"}``."""
         if self._preprocess is not None:
             own = self._preprocess
             return {"tokenizer": getattr(own, "__qualname__", type(own).__qualname__)}
         return {"tokenizer": " + ".join([self._tokenizer, *(each.name for each in self._analysers)])}
 
-    def _let_go(self) -> None:
-        self._stop_writing()
+    def _release(self) -> None:
+        self._close_writer()
         self._index = None
 
-    def _stop_writing(self) -> None:
+    def _close_writer(self) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.wait_merging_threads()
 
     @contextmanager
     def _commit(self) -> Iterator[Any]:
-        """Give the writer; what was done with it is visible to the next search, or not done at all."""
+        """Yield the writer, and commit: the next search sees all of the changes, or none."""
         with self._writing:
             index = self._usable()
             try:
@@ -266,9 +263,7 @@ class TantivyIndex:
                 self._writer.commit()
                 index.reload()
             except (OSError, ValueError) as error:
-                self._writer = (
-                    None  # a writer that failed stays failed; the next one starts at the last commit
-                )
+                self._writer = None  # a failed writer stays failed; the next starts at the last commit
                 raise self._unusable("written", error) from error
 
     @contextmanager
@@ -321,7 +316,7 @@ class TantivyIndex:
         return ["_".join(token.split()) for token in tokens if token.strip()]
 
     def _languages(self) -> set[str]:
-        """Return the languages whose stemmers made the index, and those that its analysers found in it."""
+        """Return the languages of the stemmers and analysers that made the index."""
         with self._reading("searched") as searcher:
             return {code for code, _ in searcher.terms_with_prefix("language", "")}
 
@@ -330,6 +325,6 @@ class TantivyIndex:
         return {each.code for each in self._analysers}
 
 
-@lru_cache(maxsize=16)  # a question is searched, and then scored: stemming takes as long as searching does
+@lru_cache(maxsize=16)  # a question is searched, then scored; stemming takes as long as searching
 def _question_terms(query: str, languages: tuple[str, ...], analysers: tuple[Analyser, ...]) -> Sequence[str]:
     return tuple(question_tokens(query, languages, analysers)[:_MOST_TERMS])

@@ -1,4 +1,4 @@
-"""BM25 index of one owner: after a change of tokenizer the old one answers until the new one is verified."""
+"""BM25 index of one owner, rebuilt beside the one in use after a change of tokenizer."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -16,16 +16,16 @@ from storage.documents import Documents, IndexStates
 
 log = logging.getLogger(__name__)
 
-WORDS, NEXT = "words", "words-next"  # the index that answers, and the one that is made beside it
-BATCH = 500  # chunks between two commits of an index made anew: what is there is found meanwhile
+WORDS, NEXT = "words", "words-next"  # index in use, and the staged one
+BATCH = 500  # chunks between two commits of a rebuild
 NEAREST = 10  # hits among which a chunk must find itself: editions of one text differ in a word
 MISSED = 0.1  # of the sample may be missed; damage misses nearly all
 
 
 class WordIndex:
-    """A `LexicalIndex` in a folder of `directory`, and after a change of tokenizer a second one beside it.
+    """`LexicalIndex` in a folder of `directory`, with a staged one beside it after a change of tokenizer.
 
-    Both take what is written. The one that answers is asked for the tokens of now, most of which it has.
+    Both are written to. The one in use is searched with the present tokenizer, most of whose tokens it has.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class WordIndex:
         self._directory = directory
         self._analysers = analysers
         self._writing = RLock()
-        self._answering = self._open(documents.index_state(WORDS) or {"folder": WORDS}, whichever=True)
+        self._answering = self._open(documents.index_state(WORDS) or {"folder": WORDS}, allow_outdated=True)
         if self._answering.stale:
             log.warning("The word index cannot be used any more. It is made anew.")
             self._answering.clear()
@@ -52,7 +52,7 @@ class WordIndex:
 
     @property
     def outdated(self) -> bool:
-        """Whether another tokenizer made what answers, so that `renew` has something to do."""
+        """True where another tokenizer made the index in use, so that `renew` has to rebuild it."""
         return self._staged is not None
 
     def add(self, entries: Iterable[Entry]) -> None:
@@ -87,39 +87,39 @@ class WordIndex:
         self._answering.warm()
 
     def clear(self) -> None:
-        """Forget every entry of what answers; `recover` adds them again."""
+        """Remove every entry of the index in use; `recover` adds them again."""
         with self._writing:
             self._answering.clear()
 
     def recover(self) -> None:
         """Bring the index in step with the ledger."""
-        there = self.ids()  # before the ledger: what is added meanwhile is then known to it
+        there = self.ids()  # read before the ledger, which then knows all of them
         self.delete(there - self._documents.chunk_ids(searchable=False))
         missing = sorted(self._documents.chunk_ids() - there)
         if missing:
             log.warning("Adding %d chunks to the word index", len(missing))
         for start in range(0, len(missing), BATCH):
-            self.add(self._entries(missing[start : start + BATCH]))
+            self.add(_entries(self._documents, missing[start : start + BATCH]))
 
     def renew(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
-        """Fill the staged index, verify it, and let it answer; see `StagedIndex.rebuild`."""
+        """Rebuild the index with the present tokenizer; see `StagedIndex.rebuild`."""
         if self._staged is not None:
             yield from self._staged.rebuild(cancelled)
 
     def close(self) -> None:
-        """Let go of files and threads."""
+        """Release files and threads."""
         with self._writing:
             self._answering.close()
             if self._staged is not None:
                 self._staged.index.close()
 
     def replace(self, staged: TantivyIndex) -> None:
-        """Let the staged index answer; the one before ends with its searches."""
+        """Use the staged index; the one before ends with its last search."""
         before, self._answering, self._staged = self._answering, staged, None
-        before.rest()
+        before.close_writer()
 
     def unstage(self) -> None:
-        """Write no longer into the staged index, and close it."""
+        """Close the staged index."""
         staged, self._staged = self._staged, None
         if staged is not None:
             staged.index.close()
@@ -131,7 +131,7 @@ class WordIndex:
                 change(self._staged.index)
 
     def _begin(self) -> "StagedWords":
-        """Open the staged index, begun or new, without what was deleted since."""
+        """Open the staged index, resumed or new, without entries that were deleted since."""
         answering = self._documents.index_state(WORDS)
         # Earlier versions exchanged in two commits, so that both names may be of one index.
         index = self._open(self._pair.resume(lambda state: state != answering) or self._pair.begin())
@@ -140,19 +140,15 @@ class WordIndex:
         index.delete(index.ids() - self._documents.chunk_ids(searchable=False))
         return StagedWords(self._pair, self, index, self._writing)
 
-    def _entries(self, ids: Iterable[str]) -> list[Entry]:
-        """Return chunks as an index takes them; those that are gone are absent."""
-        return _entries(self._documents, ids)
-
-    def _open(self, state: dict[str, Any], *, whichever: bool = False) -> TantivyIndex:
+    def _open(self, state: dict[str, Any], *, allow_outdated: bool = False) -> TantivyIndex:
         folder = self._directory / str(state["folder"])
-        return TantivyIndex(folder, analysers=self._analysers, whichever=whichever)
+        return TantivyIndex(folder, analysers=self._analysers, allow_outdated=allow_outdated)
 
 
 class StagedWords(StagedIndex):
-    """BM25 index of the present tokenizer, beside the one that answers in `words`.
+    """Staged BM25 index of the present tokenizer, beside the one in use in `words`.
 
-    What is written there is written here, too, under the lock `writing`.
+    Both take the same writes, under the lock `writing`.
     """
 
     def __init__(self, pair: IndexPair, words: WordIndex, index: TantivyIndex, writing: RLock):
@@ -173,12 +169,12 @@ class StagedWords(StagedIndex):
                     "The words are not indexed anew any more. What is done is kept for the next time."
                 )
             batch = missing[start : start + BATCH]
-            with self._writing:  # a chunk deleted meanwhile is not read any more, or deleted after this
+            with self._writing:  # a chunk deleted meanwhile is not read here, or is deleted after this
                 self.index.add(_entries(self.documents, batch))
             yield ReindexProgress("words", there + start + len(batch), total)
 
     def verify(self) -> Iterator[ReindexProgress]:
-        """Raise IndexUnusable where chunks do not find themselves; it takes too little time to tell of it."""
+        """Raise IndexUnusable where chunks do not find themselves; too quick to report progress."""
         sample = sample_chunks(self.documents, self.index.ids())
         asked = [chunk for chunk in sample if self.index.has_tokens(to_entry(chunk).text)]
         *_, last = verify_index(self.documents, asked, self._search)
@@ -191,7 +187,7 @@ class StagedWords(StagedIndex):
         yield from ()
 
     def exchange(self) -> bool:
-        """Let the index answer where it lacks no chunk."""
+        """Use the index where it lacks no chunk."""
         with self._writing:
             if self.documents.chunk_ids() - self.index.ids():
                 return False
@@ -211,4 +207,5 @@ class StagedWords(StagedIndex):
 
 
 def _entries(documents: Documents, ids: Iterable[str]) -> list[Entry]:
+    """Return chunks as index entries; ids that are gone are left out."""
     return [to_entry(chunk) for chunk in documents.chunks_by_id(sorted(ids)).values()]

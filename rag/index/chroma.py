@@ -1,4 +1,4 @@
-"""Chunks by meaning: a LangChain vector store on Chroma, embedded or a server."""
+"""Vector index on Chroma, embedded or a server: a LangChain vector store."""
 
 import sqlite3
 import time
@@ -16,8 +16,8 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import ArrayLike
 
 from rag.errors import EmbeddingError, IndexUnusable
-from rag.index.chroma_probe import Guard
-from rag.index.exact import RELEVANCE, Entries, ExactCopy, Floats, Space, VectorRows, batches, check_lengths
+from rag.index.chroma_probe import CrashGuard
+from rag.index.exact import RELEVANCE, Entries, ExactCopy, Floats, Space, VectorFile, batches, check_lengths
 from rag.index.vector_index import (
     Filter,
     Hydrate,
@@ -29,10 +29,6 @@ from rag.index.vector_index import (
     mmr,
     to_where,
 )
-from rag.models.embeddings import Floats as GatheredFloats
-
-# Chroma's clients and collections: how one is opened, how hard it is searched, what its errors say.
-
 
 # recall@10 against brute force, 50,000 made vectors of 384 numbers that vary in 128 directions, over 200
 # questions: .967 with Chroma's own (100, 16, 100), .989 with ef_search 100 on this graph, .996 with 150,
@@ -40,9 +36,21 @@ from rag.models.embeddings import Floats as GatheredFloats
 GRAPH = {"ef_construction": 200, "max_neighbors": 32}
 EF_SEARCH = 100
 
+# Self-check of an index: damage to the graph's files is often silent.
+SAMPLE = 50  # entries
+NEAREST = 3  # hits among which each must find itself
+MISSED = 0.1  # share of them that may be missed: a graph finds nearly every one, a damaged one few
+EQUAL = 1e-4  # distances and numbers that differ by less are of the same vector
+
+# Write buffer: writing eight entries costs half of what thirty-two do.
+AT_ONCE = 32  # entries
+PATIENCE = 1.0  # seconds; embedded entries are lost with the process until they are written
+
+Search = Callable[[Sequence[float], int], Sequence[tuple[str, float]]]
+
 
 def open_client(directory: Path | str | None) -> Any:
-    """Return a Chroma client over a directory, or in memory; it reports to nobody."""
+    """Return a Chroma client over a directory, or in memory, with telemetry off."""
     import chromadb
     from chromadb.config import Settings
 
@@ -52,12 +60,14 @@ def open_client(directory: Path | str | None) -> Any:
     try:
         return chromadb.PersistentClient(str(directory), settings=settings)
     except BaseException:
-        _forget(str(directory))
+        _forget_failed_client(str(directory))
         raise
 
 
-def open_both(directory: Path | str | None, client: Any, name: str, space: Space) -> tuple[Any, Any]:
-    """Return a client, the one given if there is one, and the collection; close what was opened in vain."""
+def open_client_and_collection(
+    directory: Path | str | None, client: Any, name: str, space: Space
+) -> tuple[Any, Any]:
+    """Return the given client, or a new one, and the collection; close a new client on failure."""
     opened = client or open_client(directory)
     try:
         return opened, open_collection(opened, name, space)
@@ -68,9 +78,9 @@ def open_both(directory: Path | str | None, client: Any, name: str, space: Space
 
 
 def open_collection(client: Any, name: str, space: Space) -> Any:
-    """Return the collection of this name, made where there is none; one that exists keeps its space."""
+    """Return the collection of this name, created where there is none; an existing one keeps its space."""
     collection = _collection(client, name, space)
-    if collection.configuration_json["hnsw"]["ef_search"] != EF_SEARCH:  # by an earlier version
+    if collection.configuration_json["hnsw"]["ef_search"] != EF_SEARCH:  # set by an earlier version
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Chroma warns of any collection that does not embed by itself
             collection.modify(configuration={"hnsw": {"ef_search": EF_SEARCH}})
@@ -78,10 +88,10 @@ def open_collection(client: Any, name: str, space: Space) -> Any:
 
 
 def _collection(client: Any, name: str, space: Space) -> Any:
-    """Return the collection, made only where there is none.
+    """Return the collection, created only where there is none.
 
-    Chroma's get_or_create of one that exists begins to write, and gives that up behind its caller's back:
-    what is written next may find the database locked.
+    Chroma's get_or_create of an existing collection starts a write in the background and abandons it, so
+    that the next write may find the database locked.
     """
     from chromadb.errors import NotFoundError
 
@@ -93,8 +103,8 @@ def _collection(client: Any, name: str, space: Space) -> Any:
 
 
 @contextmanager
-def speaking(name: str, done: str) -> Iterator[None]:
-    """Make what goes wrong in Chroma an IndexUnusable: the index of this name could not be `done`."""
+def index_errors(name: str, done: str) -> Iterator[None]:
+    """Raise Chroma's errors as IndexUnusable: the index of this name could not be `done`."""
     from chromadb.errors import ChromaError
 
     try:
@@ -104,37 +114,29 @@ def speaking(name: str, done: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """Return what an error of Chroma's means; of a full disk, what to do."""
+    """Return the reason of a Chroma error, with advice for a full disk."""
     said = str(error)
     full = "disk is full" in said or "No space left" in said
     return "there is no space left on its disk. Free some, then try again." if full else said
 
 
-def _forget(directory: str) -> None:
-    """Let a directory be opened again: Chroma would hand out once more what it failed to start."""
+def _forget_failed_client(directory: str) -> None:
+    """Drop a client that failed to start, which Chroma would hand out again for this directory."""
     from chromadb.api.shared_system_client import SharedSystemClient
 
-    if directory not in SharedSystemClient._identifier_to_refcount:  # else others have it open, and it works
+    if directory not in SharedSystemClient._identifier_to_refcount:  # otherwise others have it open
         SharedSystemClient._identifier_to_system.pop(directory, None)
 
 
-# Whether an index still has the vectors that it was given: damage to a graph's files is often silent.
-SAMPLE = 50  # entries looked at
-NEAREST = 3  # among which each must find itself
-MISSED = 0.1  # of them may be missed: a graph finds nearly every one, a damaged one few
-EQUAL = 1e-4  # distances and numbers that differ by less are of the same vector
-Search = Callable[[Sequence[float], int], Sequence[tuple[str, float]]]
-
-
-def sample(ids: Sequence[str]) -> list[str]:
+def sample_ids(ids: Sequence[str]) -> list[str]:
     """Return at most `SAMPLE` of the ids, evenly spread."""
     return sorted(ids)[:: max(1, -(-len(ids) // SAMPLE))]
 
 
-def sound(entries: Entries, copies: Mapping[str, Any], search: Search) -> bool:
-    """Whether entries agree with the copies of their vectors, and are found by them.
+def is_healthy(entries: Entries, copies: Mapping[str, Any], search: Search) -> bool:
+    """Return whether entries equal the copies of their vectors, and are found by them.
 
-    An entry that is not among the nearest to itself is still found where all of those are equal to it.
+    An entry that is not among its own nearest counts as found where all of those equal it.
     """
     missed = 0
     for id_, vector in zip(entries.ids, np.asarray(entries.vectors), strict=True):
@@ -146,15 +148,15 @@ def sound(entries: Entries, copies: Mapping[str, Any], search: Search) -> bool:
 
 
 class ChromaVectorStore(VectorIndex):
-    """LangChain's whole vector store interface on a Chroma collection.
+    """LangChain vector store on a Chroma collection.
 
     With `hydrate`, which gives the documents of ids, Chroma keeps no text: it adds faster, takes a
     third of the disk, and hits whose document is gone are left out. Without a `directory` or
-    `client` everything is in memory. A collection that exists keeps the space it was made with.
-    A `filter` is Chroma's where, of several keys too: ``{"document_id": {"$in": [...]}, "page": 3}``;
-    one of documents alone is answered exactly, from vectors kept by document beside a `directory`.
-    With a `guard` files that were damaged are opened in a child process first, see rag/index/chroma_probe.py.
-    Raises IndexUnusable for what Chroma cannot do.
+    `client` everything is in memory. An existing collection keeps its space.
+    A `filter` is Chroma's `where`, of one key or several: ``{"document_id": {"$in": [...]}, "page": 3}``;
+    one of documents alone is searched exactly, from the vector file in `directory`.
+    With a `guard` damaged files are opened in a child process first, see rag/index/chroma_probe.py.
+    Raises IndexUnusable for errors of Chroma.
     """
 
     def __init__(
@@ -166,20 +168,20 @@ class ChromaVectorStore(VectorIndex):
         client: Any = None,
         space: Space = "cosine",
         hydrate: Hydrate | None = None,
-        guard: Guard | None = None,
+        guard: CrashGuard | None = None,
     ):
         self._embeddings = embeddings
         self._hydrate = hydrate
         self._guard = guard
         self._name = collection_name or f"memory-{uuid4().hex}"
-        with self._speaking("opened"):
+        with self._errors("opened"):
             if guard:
                 guard.opening()
-            self._client, self._collection = open_both(directory, client, self._name, space)
+            self._client, self._collection = open_client_and_collection(directory, client, self._name, space)
             self.space: Space = self._collection.configuration_json["hnsw"]["space"]
-            self._exact: ExactCopy | None = None  # a server's collection may be changed by others
+            self._exact: ExactCopy | None = None  # none for a server, whose collection others may change
             if directory is not None and client is None:
-                self._exact = ExactCopy(self, VectorRows(Path(directory), self._name))
+                self._exact = ExactCopy(self, VectorFile(Path(directory), self._name))
 
     @classmethod
     def from_texts(
@@ -191,23 +193,23 @@ class ChromaVectorStore(VectorIndex):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> "ChromaVectorStore":
-        """Make a store of texts; `kwargs` are the constructor's."""
+        """Create a store of texts; `kwargs` are the constructor's."""
         store = cls(embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
         return store
 
     @classmethod
     def drop(cls, directory: Path | str, collection_name: str) -> None:
-        """Delete a collection and all in it; one that is not there is no error."""
+        """Delete a collection; an absent one is no error."""
         from chromadb.errors import NotFoundError
 
-        VectorRows.remove(Path(directory), collection_name)
+        VectorFile.remove(Path(directory), collection_name)
         with suppress(NotFoundError):
             open_client(directory).delete_collection(collection_name)
 
     @property
     def at_hand(self) -> bool:
-        """Whether its graph is in memory, its copy in step, and questions are embedded here, too."""
+        """True where graph and exact copy are in memory and questions are embedded in this process."""
         at_rest = self._exact is not None and self._exact.searched and self._exact.at_rest
         return at_rest and getattr(self._embeddings, "local", False)
 
@@ -217,9 +219,9 @@ class ChromaVectorStore(VectorIndex):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
-        **kwargs: Any,  # noqa: ARG002 - of other stores; LangChain passes them on
+        **kwargs: Any,  # noqa: ARG002 - LangChain passes them on
     ) -> list[str]:
-        """Embed and add texts, replacing those with the same id; return the ids, made where not given."""
+        """Embed and add texts, replacing those with the same id; return the ids, created where not given."""
         contents = list(texts)
         names = [id_ or uuid4().hex for id_ in ids or [None] * len(contents)]
         given = metadatas or [{} for _ in contents]
@@ -231,7 +233,7 @@ class ChromaVectorStore(VectorIndex):
     def add_vectors(
         self, ids: Sequence[str], vectors: ArrayLike, metadatas: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Add what is embedded already, float [n, dimension], replacing entries with the same id."""
+        """Add vectors, float [n, dimension], replacing entries with the same id."""
         rows = cast("Sequence[Any]", vectors)
         check_lengths(ids=ids, vectors=rows, metadatas=metadatas)
         self._upsert(ids, rows, metadatas, None)
@@ -247,31 +249,31 @@ class ChromaVectorStore(VectorIndex):
 
     def ids(self) -> set[str]:
         """Return the id of every entry."""
-        with self._speaking("read"):
+        with self._errors("read"):
             return set(self._collection.get(include=[])["ids"])
 
     def count(self) -> int:
         """Return how many entries there are."""
-        with self._speaking("read"):
+        with self._errors("read"):
             return int(self._collection.count())
 
     def entries(self, ids: Sequence[str]) -> Entries:
         """Return those of the ids that are there, with their vectors."""
         if not ids:
             return Entries([], [], [])
-        with self._speaking("read"):
+        with self._errors("read"):
             found = self._collection.get(ids=list(ids), include=["embeddings", "metadatas"])
         return Entries(found["ids"], documents_of(found["metadatas"]), found["embeddings"])
 
     def check(self) -> None:
-        """Raise IndexUnusable where a sample of the entries is not what it was, or is not found any more."""
-        entries = self.entries(sample(list(self.ids())))
-        if not sound(entries, self.vectors_of(entries.ids), self._query):
+        """Raise IndexUnusable where a sample of the entries has changed, or is not found."""
+        entries = self.entries(sample_ids(list(self.ids())))
+        if not is_healthy(entries, self.vectors_of(entries.ids), self._query):
             raise IndexUnusable(f"The vector index {self._name} is damaged: it does not find what is in it.")
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return those of the ids that have a vector."""
-        with self._speaking("read"):
+        with self._errors("read"):
             found = [self._collection.get(ids=list(batch), include=[])["ids"] for batch in batches(ids)]
         return {id_ for batch in found for id_ in batch}
 
@@ -303,7 +305,7 @@ class ChromaVectorStore(VectorIndex):
         return self.get_by_ids([there[position] for position in chosen])
 
     def close(self) -> None:
-        """Let go of files and threads."""
+        """Release files and threads."""
         self._client.close()
         if self._exact:
             self._exact.close()
@@ -320,7 +322,7 @@ class ChromaVectorStore(VectorIndex):
         """Return at most `k` ids with their distance, closest first."""
         if k < 1 or excludes_all(filter):
             return []
-        with self._speaking("searched"):
+        with self._errors("searched"):
             nearest = None if where_document else self._nearest(vector, k, filter)
             if nearest is not None:
                 return nearest
@@ -335,15 +337,15 @@ class ChromaVectorStore(VectorIndex):
         return list(zip(found["ids"][0], map(float, found["distances"][0]), strict=True))
 
     def _first_searched(self) -> None:
-        """Bring the copy in step after the first search, which need not be quick; later ones rest on it."""
+        """Bring the exact copy in step after the first search, which is slow anyway."""
         if self._exact and not self._exact.searched:
             self._exact.searched = True
-            self._exact.mend()
+            self._exact.repair()
 
     def _nearest(
         self, vector: Sequence[float], k: int, chosen: Filter | None
     ) -> list[tuple[str, float]] | None:
-        """Return the same exactly where a filter names documents alone; None where the index must tell."""
+        """Return exact hits where a filter names documents alone; None where Chroma must be searched."""
         documents = chosen_documents(chosen)
         if self._exact is None or documents is None:
             return None
@@ -354,7 +356,7 @@ class ChromaVectorStore(VectorIndex):
             return self._hydrate(ids)
         documents: dict[str, Document] = {}
         for batch in batches(ids):
-            with self._speaking("read"):
+            with self._errors("read"):
                 found = self._collection.get(ids=list(batch), include=["documents", "metadatas"])
             for id_, text, metadata in zip(found["ids"], found["documents"], found["metadatas"], strict=True):
                 documents[id_] = Document(id=id_, page_content=text or "", metadata=metadata or {})
@@ -363,7 +365,7 @@ class ChromaVectorStore(VectorIndex):
     def rows_of(self, ids: Sequence[str]) -> tuple[Sequence[str], Floats]:
         """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
         if self._exact:
-            with self._speaking("read"):
+            with self._errors("read"):
                 return self._exact.vectors(ids)
         found = self.entries(ids)
         at = {id_: row for row, id_ in enumerate(found.ids)}
@@ -377,7 +379,7 @@ class ChromaVectorStore(VectorIndex):
         metadatas: Sequence[Mapping[str, Any]],
         texts: Sequence[str] | None,
     ) -> None:
-        """Write in batches; of equal ids the last counts."""
+        """Write in batches; of equal ids the last one wins."""
         for batch in batches(list({id_: row for row, id_ in enumerate(ids)}.values())):
             names, numbers = [ids[row] for row in batch], [vectors[row] for row in batch]
             origins = [dict(metadatas[row]) or None for row in batch]
@@ -392,37 +394,32 @@ class ChromaVectorStore(VectorIndex):
                     rows.put(names, documents_of(origins), numbers)
 
     @contextmanager
-    def _changing(self, ids: Sequence[str]) -> Iterator[VectorRows | None]:
-        with self._speaking("changed"):
+    def _changing(self, ids: Sequence[str]) -> Iterator[VectorFile | None]:
+        with self._errors("changed"):
             if self._guard:
                 self._guard.changing()
             with self._exact.changing(ids) if self._exact else nullcontext() as rows:
                 yield rows
 
-    def _speaking(self, done: str) -> AbstractContextManager[None]:
-        return speaking(self._name, done)
+    def _errors(self, done: str) -> AbstractContextManager[None]:
+        return index_errors(self._name, done)
 
 
-# Vectors gathered on their way into an index: to write eight costs half of what thirty-two do.
-AT_ONCE = 32
-PATIENCE = 1.0  # seconds: what is embedded is lost with the process until it is written
+class WriteBuffer:
+    """Entries for an index, written AT_ONCE together, or after PATIENCE seconds.
 
-
-class Gathered:
-    """Entries for an index, written AT_ONCE together, or sooner where embedding them takes its time.
-
-    As a context it writes the rest at its end, also where the model failed. What is stopped is not written:
-    it is embedded again when it is gone on with.
+    As a context it writes the rest at its end, also where the model failed. After a cancel the rest is not
+    written: it is embedded again later.
     """
 
     def __init__(self, index: VectorIndex, clock: Callable[[], float] = time.monotonic):
         self._index, self._clock, self._written = index, clock, clock()
         self._ids: list[str] = []
-        self._vectors: list[GatheredFloats] = []
+        self._vectors: list[Floats] = []
         self._origins: list[Mapping[str, Any]] = []
 
-    def add(self, ids: Sequence[str], vectors: GatheredFloats, origins: Sequence[Mapping[str, Any]]) -> None:
-        """Take entries with their vectors [n, dimension]."""
+    def add(self, ids: Sequence[str], vectors: Floats, origins: Sequence[Mapping[str, Any]]) -> None:
+        """Add entries with their vectors [n, dimension]."""
         self._ids += ids
         self._vectors.append(vectors)
         self._origins += origins
@@ -430,7 +427,7 @@ class Gathered:
             self.write()
 
     def write(self) -> None:
-        """Write what is gathered."""
+        """Write the buffered entries."""
         if self._ids:
             self._index.add_vectors(self._ids, np.concatenate(self._vectors), self._origins)
             self._ids, self._vectors, self._origins = [], [], []

@@ -1,4 +1,4 @@
-"""When a vector index is opened in a child process first: where its graph is not as it was left."""
+"""Crash guard of a Chroma index: files changed by a crash are opened in a child process first."""
 
 import json
 import logging
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from rag.errors import IndexUnusable
 
-# A vector index opened and searched in a child process first, which may hang, grow or crash in our place.
-SECONDS = 20  # of the processor, most of them to import; a busy machine takes longer and is not to blame
-BYTES_A_SECOND = 10 << 20  # what a slow machine reads of a whole index, many times over
-WAITING = 10  # times as long by the clock, for a child that waits and does not compute
-MEMORY = 8 << 30  # address space, of which Chroma's threads claim more than they use
-TIMES_THE_FILES = 4
+SECONDS = 20  # of processor time, most of them to import
+BYTES_A_SECOND = 10 << 20  # of index files: adds processor time for a large index
+WAITING = 10  # times the processor time by the clock, for a child that waits
+MEMORY = 8 << 30  # bytes of address space, of which Chroma's threads claim more than they use
+TIMES_THE_FILES = 4  # bytes of address space for each byte of index files
+RESERVE = 16 << 20  # bytes of disk: many batches with their logs
 SOUND = b"sound"
 STARTED = b"started"
 _PROJECT = Path(__file__).resolve().parents[2]
@@ -26,24 +26,25 @@ log = logging.getLogger(__name__)
 
 
 def probe(directory: Path, name: str, *, seconds: int = SECONDS) -> None:
-    """Open the collection `name` in a child that has `seconds` of the processor, and more for a large index.
+    """Open and search the collection `name` in a child process, with limited time and memory.
 
-    Nobody else may have it open. Raises IndexUnusable where the child finds damage or does not come back.
+    `seconds` are of processor time, and more for a large index. Nobody else may have the collection open.
+    Raises IndexUnusable where the child finds damage, hangs or crashes.
     """
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     seconds += size // BYTES_A_SECOND
     memory = MEMORY + TIMES_THE_FILES * size
-    said = _child([str(directory), name, str(seconds), str(memory)], seconds * WAITING)
+    said = _run_child([str(directory), name, str(seconds), str(memory)], seconds * WAITING)
     if said == STARTED:
         raise IndexUnusable(f"The vector index {name} is damaged: a trial of opening it did not end well.")
-    if said != SOUND:  # there was no trial, which tells nothing of the index
+    if said != SOUND:  # no child could be started, which says nothing about the index
         log.warning("The vector index %s is opened without a trial.", name)
 
 
-def _child(arguments: list[str], timeout: float) -> bytes:
-    """Return the last word that the child said before it ended, or was ended; empty without any."""
+def _run_child(arguments: list[str], timeout: float) -> bytes:
+    """Return the last status that the child wrote; empty without any."""
     command = [sys.executable, "-P", "-m", "rag.index.chroma_probe_worker", *arguments]
-    quiet = subprocess.DEVNULL  # what dies in it is told by us, in one sentence
+    quiet = subprocess.DEVNULL  # `probe` reports a crash in one sentence
     try:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, env=_ENVIRONMENT, cwd="/"
@@ -60,19 +61,17 @@ def _child(arguments: list[str], timeout: float) -> bytes:
     return said[-1] if said else b""
 
 
-RESERVE = 16 << 20  # bytes: a batch and its log many times over, and others write, too
 _SEAL = "seal.json"
 _BLOCK = 1 << 20
 
 
-class Guard:
-    """The graph's files of an index in `directory`, known again by their sizes and checksums.
+class CrashGuard:
+    """Sizes and checksums of the graph files of an index in `directory`, recorded when it is closed.
 
-    A trial in a child takes seconds, and a start has no time for that without a reason. The reason is that
-    these are not the files that were there when the index was closed, or that it was being changed when its
-    process was killed or the power went: before its first change a seal is broken, and it is set again when
-    the index is closed. There are no such files before the first thousand entries: SQLite has everything
-    then, and tells of damage by itself.
+    A probe in a child takes seconds, so an index is probed only where its files are not those that were
+    recorded, or where it was being changed when its process ended: the record (the seal) is removed before
+    the first change and written again when the index is closed. Below a thousand entries there are no graph
+    files: SQLite has everything, and reports damage itself.
     """
 
     def __init__(self, directory: Path, name: str):
@@ -80,16 +79,16 @@ class Guard:
         self._seal = directory / _SEAL
 
     def opening(self) -> None:
-        """Look at the index if there is reason; raises IndexUnusable where it cannot be opened safely."""
+        """Probe the index where its files are not as recorded; raises IndexUnusable where it is damaged."""
         files = _graph(self._directory)
-        if files and _sealed(self._seal) != files:
+        if files and _read_seal(self._seal) != files:
             probe(self._directory, self._name)
 
     def changing(self) -> None:
-        """Break the seal: if this is the last that is heard of the index, it is looked at.
+        """Remove the seal, so that a crash leads to a probe.
 
-        Raises IndexUnusable where the disk is nearly full: once Chroma has met a full one, a later change may
-        wait for ever, also when there is room again.
+        Raises IndexUnusable where the disk is nearly full: after Chroma met a full disk once, later changes
+        may wait forever, even when there is space again.
         """
         if shutil.disk_usage(self._directory).free < RESERVE:
             raise IndexUnusable(
@@ -99,8 +98,8 @@ class Guard:
         self._seal.unlink(missing_ok=True)
 
     def closed(self) -> None:
-        """Remember the files as they are."""
-        with suppress(OSError):  # what is not sealed is looked at
+        """Record the files as they are."""
+        with suppress(OSError):  # an index without a seal is probed
             if not self._seal.exists() and (files := _graph(self._directory)):
                 self._seal.write_text(json.dumps(files), encoding="utf-8")
 
@@ -112,7 +111,7 @@ def _graph(directory: Path) -> dict[str, list[int]]:
 
 
 def _checksum(path: Path) -> int:
-    """Return the CRC-32 of a file, which takes a tenth of a second for 50,000 entries."""
+    """Return the CRC-32 of a file; the graph of 50,000 entries takes a tenth of a second."""
     sum_ = 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -120,8 +119,8 @@ def _checksum(path: Path) -> int:
     return sum_
 
 
-def _sealed(seal: Path) -> dict[str, list[int]] | None:
-    """Return what the seal says; None where there is none, or it was torn."""
+def _read_seal(seal: Path) -> dict[str, list[int]] | None:
+    """Return the recorded files; None where there is no whole record."""
     try:
         said = json.loads(seal.read_text(encoding="utf-8"))
     except (OSError, ValueError):

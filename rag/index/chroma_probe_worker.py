@@ -19,19 +19,19 @@ _PR_SET_PDEATHSIG = 1  # Linux's number of the signal a process gets when its pa
 
 
 def main(directory: str, name: str, seconds: str, memory: str) -> None:
-    """Say that it started, then that the index is sound; anything else is damage, or a death."""
-    _confine(int(seconds), int(memory))
-    _say(STARTED)
+    """Report the start, then that the index is sound; the parent takes anything else for damage."""
+    _limit_resources(int(seconds), int(memory))
+    _report(STARTED)
     nobody = cast(Embeddings, None)  # nothing is embedded here
     store = ChromaVectorStore(nobody, collection_name=name, directory=directory)
     store.ids()
     store.check()
-    _say(SOUND)
-    os._exit(0)  # without the farewells of its threads
+    _report(SOUND)
+    os._exit(0)  # without waiting for its threads
 
 
-def _confine(seconds: int, memory: int) -> None:
-    """Cap what it takes, and end with whoever asked: the next one to open the index must be alone."""
+def _limit_resources(seconds: int, memory: int) -> None:
+    """Limit memory and time, and end with the parent: the next process to open the index must be alone."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
@@ -39,7 +39,7 @@ def _confine(seconds: int, memory: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _say(word: bytes) -> None:
+def _report(word: bytes) -> None:
     os.write(1, word + b"\n")
 
 

@@ -1,4 +1,4 @@
-"""A stored chunk in the forms that the indexes and the retrievers take."""
+"""Conversion of stored chunks for indexes and retrievers."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -10,17 +10,17 @@ from storage.records import ChunkRecord
 
 
 def index_text(chunk: ChunkRecord) -> str:
-    """Return what is indexed for a chunk: its document's name and heading path, then its text."""
+    """Return the text that is indexed for a chunk: document name, heading path, text."""
     return "\n".join(part for part in (PurePath(chunk.document).stem, chunk.heading, chunk.text) if part)
 
 
 def to_entry(chunk: ChunkRecord) -> Entry:
-    """Return the chunk as the word index takes it."""
+    """Return the chunk as an entry of the BM25 index."""
     return Entry(id=chunk.id, document_id=chunk.document_id, text=index_text(chunk))
 
 
 def to_document(chunk: ChunkRecord) -> Document:
-    """Return the chunk as retrievers pass it on; see rag/passage.py."""
+    """Return the chunk as a LangChain document; see rag/passage.py."""
     return Document(
         id=chunk.id,
         page_content=chunk.text,
@@ -37,12 +37,14 @@ def to_document(chunk: ChunkRecord) -> Document:
 
 
 def to_label(id_: str, document_id: str, name: str) -> Document:
-    """Return a chunk that is not read yet: whose it is, without its text."""
+    """Return a chunk's document without its text: only which document it belongs to."""
     return Document(id=id_, page_content="", metadata={"document_id": document_id, "document": name})
 
 
-def twins(chunks: Sequence[ChunkRecord], others: Sequence[ChunkRecord]) -> list[tuple[ChunkRecord, str]]:
-    """Pair chunks with the id of another that is indexed by the same words."""
+def same_text_pairs(
+    chunks: Sequence[ChunkRecord], others: Sequence[ChunkRecord]
+) -> list[tuple[ChunkRecord, str]]:
+    """Pair chunks with the id of another chunk of the same indexed text."""
     by_words = {index_text(chunk): chunk.id for chunk in others}
     words = [(chunk, index_text(chunk)) for chunk in chunks]
     return [(chunk, by_words[text]) for chunk, text in words if text in by_words]

@@ -1,4 +1,4 @@
-"""A copy of an index's vectors, kept in step with it, for exact search in a few documents."""
+"""Exact search in a few documents: a file of vectors, kept as a copy of a vector index."""
 
 import json
 import os
@@ -12,16 +12,15 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# A file read once in the background, so that the system has it in memory when it is asked for.
-AT_ONCE = 1 << 20  # bytes
-SHARE = 8  # of the memory one part in so many; what the system keeps of a file gives way to programs
+AT_ONCE = 1 << 20  # bytes read at a time
+SHARE = 8  # one part in so many of the memory: the largest file that is prefetched
 
 
-class Warming:
-    """Reads `file` from its beginning to its end in a thread of its own, unless it is too large for that.
+class Prefetch:
+    """Reader that brings `file` into the page cache in a background thread, unless it is too large.
 
-    Rows that a question reads here and there come from a disk at a tenth of the pace at which it reads them
-    all. A file that cannot be read is left to whoever needs it, and tells then.
+    A disk gives scattered rows at a tenth of the pace of a whole file. A file that cannot be read is left
+    to the next search, which reports the error.
     """
 
     def __init__(self, file: Path):
@@ -30,18 +29,18 @@ class Warming:
         self._thread: Thread | None = None
 
     def begin(self) -> None:
-        """Begin, the first time that this is called."""
+        """Start reading on the first call."""
         if self._thread is None:
             self._thread = Thread(target=self._read, name="warm vectors", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """End soon, and return when it has ended."""
+        """Stop reading, and wait for the thread."""
         self._stopped.set()
         self.wait()
 
     def wait(self) -> None:
-        """Return when all is read."""
+        """Wait until the file is read."""
         if self._thread is not None:
             self._thread.join()
 
@@ -58,20 +57,19 @@ class Warming:
 
 
 def _memory() -> int:
-    """Return the machine's memory in bytes, 0 where it does not tell."""
+    """Return the machine's memory in bytes, 0 where it is not known."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # AttributeError: there is no sysconf on Windows
         return 0
 
 
-# Distances of a vector index as relevance: 0 to 1, more is better.
 Space = Literal["cosine", "l2", "ip"]
 
 
 def cosine_relevance(distance: float) -> float:
     """Return 1 - distance, where distance = 1 - cosine: ``0.2 -> 0.8, 1.3 -> 0``."""
-    return _cut(1 - distance)
+    return _clamp(1 - distance)
 
 
 def euclidean_relevance(distance: float) -> float:
@@ -79,12 +77,12 @@ def euclidean_relevance(distance: float) -> float:
 
     Chroma's "l2" is squared. For vectors of length 1, |a - b|² = 2 - 2 cosine(a, b).
     """
-    return _cut(1 - distance / 2)
+    return _clamp(1 - distance / 2)
 
 
 def inner_product_relevance(distance: float) -> float:
     """Return 1 - distance, where distance = 1 - a·b: ``0.2 -> 0.8, -3 -> 1``."""
-    return _cut(1 - distance)
+    return _clamp(1 - distance)
 
 
 RELEVANCE: dict[Space, Callable[[float], float]] = {
@@ -94,18 +92,17 @@ RELEVANCE: dict[Space, Callable[[float], float]] = {
 }
 
 
-def _cut(score: float) -> float:
-    """Return the score inside [0, 1]; what is no number is worth nothing."""
+def _clamp(score: float) -> float:
+    """Return the score limited to [0, 1]; 0 for NaN."""
     return min(1.0, score) if score > 0 else 0.0
 
 
-# Vectors in the rows of a file, read by document: exact search among the chunks of a few.
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 MOST = 20_000_000  # numbers that one search reads, 80 MB: 52,000 vectors of 384, in about 30 ms
-_CACHE = 8192  # KB of the small file kept in memory: that of 70,000 entries; fifty ids lie all over it
+_CACHE = 8192  # KB of SQLite's page cache, enough for 70,000 entries
 _SLAB = 1024  # rows at a time: they stay in the processor's cache
-_RUN = 8  # rows that follow each other, from which to take them so is quicker than to copy them together
+_RUN = 8  # consecutive rows from which slicing is quicker than copying
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document_id TEXT);
 CREATE INDEX IF NOT EXISTS entries_of ON entries (document_id);
@@ -129,35 +126,35 @@ _FREE = (
 )
 
 
-class VectorRows:
-    """Rows of float32 in one file, and in a small SQLite file which row is whose.
+class VectorFile:
+    """Vectors as rows of float32 in one file, with the rows' ids and documents in a small SQLite file.
 
-    A graph index that may answer only from a twentieth of its entries walks through the other nineteen
-    as well. Here only the rows asked for are read. Every row below the last is an entry's or free, and
-    is on disk before its entry is. Whoever changes the index announces the ids first and puts or deletes
-    them here afterwards: what a crash leaves `announced` is to be copied again. Files that are damaged or
-    do not fit each other are begun anew, and then lack everything.
+    A graph index limited to a twentieth of its entries still walks through the other nineteen; here only
+    the wanted rows are read. Every row below the last belongs to an entry or is free, and is on disk before
+    its entry. A writer announces ids before it changes the index, and puts or deletes them here afterwards,
+    so that ids which a crash leaves `announced` are copied again. Damaged or mismatched files are replaced
+    by empty ones.
     """
 
     def __init__(self, directory: Path, name: str, *, most: int = MOST):
         self._most = most
         self._file = directory / f"{name}-rows.f32"
         self._lock = Lock()
-        self._mapped: Floats | None = None  # every row; None where the file has grown
-        self._warming = Warming(self._file)
-        self._of: dict[str, Rows] = {}  # the rows of documents that were asked for since the last change
-        self._db = _opened(directory / f"{name}-rows.sqlite3", self._file)
+        self._mapped: Floats | None = None  # every row; None after the file has grown
+        self._prefetch = Prefetch(self._file)
+        self._row_cache: dict[str, Rows] = {}  # rows by document, since the last change
+        self._db = _open_files(directory / f"{name}-rows.sqlite3", self._file)
 
     @staticmethod
     def remove(directory: Path, name: str) -> None:
-        """Delete the files; those that are not there are no error."""
+        """Delete the files; absent ones are no error."""
         for suffix in (".f32", ".sqlite3", ".sqlite3-wal", ".sqlite3-shm"):
             (directory / f"{name}-rows{suffix}").unlink(missing_ok=True)
 
     def announce(self, ids: Iterable[str]) -> None:
-        """Say that these entries are about to change; until they are put or deleted they are in doubt."""
+        """Record that these entries are about to change; they are in doubt until put or deleted."""
         with self._lock, self._db:
-            self._db.execute(_ANNOUNCE, _list(ids))
+            self._db.execute(_ANNOUNCE, _json_list(ids))
 
     def announced(self) -> set[str]:
         """Return the ids that are in doubt."""
@@ -168,7 +165,7 @@ class VectorRows:
         """Add vectors [n, dimension], replacing those with the same id; the ids differ from each other."""
         rows = np.ascontiguousarray(vectors, "<f4")
         with self._lock, self._db:
-            self._of.clear()
+            self._row_cache.clear()
             self._mapped = None
             if not _dimension(self._db):
                 self._db.execute(f"PRAGMA user_version = {rows.shape[1]:d}")
@@ -182,7 +179,7 @@ class VectorRows:
     def delete(self, ids: Iterable[str]) -> None:
         """Remove entries; unknown ids are no error."""
         with self._lock, self._db:
-            self._of.clear()
+            self._row_cache.clear()
             self._free(ids)
 
     def ids(self) -> set[str]:
@@ -197,9 +194,9 @@ class VectorRows:
             return int(count)
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
-        """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
+        """Return the existing ids in order, and their vectors [n, dimension]."""
         with self._lock:
-            rows = dict(self._db.execute(_ROWS_OF_IDS, _list(ids)).fetchall())
+            rows = dict(self._db.execute(_ROWS_OF_IDS, _json_list(ids)).fetchall())
             there = [id_ for id_ in ids if id_ in rows]
             return there, self._rows()[[rows[id_] for id_ in there]] if there else _NONE
 
@@ -208,7 +205,7 @@ class VectorRows:
     ) -> list[tuple[str, float]] | None:
         """Return the `k` closest entries of some documents with their distance, closest first.
 
-        None where this index cannot tell: for a vector of another dimension, or too much to read.
+        None for a vector of another dimension, or where there is too much to read.
         """
         asked = np.asarray(vector, np.float32)
         with self._lock:
@@ -220,38 +217,40 @@ class VectorRows:
                 return None
             found = distances(vectors, asked, space, rows)
             best = _smallest(found, k)
-            ids = dict(self._db.execute(_IDS_OF_ROWS, _list(map(int, rows[best]))).fetchall())
+            ids = dict(self._db.execute(_IDS_OF_ROWS, _json_list(map(int, rows[best]))).fetchall())
         return [(ids[int(rows[at])], float(found[at])) for at in best]
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Release the files."""
         with self._lock:
             self._mapped = None
             self._db.close()
-            self._warming.stop()
+            self._prefetch.stop()
 
     def _rows(self) -> Floats:
-        """Return every row; mapped anew only when the file has grown, which costs more than reading."""
+        """Return every row; mapping is slow, so the file is mapped again only after it has grown."""
         if self._mapped is None:
             dimension = _dimension(self._db)
-            mapped = np.asarray(np.memmap(self._file, "<f4", mode="r"))  # its own class is slow to cut
+            mapped = np.asarray(np.memmap(self._file, "<f4", mode="r"))  # slicing a memmap is slow
             self._mapped = mapped[: len(mapped) // dimension * dimension].reshape(-1, dimension)
-            self._warming.begin()
+            self._prefetch.begin()
         return self._mapped
 
     def _rows_of(self, document_ids: Iterable[str]) -> Rows:
-        """Return the numbers of some documents' rows, in order."""
+        """Return the sorted row numbers of some documents."""
         wanted = set(document_ids)
-        self._look_up(sorted(wanted - self._of.keys()))
-        parts = [self._of[id_] for id_ in wanted]
+        self._look_up(sorted(wanted - self._row_cache.keys()))
+        parts = [self._row_cache[id_] for id_ in wanted]
         return np.sort(np.concatenate(parts), kind="stable") if parts else np.empty(0, np.int64)
 
     def _look_up(self, document_ids: Sequence[str]) -> None:
-        """Remember the rows of documents: to count them takes as long as to read a third of them."""
-        self._of.update(dict.fromkeys(document_ids, np.empty(0, np.int64)))
-        for id_, first, last, count in self._db.execute(_RANGES_OF_DOCUMENTS, _list(document_ids)).fetchall():
-            whole = last - first + 1 == count  # as most have theirs, one after the other
-            self._of[id_] = np.arange(first, last + 1) if whole else self._scattered(id_)
+        """Cache the rows of documents: looking them up takes a third as long as reading them."""
+        self._row_cache.update(dict.fromkeys(document_ids, np.empty(0, np.int64)))
+        for id_, first, last, count in self._db.execute(
+            _RANGES_OF_DOCUMENTS, _json_list(document_ids)
+        ).fetchall():
+            whole = last - first + 1 == count  # consecutive rows, as of most documents
+            self._row_cache[id_] = np.arange(first, last + 1) if whole else self._scattered(id_)
 
     def _scattered(self, document_id: str) -> Rows:
         return np.array([row for (row,) in self._db.execute(_ROWS_OF_DOCUMENT, (document_id,))], np.int64)
@@ -264,7 +263,7 @@ class VectorRows:
         return [*used, *range(end, end + count - len(used))]
 
     def _free(self, ids: Iterable[str]) -> None:
-        given = _list(ids)
+        given = _json_list(ids)
         for statement in _FREE:
             self._db.execute(statement, given)
 
@@ -280,7 +279,7 @@ def distances(vectors: Floats, asked: Floats, space: Space, rows: ArrayLike | No
 
 
 def _slabs(vectors: Floats, rows: Rows) -> Iterator[Floats]:
-    """Yield the rows a slab at a time: where they follow each other as they lie, else copied together."""
+    """Yield the rows a slab at a time: consecutive ones as a slice, others copied."""
     for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if _long_runs(rows) else [rows]:
         for at in range(0, len(run), _SLAB):
             part = run[at : at + _SLAB]
@@ -293,7 +292,7 @@ def _long_runs(rows: Rows) -> bool:
 
 
 def _smallest(found: Floats, k: int) -> Rows:
-    """Return where the `k` smallest are, smallest first, of equal ones the first."""
+    """Return the positions of the `k` smallest, smallest first, earlier positions first among equals."""
     candidates = (
         np.flatnonzero(found <= np.partition(found, k - 1)[k - 1])
         if k < len(found)
@@ -325,23 +324,23 @@ _DISTANCES: dict[Space, Callable[[Iterable[Floats], Floats], Floats]] = {
 }
 
 
-def _opened(path: Path, rows: Path) -> sqlite3.Connection:
-    """Open both files, or begin them anew where they are damaged or do not fit each other."""
+def _open_files(path: Path, rows: Path) -> sqlite3.Connection:
+    """Open both files, replaced by empty ones where they are damaged or do not match."""
     rows.touch()
     try:
-        db = _connected(path)
+        db = _connect(path)
         if rows.stat().st_size >= _end(db) * _dimension(db) * 4:
             return db
         db.close()
     except sqlite3.DatabaseError as error:
         if not _damaged(error):
             raise
-    VectorRows.remove(path.parent, path.name.removesuffix("-rows.sqlite3"))
+    VectorFile.remove(path.parent, path.name.removesuffix("-rows.sqlite3"))
     rows.touch()
-    return _connected(path)
+    return _connect(path)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=10, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode=WAL")
@@ -359,7 +358,7 @@ def _damaged(error: sqlite3.Error) -> bool:
 
 
 def _dimension(db: sqlite3.Connection) -> int:
-    """Return how long the vectors are, 0 before the first; SQLite keeps a number for its user."""
+    """Return the vectors' dimension, kept in SQLite's user_version; 0 before the first."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -381,17 +380,16 @@ def _write(file: Path, places: Sequence[int], rows: Floats) -> None:
         os.fsync(opened.fileno())
 
 
-def _list(items: Iterable[object]) -> tuple[str]:
+def _json_list(items: Iterable[object]) -> tuple[str]:
     """Return items as the one parameter of a statement."""
     return (json.dumps(list(items)),)
 
 
-# Columns of entries that go into an index: equally long, and a batch at a time.
 BATCH = 5000  # entries: Chroma takes 5,461 at once, its SQLite 32,766 names in a query
 
 
 def check_lengths(**columns: Sequence[Any]) -> None:
-    """Raise ValueError, naming the columns, when they are not equally long."""
+    """Raise ValueError, naming the columns, where their lengths differ."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"Different lengths: {', '.join(f'{n} {name}' for name, n in lengths.items())}.")
@@ -404,49 +402,49 @@ def batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 class Entries(NamedTuple):
-    """Entries of an index: ids, the document each comes from, if it says, and vectors [n, dimension]."""
+    """Entries of an index: ids, their documents where known, and vectors [n, dimension]."""
 
     ids: Sequence[str]
     document_ids: Sequence[str | None]
     vectors: ArrayLike
 
 
-class Copied(Protocol):
-    """The index that is copied."""
+class CopiedIndex(Protocol):
+    """Vector index that an `ExactCopy` copies."""
 
     def ids(self) -> set[str]:
         """Return the id of every entry."""
 
     def count(self) -> int:
-        """Return how many there are."""
+        """Return how many entries there are."""
 
     def entries(self, ids: Sequence[str]) -> Entries:
-        """Return those of the ids that are there."""
+        """Return the existing entries of these ids."""
 
 
 class ExactCopy:
-    """Vectors of an index as `rows`, which every search finds in step with it.
+    """Copy of an index's vectors in a file, in step with the index at every search.
 
-    Ids are announced, then the index changes, then the copy. What fails or is cut off between the two is
-    copied again before the next search; so is everything where the rows are new or were damaged.
+    Ids are announced, then the index changes, then the copy. Entries whose change failed in between are
+    copied again before the next search; so are all entries where the file is new or was damaged.
     """
 
-    def __init__(self, index: Copied, rows: VectorRows):
+    def __init__(self, index: CopiedIndex, rows: VectorFile):
         self._index = index
         self._rows = rows
         self._changing = RLock()
         self._in_step = False
         self._being_changed = False
-        self.searched = False  # the first search of the index reads its graph, for seconds where it is large
+        self.searched = False  # the first search loads the graph, which takes seconds where it is large
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing changes the index now, and nothing is to be mended."""
+        """True where nothing is changing the index, and nothing needs repair."""
         return self._in_step and not self._being_changed
 
     @contextmanager
-    def changing(self, ids: Sequence[str]) -> Iterator[VectorRows]:
-        """Change entries of the index, then put them into or delete them from the rows given."""
+    def changing(self, ids: Sequence[str]) -> Iterator[VectorFile]:
+        """Yield the file for a change: first of the index, then of the file."""
         with self._changing:
             self._being_changed = True
             try:
@@ -461,17 +459,17 @@ class ExactCopy:
     def nearest(
         self, vector: ArrayLike, k: int, document_ids: Sequence[str], space: Space
     ) -> list[tuple[str, float]] | None:
-        """Return the `k` closest (id, distance) of some documents, or None where the index must tell."""
-        self.mend()
+        """Return the `k` closest (id, distance) of some documents, or None where it cannot tell."""
+        self.repair()
         return self._rows.nearest(vector, k, document_ids, space)
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
-        """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
-        self.mend()
+        """Return the existing ids in order, and their vectors [n, dimension]."""
+        self.repair()
         return self._rows.vectors(ids)
 
-    def mend(self) -> None:
-        """Copy again what is in doubt; where nothing is, it takes no time."""
+    def repair(self) -> None:
+        """Copy entries in doubt again; without any it takes no time."""
         if self._in_step:
             return
         with self._changing:
@@ -486,5 +484,5 @@ class ExactCopy:
             self._in_step = True
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Release the files."""
         self._rows.close()

@@ -1,4 +1,4 @@
-"""Any LangChain vector store as the app's index: it finds candidates; what is kept here tells the rest."""
+"""Vector index over any LangChain vector store, which finds candidates; kept vectors score them."""
 
 import hashlib
 import importlib
@@ -23,18 +23,31 @@ from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
 from rag.errors import FootnoteError, IndexUnusable, SettingsError, StoreFailed
-from rag.index.exact import Floats, VectorRows, batches, distances
+from rag.index.exact import Floats, VectorFile, batches, distances
 from rag.index.vector_index import Filter, Hydrate, VectorIndex, chosen_documents, documents_of, mmr
 from rag.text.normalize import clean
 
-# Vectors handed to a store that embeds by itself: it asks its model, and gets what is there already.
+log = logging.getLogger(__name__)
+CHROMA = "chroma"
+EMBEDDING_NAMES = ("embedding", "embeddings", "embedding_function", "embedding_model")
+"""Constructor arguments of LangChain stores that take the embedding model."""
+CHUNK = "chunk_id"
+BATCH = 500  # entries asked for at once
+DETAIL = 200  # characters of a store's own error message
+QUESTION = "question"
+"""Query text for a store that takes no vector; its embedding is the precomputed one."""
+LEAST, WIDEST = 50, 1000
+"""Candidates asked for at first and at most; beyond that all kept vectors are compared."""
+SPARE = 20  # hits read beyond those wanted: a chunk that was just removed has no text
+PROBES = 5  # chunks looked for in a store that cannot be asked for entries by id
+Scored = list[tuple[Document, float]]
 
 
-class HandedEmbeddings(Embeddings):
-    """An embedding model that first gives what was handed to it; one thread at a time may hand over.
+class PrecomputedEmbeddings(Embeddings):
+    """Embeddings wrapper that returns precomputed vectors; for one thread at a time.
 
-    Stores embed what they are given. Here it is embedded before, in batches that show their progress and
-    can be stopped, so while texts are added their vectors are handed over; anything else is embedded.
+    Stores embed the texts they are given. Ours are embedded before, in batches with progress that can be
+    cancelled, so the store gets these vectors; any other text is embedded.
     """
 
     def __init__(self, embeddings: Embeddings):
@@ -43,16 +56,16 @@ class HandedEmbeddings(Embeddings):
         self._question: list[float] | None = None
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the handed vectors of these texts, in order; equal texts have each their own."""
-        return [self._taken(text) or self._embeddings.embed_documents([text])[0] for text in texts]
+        """Return the precomputed vectors of these texts, in order; equal texts have each their own."""
+        return [self._next_vector(text) or self._embeddings.embed_documents([text])[0] for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the handed vector, whatever the question."""
+        """Return the precomputed vector, whatever the question."""
         return self._question or self._embeddings.embed_query(text)
 
     @contextmanager
     def passages(self, texts: Sequence[str], vectors: Sequence[list[float]]) -> Iterator[None]:
-        """Hand over the vectors of texts."""
+        """Set the vectors of texts."""
         for text, vector in zip(texts, vectors, strict=True):
             self._passages.setdefault(text, deque()).append(vector)
         try:
@@ -62,15 +75,15 @@ class HandedEmbeddings(Embeddings):
 
     @contextmanager
     def question(self, vector: Sequence[float]) -> Iterator[None]:
-        """Hand over the vector of a question."""
+        """Set the vector of a question."""
         self._question = list(vector)
         try:
             yield
         finally:
             self._question = None
 
-    def _taken(self, text: str) -> list[float] | None:
-        """Return a text's next vector, and keep it as the last: a store may ask twice."""
+    def _next_vector(self, text: str) -> list[float] | None:
+        """Return a text's next vector, and put it last: a store may ask twice."""
         vectors = self._passages.get(text)
         if not vectors:
             return None
@@ -78,20 +91,12 @@ class HandedEmbeddings(Embeddings):
         return vectors[-1]
 
 
-# The vector store that the settings name: Chroma, or anyone's class, found, checked and opened.
-CHROMA = "chroma"
-
-
-# What constructors of LangChain stores call the embedding model.
-EMBEDDING_NAMES = ("embedding", "embeddings", "embedding_function", "embedding_model")
-
-
 @dataclass(frozen=True)
 class StoreSpec:
-    """A store by name, "chroma" or "package.module:Class", and the arguments that the class is given.
+    """Vector store of the settings: "chroma" or "package.module:Class", with the class's arguments.
 
-    "{owner}" in a text among the arguments stands for the owner's folder name, so that each may have
-    a collection or directory of their own.
+    "{owner}" in an argument stands for the owner's folder name, so that each owner can have a collection
+    or directory.
     """
 
     name: str = CHROMA
@@ -99,7 +104,7 @@ class StoreSpec:
 
     @property
     def identity(self) -> str:
-        """What tells this store from any other, without giving its arguments away.
+        """Name of this store with a hash of its arguments, which may hold secrets.
 
         >>> StoreSpec().identity, StoreSpec("a.b:C", {"path": "x"}).identity
         ('chroma', 'a.b:C with arguments 55fb3416')
@@ -110,7 +115,7 @@ class StoreSpec:
         return f"{self.name} with arguments {hashlib.sha256(given.encode()).hexdigest()[:8]}"
 
     def check(self) -> None:
-        """Raise SettingsError when there is no such class, or it is no store, or refuses the arguments."""
+        """Raise SettingsError where the class does not exist, is no store, or refuses the arguments."""
         if self.name != CHROMA:
             _ = self._takes_arguments_itself
         elif self.arguments:
@@ -120,7 +125,7 @@ class StoreSpec:
             )
 
     def open(self, embeddings: Embeddings, owner: str) -> VectorStore | None:
-        """Return the store, or None where it can only be made with its first texts: see `make`."""
+        """Return the store, or None where it can only be created with its first texts: see `make`."""
         if self._takes_arguments_itself:
             arguments = _with_owner(self.arguments, owner)
             return self.store(**{_embedding_name(self.store) or "": embeddings}, **arguments)
@@ -143,20 +148,20 @@ class StoreSpec:
         return self.store.from_texts(texts, embeddings, metadatas, **arguments)
 
     def without_arguments(self, text: str) -> str:
-        """Return a text in which the arguments' own texts, which may be secrets, are blotted out.
+        """Return a text with the arguments, which may be secrets, replaced by "…".
 
         >>> StoreSpec("a.b:C", {"url": "http://ann:pw@db"}).without_arguments("no host http://ann:pw@db")
         'no host …'
         """
-        for value in _texts(self.arguments):
+        for value in _secret_texts(self.arguments):
             text = text.replace(value, "…")
         return text
 
     @cached_property
     def store(self) -> type[VectorStore]:
-        """The class; SettingsError when it cannot be had."""
+        """The class; raises SettingsError where it cannot be imported."""
         module, _, name = self.name.partition(":")
-        found = getattr(_imported(module), name, None)
+        found = getattr(_import_module(module), name, None)
         if found is None:
             raise SettingsError(f"The module {module} has no {name}. Correct FOOTNOTE_VECTOR_STORE.")
         if not (inspect.isclass(found) and issubclass(found, VectorStore)):
@@ -167,7 +172,7 @@ class StoreSpec:
 
     @cached_property
     def _takes_arguments_itself(self) -> bool:
-        """Whether the constructor takes the arguments, not from_texts; SettingsError if neither does."""
+        """True where the constructor takes the arguments, not from_texts; SettingsError if neither does."""
         constructor, from_texts = inspect.signature(self.store), inspect.signature(self.store.from_texts)
         name = _embedding_name(self.store)
         try:
@@ -191,7 +196,7 @@ class StoreSpec:
         )
 
 
-def _imported(module: str) -> Any:
+def _import_module(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -228,46 +233,37 @@ def _with_owner(value: Any, owner: str) -> Any:
     return value
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _secret_texts(value: Any) -> Iterator[str]:
     """Yield every text among arguments that is long enough to be a secret."""
     if isinstance(value, str):
         yield from [value] if len(value) > 3 else []
     elif isinstance(value, Mapping):
-        yield from (text for item in value.values() for text in _texts(item))
+        yield from (text for item in value.values() for text in _secret_texts(item))
     elif isinstance(value, list | tuple):
-        yield from (text for item in value for text in _texts(item))
+        yield from (text for item in value for text in _secret_texts(item))
 
 
-# Anyone's LangChain vector store, asked only for what every store can do, its failures in our words.
-log = logging.getLogger(__name__)
-CHUNK = "chunk_id"
-BATCH = 500  # entries asked for at once
-DETAIL = 200  # characters of a store's own words
-QUESTION = "question"
-"""What is asked of a store that takes no vector; it is handed the vector in place of this word's."""
+class ExternalStore:
+    """LangChain vector store opened for one owner, limited to what every store can do. Thread-safe.
 
-
-class OutsideStore:
-    """The store that `spec` names, opened for one owner. Safe to share between threads.
-
-    An entry's id is a UUID made of the chunk's, which every store takes; the chunk's own is in its metadata.
-    Raises StoreFailed where the store fails, in whatever way.
+    An entry's id is a UUID made of the chunk's id, which every store takes; the chunk's id is in its
+    metadata. Raises StoreFailed for any error of the store.
     """
 
     def __init__(self, spec: StoreSpec, embeddings: Embeddings, owner: str):
         self.name = spec.name
         self._spec, self._owner = spec, owner
-        self._embeddings = HandedEmbeddings(embeddings)
-        self._lock = RLock()  # many a store in memory cannot be read while it is written
-        with self._speaking("opened"):
+        self._embeddings = PrecomputedEmbeddings(embeddings)
+        self._lock = RLock()  # many in-memory stores cannot be read during a write
+        with self._errors("opened"):
             self._store: VectorStore | None = spec.open(self._embeddings, owner)
 
     def put(self, ids: Sequence[str], texts: Sequence[str], vectors: Floats) -> None:
-        """Add chunks with their vectors [n, dimension], in place of what has these ids."""
+        """Add chunks with their vectors [n, dimension], replacing those with the same id."""
         if not ids:
             return
         entries = (list(texts), [{CHUNK: id_} for id_ in ids], [_entry_id(id_) for id_ in ids])
-        with self._speaking("changed"), self._embeddings.passages(texts, vectors.tolist()):
+        with self._errors("changed"), self._embeddings.passages(texts, vectors.tolist()):
             if self._store is None:
                 self._store = self._spec.make(*entries, self._embeddings, self._owner)
                 return
@@ -276,20 +272,20 @@ class OutsideStore:
             self._store.add_texts(contents, metadatas, ids=entry_ids)
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Remove chunks; unknown ones are no error, though many a store takes them for one."""
-        with self._speaking("changed"):
+        """Remove chunks; unknown ones are no error, although many stores raise one."""
+        with self._errors("changed"):
             if self._store is not None:
                 held = self._found(self._store, ids)
                 self._delete(self._store, list(ids) if held is None else sorted(held))
 
     def held(self, ids: Sequence[str]) -> set[str] | None:
-        """Return those of the chunks that the store holds; None where it cannot be asked by id."""
-        with self._speaking("read"):
+        """Return the chunks that the store holds; None where it cannot be asked by id."""
+        with self._errors("read"):
             return set() if self._store is None else self._found(self._store, ids)
 
     def near(self, vector: Sequence[float], count: int) -> list[str]:
-        """Return about `count` chunks near a vector, anyone's, each once."""
-        with self._speaking("searched"):
+        """Return about `count` chunks near a vector, of any owner, each once."""
+        with self._errors("searched"):
             if self._store is None:
                 return []
             try:
@@ -300,8 +296,8 @@ class OutsideStore:
         return list(dict.fromkeys(_chunk_ids(found)))
 
     def close(self) -> None:
-        """Let go of the store or its client, where it can be told to."""
-        with self._speaking("closed"):
+        """Close the store or its client, where either has a close method."""
+        with self._errors("closed"):
             parts = [self._store, *(getattr(self._store, name, None) for name in ("client", "_client"))]
             closes = (getattr(part, "close", None) for part in parts)
             close = next((close for close in closes if callable(close)), None)
@@ -327,13 +323,13 @@ class OutsideStore:
             log.warning("%s cannot delete: %d entries stay in it, and are not shown.", self.name, len(ids))
 
     @contextmanager
-    def _speaking(self, done: str) -> Iterator[None]:
+    def _errors(self, done: str) -> Iterator[None]:
         try:
             with self._lock:
                 yield
         except FootnoteError:
             raise
-        except Exception as error:  # anyone's store may fail in any way
+        except Exception as error:  # any store may fail in any way
             said = self._spec.without_arguments(clean(str(error)))[:DETAIL]
             raise StoreFailed(
                 f"The vector store {self.name} could not be {done} ({type(error).__name__}: {said}). "
@@ -346,25 +342,17 @@ def _entry_id(chunk_id: str) -> str:
 
 
 def _chunk_ids(documents: Sequence[Document]) -> Iterator[str]:
-    """Yield the chunks of entries; those that are not ours have none."""
+    """Yield the chunk ids of entries, without entries that are not ours."""
     return (str(found.metadata[CHUNK]) for found in documents if CHUNK in found.metadata)
 
 
-LEAST, WIDEST = 50, 1000
-"""Candidates asked for at first and at most; beyond that the kept vectors are compared one by one."""
-SPARE = 20  # hits read beyond those wanted: a chunk that was just removed has no text any more
-PROBES = 5  # chunks looked for in a store that cannot be asked for entries by id
-Scored = list[tuple[Document, float]]
+class ExternalVectorIndex(VectorIndex):
+    """Vector index over the chunks of one owner in the external store of `spec`.
 
-
-class ForeignVectorStore(VectorIndex):
-    """The store that `spec` names, as an index over the chunks of one owner.
-
-    Stores differ in scores, in filters, and in what outlives them. So the store is only asked which
-    entries are near. Their vectors, kept in `directory`, tell how near, and fill a store that has lost
-    them; `hydrate` gives the owner's texts, so nobody else's chunk is shown from a store that several share.
-    Scores are cosine distances. Raises StoreFailed for what the store does not do, IndexUnusable for what
-    is kept.
+    Stores differ in scores, filters and persistence, so the store only gives near entries. Their vectors,
+    kept in `directory`, give the distances and refill a store that has lost them. `hydrate` gives the
+    owner's texts, so that no other owner's chunk is shown from a shared store. Scores are cosine distances.
+    Raises StoreFailed for errors of the store, IndexUnusable for those of the kept vectors.
     """
 
     _hydrate: Hydrate
@@ -372,25 +360,25 @@ class ForeignVectorStore(VectorIndex):
     def __init__(
         self, spec: StoreSpec, embeddings: Embeddings, *, directory: Path, owner: str, hydrate: Hydrate
     ):
-        """`owner` is a folder's name: what "{owner}" stands for in the store's arguments."""
+        """`owner` is the folder name that "{owner}" stands for in the store's arguments."""
         self._embeddings = embeddings
         self._hydrate = hydrate
-        with self._speaking("opened"):
+        with self._errors("opened"):
             directory.mkdir(parents=True, exist_ok=True)
-            self._kept = VectorRows(directory, "kept")
+            self._kept = VectorFile(directory, "kept")
         try:
-            self._store = OutsideStore(spec, embeddings, owner)
+            self._store = ExternalStore(spec, embeddings, owner)
         except StoreFailed:
             self._kept.close()
             raise
 
     @classmethod
-    def from_texts(cls, *_: Any, **__: Any) -> "ForeignVectorStore":
+    def from_texts(cls, *_: Any, **__: Any) -> "ExternalVectorIndex":
         """Raise NotImplementedError: the store's own class makes one of texts."""
         raise NotImplementedError("Make a store of texts with its own class.")
 
     def refill(self) -> None:
-        """Put back what the store has lost since it was last open, from the kept vectors."""
+        """Add the kept vectors that the store has lost since it was last open."""
         lost = self._lost()
         if lost:
             log.warning("Putting %d vectors back into %s", len(lost), self._store.name)
@@ -400,23 +388,23 @@ class ForeignVectorStore(VectorIndex):
     def add_vectors(
         self, ids: Sequence[str], vectors: ArrayLike, metadatas: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Add what is embedded already; kept once the store has it, so what was cut off is done again."""
+        """Add vectors to the store, then to the kept ones, so that an interrupted write is repeated."""
         rows = np.asarray(vectors, np.float32)
         self._put(ids, rows)
-        with self._speaking("changed"):
+        with self._errors("changed"):
             self._kept.put(ids, documents_of(metadatas), rows)
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
         """Remove entries, all of them without `ids`; unknown ids are no error."""
         for batch in batches(sorted(self.ids()) if ids is None else ids):
             self._store.remove(batch)
-            with self._speaking("changed"):
+            with self._errors("changed"):
                 self._kept.delete(batch)
         return True
 
     def ids(self) -> set[str]:
         """Return the id of every chunk."""
-        with self._speaking("read"):
+        with self._errors("read"):
             return self._kept.ids()
 
     def present(self, ids: Sequence[str]) -> set[str]:
@@ -442,34 +430,34 @@ class ForeignVectorStore(VectorIndex):
         lambda_mult: float = 0.5,
         **kwargs: Any,
     ) -> list[Document]:
-        """As `max_marginal_relevance_search`, from a vector; the chunks' own are the kept ones."""
+        """As `max_marginal_relevance_search`, from a vector, with the kept vectors."""
         found = {str(d.id): d for d, _ in self._closest(embedding, max(k, fetch_k), **kwargs)}
         there, vectors = self.rows_of(list(found))
         chosen = mmr(embedding, vectors, k=k, lambda_mult=lambda_mult)
         return [found[there[position]] for position in chosen]
 
     def close(self) -> None:
-        """Let go of the kept vectors and, where it can be told to, of the store."""
+        """Release the kept vectors and the store."""
         self._kept.close()
         self._store.close()
 
     def _closest(self, vector: Sequence[float], k: int, filter: Filter | None = None) -> Scored:  # noqa: A002
-        """Return the `k` closest chunks with their distance: of ever more candidates, then of all."""
-        with self._speaking("read"):
+        """Return the `k` closest chunks with their distance, from ever more candidates, then from all."""
+        with self._errors("read"):
             count = self._kept.count()
         asked = min(max(2 * k, LEAST), count)
         while 0 < asked <= WIDEST and k > 0:
             candidates = self._store.near(vector, asked)
-            found = self._read(self._ranked(vector, candidates), k, filter)
+            found = self._read_hits(self._ranked(vector, candidates), k, filter)
             if len(found) == k or len(self.present(candidates)) == count:
                 return found
             if asked == count:
                 break
             asked = min(4 * asked, count)
-        return self._read(self._all_ranked(vector, k, filter), k, filter) if k > 0 < count else []
+        return self._read_hits(self._all_ranked(vector, k, filter), k, filter) if k > 0 < count else []
 
     def _ranked(self, vector: Sequence[float], ids: Sequence[str]) -> list[tuple[str, float]]:
-        """Return those of the ids that are the owner's with their distance, closest first."""
+        """Return the owner's ids among these with their distance, closest first."""
         mine, numbers = self.rows_of(ids)
         if not mine:
             return []
@@ -477,36 +465,36 @@ class ForeignVectorStore(VectorIndex):
         return [(mine[row], float(found[row])) for row in np.argsort(found, kind="stable")]
 
     def _all_ranked(self, vector: Sequence[float], k: int, wanted: Filter | None) -> list[tuple[str, float]]:
-        """Return the closest of all chunks, or of those of the documents that a filter chooses."""
+        """Return the closest of all chunks, or of a filter's documents, with their distance."""
         documents = chosen_documents(wanted)
         if documents is not None:
-            with self._speaking("read"):
+            with self._errors("read"):
                 nearest = self._kept.nearest(vector, k + SPARE, documents, "cosine")
             if nearest is not None:
                 return nearest
         return self._ranked(vector, sorted(self.ids()))
 
-    def _read(self, ranked: Sequence[tuple[str, float]], k: int, wanted: Filter | None) -> Scored:
-        """Return the first `k` that have a text and fit the filter, reading no more texts than needed."""
+    def _read_hits(self, ranked: Sequence[tuple[str, float]], k: int, wanted: Filter | None) -> Scored:
+        """Return the first `k` hits that have a text and match the filter, reading few texts."""
         found: Scored = []
         for start in range(0, len(ranked), k + SPARE):
             part = ranked[start : start + k + SPARE]
             documents = self._hydrate([id_ for id_, _ in part])
             there = [(documents[id_], distance) for id_, distance in part if id_ in documents]
-            found += [hit for hit in there if fits(hit[0].metadata, wanted)]
+            found += [hit for hit in there if matches_filter(hit[0].metadata, wanted)]
             if len(found) >= k:
                 break
         return found[:k]
 
     def _put(self, ids: Sequence[str], vectors: Floats) -> None:
-        """Add to the store what still has a text; a chunk removed meanwhile has none."""
+        """Add chunks to the store, without those that were removed meanwhile and have no text."""
         documents = self._hydrate(ids)
         there = [row for row, id_ in enumerate(ids) if id_ in documents]
         texts = [documents[ids[row]].page_content for row in there]
         self._store.put([ids[row] for row in there], texts, vectors[there])
 
     def _lost(self) -> list[str]:
-        """Return the kept ids that the store does not hold; all where it cannot be asked and finds none."""
+        """Return the kept ids that the store lacks: all where it has no lookup by id and finds none."""
         kept = sorted(self.ids())
         held = self._store.held(kept)
         if held is None:
@@ -517,33 +505,33 @@ class ForeignVectorStore(VectorIndex):
     def _finds(self, id_: str, vector: Floats) -> bool:
         try:
             return id_ in self._store.near(vector.tolist(), min(LEAST, len(self.ids())))
-        except StoreFailed as error:  # an empty store may refuse to be searched; adding tells what is wrong
+        except StoreFailed as error:  # an empty store may refuse a search; adding reports real errors
             log.info("%s", error)
             return False
 
     def rows_of(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
-        """Return those of the ids that are there, in order, and their kept vectors [n, dimension]."""
-        with self._speaking("read"):
+        """Return the existing ids in order, and their kept vectors [n, dimension]."""
+        with self._errors("read"):
             return self._kept.vectors(ids)
 
     @contextmanager
-    def _speaking(self, done: str) -> Iterator[None]:
+    def _errors(self, done: str) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
             raise IndexUnusable(f"The kept vectors could not be {done}: {error}.") from error
 
 
-def fits(metadata: Mapping[str, Any], wanted: Filter | None) -> bool:
-    """Return whether metadata have the values, or one of those listed, that a filter asks for.
+def matches_filter(metadata: Mapping[str, Any], wanted: Filter | None) -> bool:
+    """Return whether metadata match a filter of values and lists of values.
 
-    >>> fits({"document_id": "d", "page": 3}, {"document_id": {"$in": ["c", "d"]}, "page": 3})
+    >>> matches_filter({"document_id": "d", "page": 3}, {"document_id": {"$in": ["c", "d"]}, "page": 3})
     True
     """
-    return all(_is(metadata.get(key), value) for key, value in (wanted or {}).items())
+    return all(_matches(metadata.get(key), value) for key, value in (wanted or {}).items())
 
 
-def _is(value: Any, wanted: Any) -> bool:
+def _matches(value: Any, wanted: Any) -> bool:
     if not isinstance(wanted, Mapping):
         return bool(value == wanted)
     if wanted.keys() != {"$in"}:

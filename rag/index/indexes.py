@@ -1,4 +1,4 @@
-"""The word index and the vector index of one owner: derived from the ledger, and kept in step with it."""
+"""BM25 and vector indexes of one owner, derived from the ledger and kept in step with it."""
 
 import logging
 import shutil
@@ -20,9 +20,9 @@ from rag.errors import (
 )
 from rag.index.bm25_index import WordIndex
 from rag.index.chroma import ChromaVectorStore
-from rag.index.chroma_probe import Guard
+from rag.index.chroma_probe import CrashGuard
 from rag.index.chunks import to_document, to_label
-from rag.index.external import CHROMA, ForeignVectorStore, StoreSpec
+from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
 from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
 from rag.index.staged import IndexPair, fresh_folder
 from rag.index.vector_index import Hydrate, VectorIndex
@@ -31,12 +31,15 @@ from rag.text.tokenize import Analyser
 from storage.documents import Documents, IndexStates
 from storage.records import ChunkRecord
 
-# What the vectors of an index were made with, so that those of two models are never mixed.
-MadeWith = Mapping[str, Any]
+log = logging.getLogger(__name__)
+VECTORS, NEXT = "vectors", "vectors-next"  # index in use, and the staged one
+EMBEDDED = ("searchable_by_meaning", "ready")  # states of documents that have their vectors
+CHUNKS, TREE = "chunks", "tree"  # collections, each in a folder of its own
+MadeWith = Mapping[str, Any]  # fingerprint of an index: embedding model and store
 
 
 def description(embedder: Embedder, store: StoreSpec) -> dict[str, Any]:
-    """Return what tells an index of this model's vectors in this store from any other."""
+    """Return the fingerprint of an index: this embedding model's vectors in this store."""
     return {
         "model": embedder.name,
         "dimension": embedder.dimension,
@@ -47,18 +50,18 @@ def description(embedder: Embedder, store: StoreSpec) -> dict[str, Any]:
 
 
 def same_model(one: MadeWith, other: MadeWith) -> bool:
-    """Whether two indexes hold vectors of one model, so that they can be compared."""
+    """Return whether two indexes hold vectors of one model, so that these can be compared."""
     return all(one[key] == other[key] for key in ("model", "dimension", "fingerprint"))
 
 
-def refuse_mixing(made_with: MadeWith, mine: MadeWith) -> None:
+def check_same_index(made_with: MadeWith, mine: MadeWith) -> None:
     """Raise IndexMismatch where an index was made with another model, or in another store, than mine."""
     if not same_model(made_with, mine):
         raise IndexMismatch(
             f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
             "Choose that model again, or embed everything anew: `footnote reindex`."
         )
-    store = made_with.get("store", CHROMA)  # once there was no other
+    store = made_with.get("store", CHROMA)  # earlier versions had only Chroma
     if store != mine["store"]:
         raise IndexMismatch(
             f"The documents' vectors are in {store}, not in {mine['store']}. "
@@ -71,14 +74,8 @@ def _model(made_with: MadeWith) -> str:
     return f"{made_with['model']} (dimension {made_with['dimension']}, weights {weights})"
 
 
-log = logging.getLogger(__name__)
-VECTORS, NEXT = "vectors", "vectors-next"  # the index that answers, and the one that is made beside it
-EMBEDDED = ("searchable_by_meaning", "ready")  # states of documents that have their vectors
-CHUNKS, TREE = "chunks", "tree"  # collections, each in a folder of its own
-
-
 class Indexes:
-    """What finds the chunks of `documents`: by words and by meaning, each opened when it is first needed."""
+    """BM25 index, vector index and tree index over `documents`, each opened when it is first needed."""
 
     def __init__(
         self,
@@ -90,9 +87,9 @@ class Indexes:
         analysers: Sequence[Analyser] = (),
         open_named: Callable[[str], Embedder] | None = None,
     ):
-        """`directory` is the owner's alone; its name stands for the owner in a foreign store's arguments.
+        """`directory` belongs to the owner; its name stands for the owner in an external store's arguments.
 
-        `open_named` opens the model that made the index, while that of `open_embedder` makes another one.
+        `open_named` opens the model that made the index while `open_embedder`'s model makes a staged one.
         """
         self._documents = documents
         self._states = states
@@ -109,7 +106,7 @@ class Indexes:
 
     @property
     def embedder(self) -> Embedder:
-        """The model of the index that answers: the settings' one, or the one before while that is awaited.
+        """The embedding model of the index in use: an earlier one while that of the settings is staged.
 
         Raises ModelUnavailable where its files cannot be had.
         """
@@ -127,7 +124,7 @@ class Indexes:
 
     @property
     def tree(self) -> ChromaVectorStore:
-        """The vectors of RAPTOR's nodes, apart from those of the chunks; goes when these are made anew."""
+        """The vectors of RAPTOR's nodes, rebuilt whenever the vector index is."""
         return self._tree.get()
 
     def states(self) -> dict[str, IndexState]:
@@ -142,12 +139,12 @@ class Indexes:
 
     @property
     def opened(self) -> bool:
-        """Whether any of them is open; each is opened again when it is needed."""
+        """True where any index is open."""
         return any(slot.current is not None for slot in (self._words, self._vectors, self._tree))
 
     @property
     def near_at_hand(self) -> bool:
-        """Whether the vector index is open and answers in milliseconds."""
+        """True where the vector index is open and answers in milliseconds."""
         vectors = self._vectors.current
         return vectors is not None and vectors.at_hand
 
@@ -157,7 +154,7 @@ class Indexes:
     def _open_vectors(self) -> VectorIndex:
         folder = self._vectors_folder()
         if self.store.name != CHROMA:
-            return self._foreign(self._directory / folder, refill=True)
+            return self._open_external(self._directory / folder, refill=True)
         return self.open_chunks(folder, self.embedder)
 
     def _open_tree(self) -> ChromaVectorStore:
@@ -165,22 +162,22 @@ class Indexes:
 
     def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
         """Open the chunks' vectors of an index by its folder, which is made where there is none."""
-        return _opened(embedder, self._directory / folder, CHUNKS, self.hydrate)
+        return _open_store(embedder, self._directory / folder, CHUNKS, self.hydrate)
 
     def open_tree(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
         """Open the nodes' vectors that belong to them."""
-        return _opened(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
+        return _open_store(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
         return {id_: to_document(chunk) for id_, chunk in self._documents.chunks_by_id(ids).items()}
 
     def label(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the same without their texts, quicker: what a filter looks at."""
+        """Return the same without texts, quicker: all that a filter needs."""
         return {id_: to_label(id_, *document) for id_, document in self._documents.of_chunks(ids).items()}
 
     def names(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the names of their documents alone: what ordering a hundred candidates needs."""
+        """Return the names of the chunks' documents: all that ordering candidates needs."""
         return {id_: name for id_, (_, name) in self._documents.of_chunks(ids).items()}
 
     def forget(self, chunk_ids: Iterable[str]) -> None:
@@ -191,29 +188,34 @@ class Indexes:
             return
         try:
             self.vectors.delete(ids)
-        except (EmbeddingError, RetrievalError) as error:  # nobody finds them, and `recover` removes them
+        except (
+            EmbeddingError,
+            RetrievalError,
+        ) as error:  # searches leave them out, and `recover` removes them
             log.warning("%s", error)
 
-    def carry_over(self, twins: Sequence[tuple[ChunkRecord, str]]) -> None:
-        """Give each chunk the vector of the one with the same words, whose id stands beside it."""
-        if not twins or not self._documents.index_state(VECTORS):
+    def copy_vectors(self, pairs: Sequence[tuple[ChunkRecord, str]]) -> None:
+        """Copy to each chunk the vector of the chunk with the paired id, which has the same text."""
+        if not pairs or not self._documents.index_state(VECTORS):
             return
         try:
-            there = self.vectors.vectors_of([twin for _, twin in twins])
-            ready = [(chunk, there[twin]) for chunk, twin in twins if twin in there]
+            there = self.vectors.vectors_of([other for _, other in pairs])
+            ready = [(chunk, there[other]) for chunk, other in pairs if other in there]
             if ready:
                 origins = [{"document_id": chunk.document_id} for chunk, _ in ready]
-                self.vectors.add_vectors([chunk.id for chunk, _ in ready], [it for _, it in ready], origins)
-        except (EmbeddingError, RetrievalError) as error:  # they are embedded then
+                self.vectors.add_vectors(
+                    [chunk.id for chunk, _ in ready], [vector for _, vector in ready], origins
+                )
+        except (EmbeddingError, RetrievalError) as error:  # they are embedded instead
             log.warning("%s", error)
 
     def recover(self) -> None:
-        """Bring both in step with the ledger; documents that lost vectors are to be embedded again."""
+        """Bring all indexes in step with the ledger; documents that lost vectors are embedded again."""
         self.words.recover()
         self.recover_vectors()
 
     def recover_vectors(self) -> None:
-        """Bring the vector index in step; what is damaged is begun anew."""
+        """Bring the vector index in step with the ledger; start a damaged one anew."""
         if not self._documents.index_state(VECTORS):
             self._demote_embedded()  # a crash may have come after an index was dropped, and before this
             return
@@ -233,7 +235,7 @@ class Indexes:
         self._recover_tree()
 
     def _recover_tree(self) -> None:
-        """Empty the vectors of trees where they are damaged; whoever has the trees has them filled again."""
+        """Remove the tree index where it is damaged; the next build of the trees fills it again."""
         directory = self._directory / f"{self._vectors_folder()}-tree"
         if not directory.is_dir():
             return
@@ -245,8 +247,8 @@ class Indexes:
             shutil.rmtree(directory, ignore_errors=True)
 
     def drop_vectors(self) -> None:
-        """Start the vector index anew, as after a change of model; all documents are to be embedded again."""
-        self._empty_foreign()
+        """Drop the vector index, as after a change of model; all documents are embedded again."""
+        self._empty_external()
         self._vectors.close()
         self._tree.close()
         self._embedder.take()
@@ -255,29 +257,29 @@ class Indexes:
         self._demote(self._documents.chunk_ids())
 
     def stage(self, folder: str, embedder: Embedder) -> tuple[ChromaVectorStore, ChromaVectorStore]:
-        """Open the chunks' and the nodes' vectors of the index that is made beside the one that answers."""
+        """Open the staged indexes: the chunks' vectors and the tree nodes' vectors."""
         chunks = self.open_chunks(folder, embedder)
         self._vectors.stage(chunks)
         return chunks, self._tree.stage(self.open_tree(folder, embedder))
 
     def unstage(self) -> list[Closeable]:
-        """Give up what was staged; return what is to be closed."""
-        return _there(self._vectors.unstage(), self._tree.unstage())
+        """Give up the staged indexes; return those to close."""
+        return _existing(self._vectors.unstage(), self._tree.unstage())
 
     def exchange(self, embedder: Embedder) -> list[Closeable]:
-        """Answer with what was staged from now on; return what is to be closed once nobody searches it."""
+        """Use the staged indexes; return those before, to be closed after their last search."""
         self._embedder.put(embedder)
-        return _there(self._vectors.exchange(), self._tree.exchange())
+        return _existing(self._vectors.exchange(), self._tree.exchange())
 
     def reopen(self) -> None:
-        """Forget a model that did not make the index which answers; the one that did is opened instead."""
+        """Release a model that did not make the index in use; the next use opens the one that did."""
         made_with, opened = self._documents.index_state(VECTORS), self._embedder.current
         if made_with and opened is not None and not same_model(made_with, description(opened, self.store)):
             self._embedder.take()
 
     def destroy(self) -> None:
-        """Remove both for good, as when their owner goes; raises IndexUnusable where that cannot be done."""
-        self._empty_foreign()
+        """Delete all indexes, as when their owner is deleted; raises IndexUnusable where that fails."""
+        self._empty_external()
         self.close()
         try:
             if self._directory.exists():
@@ -286,26 +288,24 @@ class Indexes:
             raise IndexUnusable(f"{self._directory} cannot be removed: {error.strerror}.") from error
 
     def close(self) -> None:
-        """Give them back, so that they can be opened again."""
+        """Close all indexes; the next use opens them again."""
         for slot in (self._words, self._vectors, self._tree):
             slot.close()
 
     def _demote(self, missing: Iterable[str]) -> None:
-        """Send the documents of these chunks back to be embedded."""
-        for document_id in sorted({chunk.document_id for chunk in self._chunks(missing)}):
+        """Set the documents of these chunks back to the state before embedding."""
+        chunks = self._documents.chunks_by_id(sorted(missing)).values()
+        for document_id in sorted({chunk.document_id for chunk in chunks}):
             self._documents.set_state(document_id, "searchable_by_words")
 
     def _demote_embedded(self) -> None:
-        """Send every document back that an index has had."""
+        """Set every embedded document back to the state before embedding."""
         for record in self._documents.list():
             if record.state in EMBEDDED:
                 self._documents.set_state(record.id, "searchable_by_words")
 
-    def _chunks(self, ids: Iterable[str]) -> Iterable[ChunkRecord]:
-        return self._documents.chunks_by_id(sorted(ids)).values()
-
-    def _foreign(self, directory: Path, *, refill: bool) -> ForeignVectorStore:
-        index = ForeignVectorStore(
+    def _open_external(self, directory: Path, *, refill: bool) -> ExternalVectorIndex:
+        index = ExternalVectorIndex(
             self.store, self.embedder, directory=directory, owner=self._directory.name, hydrate=self.hydrate
         )
         try:
@@ -316,42 +316,42 @@ class Indexes:
             raise
         return index
 
-    def _empty_foreign(self) -> None:
-        """Take this owner's vectors out of anyone's store; Chroma's go with their folder."""
+    def _empty_external(self) -> None:
+        """Remove this owner's vectors from an external store; Chroma's are removed with their folder."""
         made_with = self._documents.index_state(VECTORS) or {}
         if self.store.name == CHROMA or made_with.get("store") != self.store.identity:
             return
         try:
             folder = self._directory / made_with["folder"]
-            self._vectors.get(partial(self._foreign, folder, refill=False)).delete()
-        except (EmbeddingError, RetrievalError) as error:  # they are nobody's then, and never shown
+            self._vectors.get(partial(self._open_external, folder, refill=False)).delete()
+        except (EmbeddingError, RetrievalError) as error:  # they stay in the store, and are never shown
             log.warning("%s", error)
 
     def _vectors_folder(self) -> str:
-        """Return the folder of the vector index; refuse to mix the vectors of two models or stores."""
+        """Return the folder of the vector index; raises IndexMismatch for another model or store."""
         mine = description(self.embedder, self.store)
         made_with = self._documents.index_state(VECTORS)
         if not made_with:
             made_with = {**mine, "folder": fresh_folder(VECTORS)}
             self._documents.set_index_state(VECTORS, made_with)
-        refuse_mixing(made_with, mine)
+        check_same_index(made_with, mine)
         return str(made_with["folder"])
 
 
-def _opened(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
+def _open_store(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
     return ChromaVectorStore(
         embedder,
         directory=directory,
         collection_name=name,
         hydrate=hydrate,
-        guard=Guard(directory, name),
+        guard=CrashGuard(directory, name),
     )
 
 
-def _there(*indexes: Closeable | None) -> list[Closeable]:
+def _existing(*indexes: Closeable | None) -> list[Closeable]:
     return [index for index in indexes if index is not None]
 
 
 def _named_only(ids: Sequence[str]) -> dict[str, Document]:
-    """Return documents that are their ids: the ledger tells the rest."""
+    """Return documents that have only ids; the ledger holds the rest."""
     return {id_: Document(id=id_, page_content="") for id_ in ids}

@@ -9,7 +9,7 @@ from rag.errors import IndexUnusable
 
 
 class IndexState(Enum):
-    """State of what a slot holds."""
+    """State of an index slot."""
 
     ABSENT = "absent"  # opened when it is next needed
     OPENING = "opening"
@@ -54,9 +54,9 @@ class Slot(Generic[T]):
         return self._value
 
     def get(self, open_value: Callable[[], T] | None = None) -> T:
-        """Return the value, opened where it is not open, by `open_value` in place of the usual way."""
+        """Return the value, opened by `open_value` or the slot's own function where it is not open."""
         value = self._value
-        return self._opened(open_value or self._open_value) if value is None else value
+        return self._open(open_value or self._open_value) if value is None else value
 
     def put(self, value: T) -> T | None:
         """Hold another value; return the one before."""
@@ -65,14 +65,14 @@ class Slot(Generic[T]):
         return before
 
     def take(self, state: IndexState = IndexState.ABSENT) -> T | None:
-        """Empty the slot without closing what it held, which is returned; the slot is in `state` then."""
+        """Empty the slot and return its value, which stays open; the slot is then in `state`."""
         with self._changing:
             before, self._value = self._value, None
             if self._state is not IndexState.OPENING:
                 self._state = state
         return before
 
-    def _opened(self, open_value: Callable[[], T]) -> T:
+    def _open(self, open_value: Callable[[], T]) -> T:
         with self._opening:
             value = self._value
             if value is not None:
@@ -104,7 +104,7 @@ class IndexSlot(Slot[Index]):
         return IndexState.REPLACING if self._staged is not None and state is IndexState.OPEN else state
 
     def stage(self, staged: Index) -> Index:
-        """Hold an index that is filled beside the one that answers; return it."""
+        """Hold an index that is filled beside the one in use; return it."""
         self._staged = staged
         return staged
 
@@ -114,7 +114,7 @@ class IndexSlot(Slot[Index]):
         return staged
 
     def exchange(self) -> Index | None:
-        """Let the staged index answer; return the one before, which searches may still use."""
+        """Use the staged index; return the one before, which searches may still use."""
         staged = self.unstage()
         return None if staged is None else self.put(staged)
 

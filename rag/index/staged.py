@@ -1,4 +1,4 @@
-"""Staged index (blue/green): built beside the index that answers, verified, and exchanged in one commit."""
+"""Staged index (blue/green): built beside the index in use, verified, and exchanged in one commit."""
 
 import secrets
 import shutil
@@ -32,7 +32,7 @@ class ReindexProgress:
 
 @dataclass(frozen=True)
 class Verification:
-    """Self-queries of an index so far: `done` of `total`, of which `missed` did not find their chunk."""
+    """Self-queries so far: `done` of `total` chunks searched for, `missed` of them not found."""
 
     done: int
     total: int
@@ -41,10 +41,10 @@ class Verification:
 
 @dataclass(frozen=True)
 class IndexPair:
-    """Ledger's names of an index that answers and of one staged beside it, each with its folder.
+    """Ledger states of an index in use and of one staged beside it, each with its folder.
 
-    The staged one is named from the beginning of its build: after an end at any moment the build is resumed,
-    and folders that have no name are removed.
+    The staged one has a state from the beginning of its build, so that a build that was cut off at any
+    moment can be resumed. Folders without a state are removed.
     """
 
     documents: Documents
@@ -54,7 +54,7 @@ class IndexPair:
     staged: str
 
     def resume(self, resumable: Callable[[Mapping[str, Any]], bool]) -> dict[str, Any] | None:
-        """Return the state of a staged index that was begun; give up one that cannot be resumed."""
+        """Return the state of a staged index; give up one that cannot be resumed."""
         state = self.documents.index_state(self.staged)
         if state is None or resumable(state):
             return state
@@ -62,13 +62,13 @@ class IndexPair:
         return None
 
     def begin(self, **made_with: Any) -> dict[str, Any]:
-        """Name a staged index in a fresh folder; return its state."""
+        """Record a staged index in a fresh folder; return its state."""
         state = {**made_with, "folder": fresh_folder(self.answering)}
         self.documents.set_index_state(self.staged, state)
         return state
 
     def exchange(self) -> None:
-        """Let the staged index be the one that answers, in one commit."""
+        """Make the staged index the one in use, in one commit."""
         self.states.replace(self.answering, self.staged)
 
     def give_up(self) -> None:
@@ -78,27 +78,27 @@ class IndexPair:
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove the folders that neither index uses; the first index of all has no state: ``"words"``."""
+        """Remove the folders that neither index uses; the very first index has no state: ``"words"``."""
         first = {"folder": self.answering}
         states = self.documents.index_state(self.answering) or first, self.documents.index_state(self.staged)
         used = {state["folder"] for state in states if state}
         for folder in self.directory.glob(f"{self.answering}*"):
             if folder.name.removesuffix("-tree") not in used:
-                shutil.rmtree(folder, ignore_errors=True)  # what stays is not used again
+                shutil.rmtree(folder, ignore_errors=True)  # what cannot be removed is not used again
 
 
 class StagedIndex(ABC):
-    """Index that is built beside the one that answers."""
+    """Index that is built beside the one in use."""
 
     def __init__(self, pair: IndexPair):
         self.pair = pair
         self.documents = pair.documents
 
     def rebuild(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
-        """Fill the index, verify it, and let it answer.
+        """Fill the index, verify it, and put it to use.
 
         Raises Cancelled, after which the build can be resumed; DiskFull and IndexUnusable, after which it is
-        given up. The index that answers stays as it is in each case.
+        given up. The index in use stays as it is in each case.
         """
         try:
             self.open()
@@ -123,11 +123,11 @@ class StagedIndex(ABC):
         """Raise IndexUnusable where chunks do not find themselves."""
 
     def stop_writers(self) -> None:  # noqa: B027 - most have none
-        """Stop what writes into the index that answers and not into this one."""
+        """Stop writers that know only the index in use."""
 
     @abstractmethod
     def exchange(self) -> bool:
-        """Let the index answer; return False where chunks were added that it lacks."""
+        """Put the index to use; return False where chunks were added that it lacks."""
 
     @abstractmethod
     def give_up(self) -> None:
@@ -151,16 +151,18 @@ def verify_index(
     """Search for each chunk by its own text; yield how many were found so far, at least once.
 
     `search` yields ids of hits by the position of the text, batch by batch. Another chunk of the same text
-    counts, too. Damage to an index is often silent: it answers, with the wrong passages.
+    counts as a hit. Damage to an index is often silent: it answers, with the wrong passages.
     """
     texts = [index_text(chunk) for chunk in sample]
     verification = Verification(0, len(texts), 0)
     yield verification
     for hits in search(texts):
-        missed = sum(not _found(documents, sample[at].id, texts[at], found) for at, found in hits.items())
+        missed = sum(
+            not _finds_itself(documents, sample[at].id, texts[at], found) for at, found in hits.items()
+        )
         verification = Verification(verification.done + len(hits), len(texts), verification.missed + missed)
         yield verification
 
 
-def _found(documents: Documents, id_: str, text: str, hits: Sequence[str]) -> bool:
+def _finds_itself(documents: Documents, id_: str, text: str, hits: Sequence[str]) -> bool:
     return id_ in hits or any(index_text(chunk) == text for chunk in documents.chunks_by_id(hits).values())

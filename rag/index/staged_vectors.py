@@ -1,4 +1,4 @@
-"""Vector index of another embedding model, built beside the one that answers."""
+"""Re-indexing by another embedding model: a staged vector index beside the one in use."""
 
 import shutil
 import time
@@ -19,13 +19,13 @@ from storage.documents import SEARCHABLE, Documents, IndexStates
 from storage.errors import DiskFull, NotFound
 from storage.trees import NodeRecord, Trees
 
-BATCH = 8  # texts: a question's own embedding waits behind one batch at most
+BATCH = 8  # texts; a question's embedding waits for one batch at most
 NEAREST = 3  # hits among which a chunk must find itself
-MISSED = 0.01  # of the sample may be missed, since no graph finds every one: one of 100, none of 50
+MISSED = 0.01  # share of the sample that may be missed: no graph finds every entry
 PER_NUMBER = 9  # bytes on disk for each number of a vector: its place in the graph, and two copies of it
 PER_VECTOR = 900  # bytes on disk for each vector besides: its id, its neighbours
 PER_INDEX = 1 << 20  # bytes on disk of an empty index
-RESERVE = 64 << 20  # bytes that are left to what answers meanwhile
+RESERVE = 64 << 20  # bytes of disk kept free for the index in use
 
 _STOPPED = "The documents are not embedded anew any more. What is done is kept for the next time."
 
@@ -33,7 +33,7 @@ NodeText = Callable[[NodeRecord], str]
 
 
 class VectorReindexer:
-    """Re-indexing of an owner's documents by another embedding model, while the present index answers.
+    """Re-indexing of an owner's documents by another embedding model, while the present index is in use.
 
     `base` is the owner's folder of indexes, `open_embedder` opens the model of the settings, and `node_text`
     gives the text by which a node of a tree is embedded.
@@ -59,31 +59,31 @@ class VectorReindexer:
 
     @property
     def begun(self) -> str | None:
-        """The model of an index that was begun and does not answer yet; None where there is none."""
+        """The model of the staged index; None where there is none."""
         state = self._documents.index_state(NEXT)
         return None if state is None else str(state["model"])
 
     @property
     def answering(self) -> str | None:
-        """The model of the index that answers; None where nothing is embedded yet."""
+        """The model of the index in use; None where nothing is embedded yet."""
         state = self._documents.index_state(VECTORS)
         return None if state is None else str(state["model"])
 
     @property
     def possible(self) -> bool:
-        """Whether there is an index, and both are ours: in a foreign store the next would overwrite it."""
+        """True where there is an index in Chroma: an external store cannot hold two at once."""
         answering = self._documents.index_state(VECTORS)
         return answering is not None and answering.get("store", CHROMA) == self._indexes.store.name == CHROMA
 
     def due(self) -> bool:
-        """Whether the settings' model is not the one of the index that answers. Raises EmbeddingError."""
+        """Return whether a build was begun, or the settings name another model. Raises EmbeddingError."""
         answering = self._documents.index_state(VECTORS)
         if answering is None or not self.possible or self.begun is not None:
             return self.begun is not None
         return not same_model(answering, description(self._indexes.embedder, self._indexes.store))
 
     def needs(self, dimension: int | None = None) -> int:
-        """Return about how many bytes another index takes beside this one until it is in its place."""
+        """Return about how many bytes of disk the staged index takes."""
         answering = self._documents.index_state(VECTORS)
         numbers = dimension or (answering["dimension"] if answering else 0)
         count = len(self._documents.chunk_ids()) + len(self._trees.node_ids())
@@ -97,10 +97,10 @@ class VectorReindexer:
         stop_writers: Callable[[], None] = lambda: None,
         drain_seconds: float = 0.0,
     ) -> Iterator[ReindexProgress]:
-        """Build the index, or go on with it, and let it answer; with `force` by the same model, too.
+        """Build or resume the staged index, and put it to use; with `force` also by the same model.
 
-        `stop_writers` is called before the exchange: it stops who writes into the present index. Questions
-        that still search that one have `drain_seconds`. See `StagedIndex.rebuild` for what it raises; after
+        `stop_writers` is called before the exchange, to stop writers of the index in use. Questions that
+        still search it have `drain_seconds`. See `StagedIndex.rebuild` for what it raises; after
         an EmbeddingError the build can be resumed, too.
         """
         begun = self._begin(force)
@@ -118,7 +118,7 @@ class VectorReindexer:
             self._pair.sweep()
 
     def _begin(self, force: bool) -> tuple[dict[str, Any], Embedder] | None:
-        """Return the index to make, begun or gone on with, and its model; None where none is to be made."""
+        """Return the state of the index to build, new or resumed, and its model; None where none is due."""
         answering = self._documents.index_state(VECTORS)
         embedder = self._open_embedder()
         wanted = description(embedder, self._indexes.store)
@@ -142,7 +142,7 @@ class VectorReindexer:
 
 
 class StagedVectors(StagedIndex):
-    """Vectors of chunks and of trees' nodes by one model, beside those that answer."""
+    """Staged vectors of chunks and of tree nodes by one embedding model."""
 
     _chunks: ChromaVectorStore
     _tree: ChromaVectorStore
@@ -164,14 +164,14 @@ class StagedVectors(StagedIndex):
         self._embedder = embedder
         self._node_text = node_text
         self._stop_writers = stop_writers
-        self.retired: list[Closeable] = []  # indexes that answered before, which searches may still use
+        self.retired: list[Closeable] = []  # indexes in use before, which searches may still use
 
     def open(self) -> None:
-        """Open the index, begun or new."""
+        """Open the staged index."""
         self._chunks, self._tree = self._indexes.stage(str(self._state["folder"]), self._embedder)
 
     def fill(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
-        """Bring the index in step with the ledger, also with what comes and goes meanwhile."""
+        """Bring the index in step with the ledger, including changes made meanwhile."""
         yield from self._fill_chunks(cancelled)
         yield from self._fill_tree(cancelled)
 
@@ -188,11 +188,11 @@ class StagedVectors(StagedIndex):
             )
 
     def stop_writers(self) -> None:
-        """Stop who writes into the index that answers: what comes from now on waits for this one."""
+        """Stop the writers of the index in use; later documents wait for this one."""
         self._stop_writers()
 
     def exchange(self) -> bool:
-        """Let the index answer where it lacks no chunk and has none that is gone."""
+        """Put the index to use where it holds exactly the chunks of the ledger."""
         there = self._chunks.ids()
         if self.documents.chunk_ids() - there or there - self.documents.chunk_ids(searchable=False):
             return False
@@ -201,7 +201,7 @@ class StagedVectors(StagedIndex):
         return True
 
     def give_up(self) -> None:
-        """Close the index, forget it and remove it."""
+        """Close and remove the staged index."""
         close_all(self._indexes.unstage())
         self.pair.give_up()
 
@@ -215,7 +215,7 @@ class StagedVectors(StagedIndex):
                 return
             for document_id in self._searchable():
                 for count in self._embed(document_id, there):
-                    self._check_may_go_on(cancelled)
+                    self._check_continue(cancelled)
                     done += count
                     yield ReindexProgress("embedding", done, max(done, total))
 
@@ -223,7 +223,7 @@ class StagedVectors(StagedIndex):
         return [record.id for record in reversed(self.documents.list()) if record.state in SEARCHABLE]
 
     def _embed(self, document_id: str, there: set[str]) -> Iterator[int]:
-        """Embed a document's chunks that are not there; yield how many, batch by batch."""
+        """Embed a document's missing chunks; yield how many, batch by batch."""
         try:
             chunks = [chunk for chunk in self.documents.chunks(document_id) if chunk.id not in there]
         except NotFound:  # removed meanwhile
@@ -237,22 +237,22 @@ class StagedVectors(StagedIndex):
             yield len(batch)
 
     def _fill_tree(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
-        """Embed the nodes of trees, whose summaries stay."""
+        """Embed the tree nodes again; their summaries stay."""
         wanted, there = self._trees.node_ids(), self._tree.ids()
         self._tree.delete(sorted(there - wanted))
         nodes = list(self._trees.nodes_by_id(wanted - there).values())
         done = len(wanted) - len(nodes)
         texts = [self._node_text(node) for node in nodes]
         for positions, vectors in self._embedder.embed_batches(texts, batch=BATCH):
-            self._check_may_go_on(cancelled)
+            self._check_continue(cancelled)
             batch = [nodes[position] for position in positions]
             origins = [{"document_id": node.document_id or "", "level": node.level} for node in batch]
             self._tree.add_vectors([node.id for node in batch], vectors, origins)
             done += len(batch)
             yield ReindexProgress("trees", done, len(wanted))
 
-    def _check_may_go_on(self, cancelled: Cancel) -> None:
-        """Raise Cancelled where it was stopped or given up, DiskFull before the disk is full for all."""
+    def _check_continue(self, cancelled: Cancel) -> None:
+        """Raise Cancelled where the build was stopped or given up, DiskFull where the disk is nearly full."""
         if cancelled() or self.documents.index_state(NEXT) != self._state:
             raise Cancelled(_STOPPED)
         if shutil.disk_usage(self.pair.directory).free < RESERVE:

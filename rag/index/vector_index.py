@@ -1,10 +1,10 @@
-"""What the app needs of a vector index beside LangChain's interface: chunks by id, vectors made elsewhere."""
+"""Vector index interface, its retriever with scores, metadata filters, and maximal marginal relevance."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -16,10 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import model_validator
 
 from rag.errors import RetrievalError
-from rag.index.exact import RELEVANCE, Space, distances
-from rag.index.exact import Floats as VectorIndexFloats
+from rag.index.exact import RELEVANCE, Floats, Space, distances
 
-# Candidates of a search: ids with scores, and a way to score other ids for the same question.
+SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
+SMALL, LARGE = 1e-30, 1e30  # squared lengths between which float arithmetic is exact enough
+Scored = list[tuple[Document, float]]
+Filter = Mapping[str, Any]
+Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
+NamesOf = Callable[[Sequence[str]], Mapping[str, str]]
+Ranked = list[tuple[str, float]]
+AnyFloats = NDArray[np.floating[Any]]
 Ranking = Sequence[tuple[str, float]]
 Rate = Callable[[Sequence[str]], Mapping[str, float]]
 
@@ -34,7 +40,7 @@ class Candidates(NamedTuple):
     rate: Rate
 
 
-def scored(document: Document, score: float, id_: str | None = None) -> Document:
+def with_score(document: Document, score: float, id_: str | None = None) -> Document:
     """Return a copy of a document with its score in its metadata."""
     return Document(
         id=id_ or document.id,
@@ -43,41 +49,19 @@ def scored(document: Document, score: float, id_: str | None = None) -> Document
     )
 
 
-# LangChain's vector store retriever, with what fusion and evidence need: the score of each document.
-SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
-Scored = list[tuple[Document, float]]
-
-
-@runtime_checkable
-class RankedStore(Protocol):
-    """Vector store that tells relevances by id, without reading documents."""
-
-    @property
-    def embeddings(self) -> Embeddings:
-        """The embedding model."""
-
-    def ranked(
-        self, vector: Sequence[float], k: int, chosen: Mapping[str, Any] | None = None
-    ) -> list[tuple[str, float]]:
-        """Return at most `k` ids with their relevance to a vector, best first."""
-
-    def relevances(self, vector: Sequence[float], ids: Sequence[str]) -> Mapping[str, float]:
-        """Return the relevance to a vector of those of the ids that are there."""
-
-
 class VectorStoreRetriever(LangChainRetriever):
-    """Finds documents in any LangChain vector store by "similarity", "similarity_score_threshold" or "mmr".
+    """Retriever over any LangChain vector store: "similarity", "similarity_score_threshold" or "mmr".
 
     `search_kwargs` are the store's: `k`, `filter`; for "mmr" `fetch_k` and `lambda_mult`. With a
-    `score_threshold`, from 0 to 1, what is less relevant is left out. Each result's metadata has its
-    relevance as "score", where the store tells it; results of "mmr" have none, since what places them
-    is how much they differ from those before.
+    `score_threshold`, from 0 to 1, less relevant documents are left out. Each result's metadata has its
+    relevance as "score", where the store gives it; results of "mmr" have none, since their order depends
+    on how much they differ from those before.
     """
 
     @model_validator(mode="before")
     @classmethod
     def validate_search_type(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a search type that there is not, and a threshold that is none, with ValueError."""
+        """Raise ValueError for an unknown search type or an invalid threshold."""
         search_type = values.get("search_type", "similarity")
         if search_type not in SEARCH_TYPES:
             raise ValueError(
@@ -91,10 +75,10 @@ class VectorStoreRetriever(LangChainRetriever):
         return values
 
     def candidates(self, query: str) -> Candidates | None:
-        """Return the ids of the best `k` with their relevance; None where the store has only documents."""
+        """Return the ids of the best `k` with their relevance; None where the store gives only documents."""
         store, options = self.vectorstore, self.search_kwargs
         plain = self.search_type == "similarity" and options.keys() <= {"k", "filter"}
-        if not plain or not isinstance(store, RankedStore):
+        if not plain or not isinstance(store, VectorIndex):
             return None
         vector = store.embeddings.embed_query(query)
         hits = store.ranked(vector, options.get("k", 4), options.get("filter"))
@@ -107,9 +91,9 @@ class VectorStoreRetriever(LangChainRetriever):
             return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
         options = self.search_kwargs | kwargs
         try:
-            return _scored(self._relevances(query, **options))
+            return _with_scores(self._relevances(query, **options))
         except NotImplementedError as error:
-            self._needs_no_scores(options, error)
+            self._check_no_threshold(options, error)
         return self.vectorstore.similarity_search(query, **options)
 
     async def _aget_relevant_documents(
@@ -119,13 +103,13 @@ class VectorStoreRetriever(LangChainRetriever):
             return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
         options = self.search_kwargs | kwargs
         try:
-            return _scored(await self._arelevances(query, **options))
+            return _with_scores(await self._arelevances(query, **options))
         except NotImplementedError as error:
-            self._needs_no_scores(options, error)
+            self._check_no_threshold(options, error)
         return await self.vectorstore.asimilarity_search(query, **options)
 
     def _relevances(self, query: str, **options: Any) -> Scored:
-        """Ask the store past its check of the scores where none is cut off: it warns at every question."""
+        """Search, without LangChain's range check (it warns at every question) where no threshold is set."""
         if "score_threshold" in options:
             return self.vectorstore.similarity_search_with_relevance_scores(query, **options)
         return self.vectorstore._similarity_search_with_relevance_scores(query, **options)
@@ -135,8 +119,8 @@ class VectorStoreRetriever(LangChainRetriever):
             return await self.vectorstore.asimilarity_search_with_relevance_scores(query, **options)
         return await self.vectorstore._asimilarity_search_with_relevance_scores(query, **options)
 
-    def _needs_no_scores(self, options: dict[str, Any], error: NotImplementedError) -> None:
-        """Raise RetrievalError when a threshold was asked of a store that tells no relevance."""
+    def _check_no_threshold(self, options: dict[str, Any], error: NotImplementedError) -> None:
+        """Raise RetrievalError for a threshold on a store without relevance scores."""
         if "score_threshold" in options:
             raise RetrievalError(
                 f"{type(self.vectorstore).__name__} does not tell how relevant its documents are, so none "
@@ -144,24 +128,19 @@ class VectorStoreRetriever(LangChainRetriever):
             ) from error
 
 
-def _scored(found: Scored) -> list[Document]:
-    return [scored(document, score) for document, score in found]
+def _with_scores(found: Scored) -> list[Document]:
+    return [with_score(document, score) for document, score in found]
 
 
 def _is_relevance(value: object) -> bool:
     return isinstance(value, int | float) and 0 <= value <= 1
 
 
-Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
-NamesOf = Callable[[Sequence[str]], Mapping[str, str]]
-Ranked = list[tuple[str, float]]
-
-
 class VectorIndex(VectorStore):
-    """A LangChain vector store that is kept in step with the ledger, chunk id by chunk id.
+    """LangChain vector store that is kept in step with the ledger, chunk id by chunk id.
 
     Its searches take a `filter` of equal or listed values, ``{"document_id": {"$in": [...]}}``, and its
-    relevance scores are the cosine, cut at 0. Raises RetrievalError for what it cannot do.
+    relevance scores are the cosine, at least 0. Raises RetrievalError for what it cannot do.
     """
 
     _embeddings: Embeddings
@@ -175,7 +154,7 @@ class VectorIndex(VectorStore):
 
     @property
     def at_hand(self) -> bool:
-        """Whether it answers in milliseconds: from this process's memory, with nobody to wait for."""
+        """True where it answers in milliseconds, from this process's memory."""
         return False
 
     @abstractmethod
@@ -188,26 +167,26 @@ class VectorIndex(VectorStore):
     def add_vectors(
         self, ids: Sequence[str], vectors: ArrayLike, metadatas: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Add what is embedded already, float [n, dimension], replacing entries with the same id."""
+        """Add vectors, float [n, dimension], replacing entries with the same id."""
 
     @abstractmethod
     def ids(self) -> set[str]:
         """Return the id of every entry."""
 
     def check(self) -> None:
-        """Raise IndexUnusable where it is damaged, as far as it can tell."""
+        """Raise IndexUnusable where damage is found."""
 
     @abstractmethod
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return those of the ids that have a vector."""
 
     @abstractmethod
-    def rows_of(self, ids: Sequence[str]) -> tuple[Sequence[str], VectorIndexFloats]:
-        """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
+    def rows_of(self, ids: Sequence[str]) -> tuple[Sequence[str], Floats]:
+        """Return the existing ids in order, and their vectors [n, dimension]."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files, connections and threads."""
+        """Release files, connections and threads."""
 
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
         """Return the `k` documents closest to a question; `kwargs` limit the search."""
@@ -236,13 +215,13 @@ class VectorIndex(VectorStore):
         return RELEVANCE[self.space]
 
     def read_by(self, hydrate: Hydrate) -> Self:
-        """Return a view of this index, to search only: its hits are what `hydrate` makes of their ids."""
+        """Return a read-only view of this index whose documents come from `hydrate`."""
         view = copy(self)
         view._hydrate = hydrate
         return view
 
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, VectorIndexFloats]:
-        """Return the vectors [dimension] of those of the ids that are there, in their order."""
+    def vectors_of(self, ids: Sequence[str]) -> dict[str, Floats]:
+        """Return the vectors [dimension] of the existing ids, in their order."""
         return dict(zip(*self.rows_of(ids), strict=True))
 
     def ranked(self, vector: Sequence[float], k: int, chosen: Mapping[str, Any] | None = None) -> Ranked:
@@ -252,7 +231,7 @@ class VectorIndex(VectorStore):
         return [(str(document.id), RELEVANCE[self.space](distance)) for document, distance in found]
 
     def relevances(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
-        """Return the relevance to a vector of those of the ids that are there."""
+        """Return the relevance of the existing ids to a vector."""
         there, rows = self.rows_of(ids)
         if not there:
             return {}
@@ -260,18 +239,13 @@ class VectorIndex(VectorStore):
         return {id_: RELEVANCE[self.space](float(distance)) for id_, distance in zip(there, far, strict=True)}
 
     def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
-        """Return our retriever over this index, whose results tell their relevance; `kwargs` are its own."""
+        """Return a retriever over this index, whose results have a score; `kwargs` are the retriever's."""
         tags = kwargs.pop("tags", None) or self._get_retriever_tags()
         return VectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)
 
 
-# What a vector store's filter asks for, told from its form alone.
-Filter = Mapping[str, Any]
-DOCUMENT = "document_id"
-
-
 def to_where(asked: Filter | None) -> dict[str, Any] | None:
-    """Return Chroma's where, which takes one key at a time.
+    """Return a filter as Chroma's `where`, which takes one key at a time.
 
     >>> to_where({"page": 3, "document_id": "d"})
     {'$and': [{'page': 3}, {'document_id': 'd'}]}
@@ -284,20 +258,20 @@ def to_where(asked: Filter | None) -> dict[str, Any] | None:
 
 
 def excludes_all(asked: Filter | None) -> bool:
-    """Whether a filter asks for one of no values, which Chroma refuses."""
+    """Return whether a filter has an empty list of values, which Chroma refuses."""
     return any(isinstance(value, Mapping) and value.get("$in") == [] for value in (asked or {}).values())
 
 
 def chosen_documents(asked: Filter | None) -> list[str] | None:
-    """Return the documents that a filter asks for and nothing else, or None.
+    """Return the documents of a filter that limits nothing else, or None.
 
     >>> chosen_documents({"document_id": {"$in": ["a", "b"]}})
     ['a', 'b']
     >>> chosen_documents({"document_id": "a", "page": 3})
     """
-    if asked is None or set(asked) != {DOCUMENT}:
+    if asked is None or set(asked) != {"document_id"}:
         return None
-    value = asked[DOCUMENT]
+    value = asked["document_id"]
     if isinstance(value, Mapping):
         value = value["$in"] if set(value) == {"$in"} else None
     documents = [value] if isinstance(value, str) else value
@@ -307,27 +281,22 @@ def chosen_documents(asked: Filter | None) -> list[str] | None:
 
 
 def documents_of(metadatas: Iterable[Mapping[str, Any] | None]) -> list[str | None]:
-    """Return the documents that entries come from, by their metadata; None where it does not say.
+    """Return the documents of entries by their metadata; None where it has none.
 
     >>> documents_of([{"document_id": "a", "page": 3}, {}, None])
     ['a', None, None]
     """
-    named = [(metadata or {}).get(DOCUMENT) for metadata in metadatas]
+    named = [(metadata or {}).get("document_id") for metadata in metadatas]
     return [name if isinstance(name, str) else None for name in named]
 
 
-# Maximal marginal relevance: choose what fits the question and differs from what is chosen.
-Floats = NDArray[np.floating[Any]]
-SMALL, LARGE = 1e-30, 1e30  # squares of lengths between which nothing overflows or is lost
-
-
 def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float = 0.5) -> list[int]:
-    """Return the positions of `k` vectors [n, d], each the best of those left when it was chosen.
+    """Return the positions of `k` vectors [n, d] by maximal marginal relevance, best first.
 
-    Best is lambda * cosine to the question [d] - (1 - lambda) * highest cosine to one chosen before
-    (Carbonell and Goldstein, SIGIR 1998); the first of equals. lambda 1 is plain relevance. A vector
-    of zeros, or with anything in it that is no finite number, is like none: its cosines are 0. What is
-    given as float32, as an index keeps it, is compared as such, which takes less time.
+    The next is that of the highest lambda * cosine to the question [d] - (1 - lambda) * highest cosine to
+    one chosen before (Carbonell and Goldstein, SIGIR 1998); the first of equals. lambda 1 is plain
+    relevance. A vector of zeros, or with a number that is not finite, has cosines of 0. Vectors of float32
+    are compared as such, which takes less time.
 
     >>> mmr([1, 0], [[1, 0], [0.9, 0.1], [0.6, -0.8]], k=2, lambda_mult=0.3)
     [0, 2]
@@ -343,23 +312,23 @@ def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float =
     for _ in range(min(k, len(candidates))):
         best = int(scores.argmax())
         chosen.append(best)
-        if len(chosen) == k:  # nothing is chosen after it
+        if len(chosen) == k:
             break
-        likeness = candidates @ candidates[best]  # of the few chosen: all pairs would take longer
+        likeness = candidates @ candidates[best]  # to the chosen ones only: all pairs would take longer
         scores = np.minimum(least, relevance - (1 - lambda_mult) * likeness, out=least)
-        scores[best] = -np.inf  # for good: nothing is less
+        scores[best] = -np.inf  # never chosen again
     return chosen
 
 
-def _unit(vectors: Floats) -> Floats:
-    """Return vectors [n, d] of length 1, or 0 where there is no direction; no size overflows."""
+def _unit(vectors: AnyFloats) -> AnyFloats:
+    """Return vectors [n, d] of length 1, or 0 where there is no direction, without overflow."""
     squares = np.einsum("ij,ij->i", vectors, vectors)
-    if squares.min() > SMALL and squares.max() < LARGE:  # as nearly always, and false for what is no number
+    if squares.min() > SMALL and squares.max() < LARGE:  # the usual case; false for NaN
         return np.asarray(vectors / np.sqrt(squares)[:, None])
     finite = np.where(np.isfinite(vectors).all(axis=1, keepdims=True), vectors, 0).astype(np.float64)
     scaled = finite / _above_zero(np.abs(finite).max(axis=1, keepdims=True))
     return (scaled / _above_zero(np.linalg.norm(scaled, axis=1, keepdims=True))).astype(vectors.dtype)
 
 
-def _above_zero(lengths: Floats) -> Floats:
+def _above_zero(lengths: AnyFloats) -> AnyFloats:
     return np.where(lengths > 0, lengths, 1.0)

@@ -14,8 +14,8 @@ from typing import Literal, TypeVar
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
-from rag.index.chroma import Gathered
-from rag.index.chunks import index_text, to_entry, twins
+from rag.index.chroma import WriteBuffer
+from rag.index.chunks import index_text, same_text_pairs, to_entry
 from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
 from rag.index.staged import ReindexProgress
@@ -26,11 +26,11 @@ from rag.ingest.pipeline import reading_edition
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
 from rag.raptor.retrievers import TREES
-from rag.raptor.summarize import Extracting, Summariser
+from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.raptor.tree import Forest
 from rag.raptor.tree import index_text as node_text
 from rag.retrieval.registry import choose_retriever
-from rag.retrieval.weights import Weighing
+from rag.retrieval.weights import HybridCalibration
 from rag.text.tokenize import Analyser
 from storage.collections import Collections
 from storage.database import Database
@@ -77,7 +77,7 @@ class Library:
         open_embedder: Callable[[], Embedder],
         store: StoreSpec = StoreSpec(),  # noqa: B008 - a frozen value
         analysers: Sequence[Analyser] = (),
-        summariser: Callable[[], Summariser] = Extracting,
+        summariser: Callable[[], Summariser] = ExtractiveSummariser,
         open_named: Callable[[str], Embedder] | None = None,
         admit: Callable[[str, int], None] = admit_all,
         recognition: float = LONGEST,
@@ -90,7 +90,7 @@ class Library:
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
         states = IndexStates(database, owner)
         self.indexes = Indexes(self.documents, states, directory, open_embedder, store, analysers, open_named)
-        self.weighing = Weighing(self.documents, self.indexes)
+        self.weighing = HybridCalibration(self.documents, self.indexes)
         self.forest = Forest(
             self.documents,
             Trees(database, owner),
@@ -246,7 +246,7 @@ class Library:
         done = total - len(chunks)
         yield IngestProgress("meaning", done, total)
         texts = [index_text(chunk) for chunk in chunks]
-        with Gathered(vectors) as gathered:
+        with WriteBuffer(vectors) as gathered:
             for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
                 if cancelled() or self.indexes.vectors is not vectors:
                     raise Cancelled("The ingest was stopped; it goes on later.")
@@ -286,7 +286,7 @@ class Library:
             return
         replaced = self.documents.get(record.replaces)
         leaving = self.documents.chunks(replaced.id)
-        self.indexes.carry_over(twins(self.documents.chunks(record.id), leaving))
+        self.indexes.copy_vectors(same_text_pairs(self.documents.chunks(record.id), leaving))
         nodes = self.forest.nodes_of(replaced.id)
         self.documents.promote(record.id)
         self._drop_original(replaced.sha256)

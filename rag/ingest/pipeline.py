@@ -8,8 +8,7 @@ from rag.errors import DocumentRefused
 from rag.ingest.parsers import LONGEST, LoadedDocument, Reading, drained, reading
 from rag.jobs import Cancel, never
 from rag.text.chunking import Splitting, split
-from storage import documents as chunks
-from storage.documents import Documents
+from storage.documents import Documents, chunk_records
 from storage.errors import NotFound
 from storage.files import Files
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, PageSpan
@@ -38,7 +37,7 @@ class Edition:
 
     def chunks_of(self, record: DocumentRecord) -> list[ChunkRecord]:
         """Return the pieces as the chunks that they become once the edition is kept."""
-        return chunks.records(record, self.splitting, self.text, self.pieces)
+        return chunk_records(record, self.splitting, self.text, self.pieces)
 
 
 def read_edition(

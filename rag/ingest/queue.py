@@ -14,13 +14,13 @@ from threading import Lock
 from typing import Any, Literal, cast
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError
-from rag.index.chunks import to_entry, twins
+from rag.index.chunks import same_text_pairs, to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.pipeline import Edition, read_edition
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
-from rag.raptor.tree import Tended
-from rag.retrieval.weights import Tuned
+from rag.raptor.tree import ForestProgress
+from rag.retrieval.weights import CalibrationProgress
 from storage.accounts import People
 from storage.errors import NotFound
 from storage.records import ChunkRecord, DocumentRecord
@@ -147,7 +147,7 @@ def _index(
 ) -> Iterator[IngestProgress]:
     library.indexes.words.add(to_entry(chunk) for chunk in chunks)
     vectors = library.indexes.vectors
-    library.indexes.carry_over(twins(chunks, library.documents.chunks(record.id)))
+    library.indexes.copy_vectors(same_text_pairs(chunks, library.documents.chunks(record.id)))
     present = vectors.present([chunk.id for chunk in chunks])
     missing = [chunk for chunk in chunks if chunk.id not in present]
     yield from library.add_vectors(vectors, missing, len(chunks), cancelled)
@@ -182,7 +182,7 @@ class Ingest:
         self._jobs = jobs
         self._trees = trees
         self._patience = patience or Backoff()
-        self._grown: Job[Tended] | None = None
+        self._grown: Job[ForestProgress] | None = None
 
     def start(self, document_id: str) -> None:
         """Queue a document where it left off; one that is queued already stays as it is."""
@@ -271,20 +271,20 @@ class Ingest:
         """Find anew how words are weighed against meaning, after what is being embedded."""
         self._jobs.start(self._library.owner, WEIGH, self._library.weighing.find, lane=EMBED)
 
-    def weighing(self) -> Tuned | None:
+    def weighing(self) -> CalibrationProgress | None:
         """Return how far that is; None when it is not being found."""
         job = self._jobs.get(self._library.owner, WEIGH)
-        return job.latest if job is not None and isinstance(job.latest, Tuned) else None
+        return job.latest if job is not None and isinstance(job.latest, CalibrationProgress) else None
 
     def grow(self, *, anew: bool = False) -> None:
         """Build the trees that are due, after those that are being built; see `Forest.tend`."""
         work = partial(self._library.forest.tend, anew=anew)
         self._grown = self._jobs.start(self._library.owner, TREES, work, lane=TREES)
 
-    def growing(self) -> Tended | None:
+    def growing(self) -> ForestProgress | None:
         """Return how far the trees are; None when none is built, or the build has not begun yet."""
         job = self._jobs.get(self._library.owner, TREES)
-        return job.latest if job is not None and isinstance(job.latest, Tended) else None
+        return job.latest if job is not None and isinstance(job.latest, ForestProgress) else None
 
     def grows(self) -> bool:
         """Whether trees are being built, or wait for it."""

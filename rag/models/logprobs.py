@@ -1,4 +1,4 @@
-"""Log-probabilities of an answer's first token, read from a chat completion of the openai SDK. Pure."""
+"""Log-probabilities of an answer's first token, from a chat completion of the openai SDK."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 from rag.errors import LLMGarbled
 
 Logprobs = Mapping[str, float]
-"""The likeliest first tokens of an answer, and the natural logarithm of each one's probability."""
+"""The likeliest first tokens of an answer, with the natural logarithm of their probabilities."""
 
 YES = frozenset({"yes", "예", "네", "はい"})
 NO = frozenset({"no", "아니", "아니요", "아니오", "いいえ"})
@@ -15,9 +15,9 @@ _AROUND = " \t\r\n*_\"'`.,:!▁Ġ"
 
 
 def first_token_logprobs(completion: Any) -> Logprobs | None:
-    """Return those of a `ChatCompletion`; None where it has none, empty where the answer is.
+    """Return the log-probabilities of a `ChatCompletion`; None where it has none, empty for no answer.
 
-    The SDK makes its objects of whatever is sent: raises LLMGarbled for what is no chat completion.
+    Raises LLMGarbled for anything else, which the SDK does not check.
     """
     try:
         logprobs = completion.choices[0].logprobs
@@ -26,18 +26,18 @@ def first_token_logprobs(completion: Any) -> Logprobs | None:
         if not logprobs.content:
             return {}
         listed = logprobs.content[0].top_logprobs or []
-        return _summed([(one.token, float(one.logprob)) for one in listed]) or None
+        return _merge_duplicates([(one.token, float(one.logprob)) for one in listed]) or None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise not_an_answer() from error
 
 
 def not_an_answer() -> LLMGarbled:
-    """Make the error of a reply that is no chat completion."""
+    """Return the error of a reply that is no chat completion."""
     return LLMGarbled("The model's server sent something that is not an answer. Check its address.")
 
 
-def _summed(listed: list[tuple[Any, float]]) -> dict[str, float]:
-    """Return one logarithm for each token; servers may tell one token twice, from other bytes."""
+def _merge_duplicates(listed: list[tuple[Any, float]]) -> dict[str, float]:
+    """Return one logarithm for each token; servers may list a token twice, of different bytes."""
     found: dict[str, float] = {}
     for token, logprob in listed:
         if isinstance(token, str) and not math.isnan(logprob):
@@ -46,10 +46,10 @@ def _summed(listed: list[tuple[Any, float]]) -> dict[str, float]:
 
 
 def yes_against_no(logprobs: Logprobs) -> float | None:
-    """Return p(yes) / (p(yes) + p(no)), each summed over its spellings; None where neither is told.
+    """Return p(yes) / (p(yes) + p(no)), each summed over its spellings; None where neither is listed.
 
-    A side that is not among the tokens told is at most as likely as the least likely of them, and taken
-    to be so. Below, .6 + .1 against .2:
+    A side that is not listed is taken to be as likely as the least likely listed token.
+    Below, .6 + .1 against .2:
 
     >>> from math import log
     >>> round(yes_against_no({"Yes": log(0.6), " yes": log(0.1), "No": log(0.2), "The": log(0.05)}), 4)
@@ -57,18 +57,18 @@ def yes_against_no(logprobs: Logprobs) -> float | None:
     >>> round(yes_against_no({"Yes": log(0.9), "The": log(0.1)}), 4)
     0.9
     """
-    yes, no = (_spelt(logprobs, words) for words in (YES, NO))
+    yes, no = (_log_probability_of(logprobs, words) for words in (YES, NO))
     if max(yes, no) == -math.inf:
         return None
     least = min(logprobs.values())
-    return 1 / (1 + math.exp(_bounded(max(no, least) - max(yes, least))))
+    return 1 / (1 + math.exp(_clamp(max(no, least) - max(yes, least))))
 
 
-def _bounded(exponent: float) -> float:
+def _clamp(exponent: float) -> float:
     return max(-700.0, min(700.0, 0.0 if math.isnan(exponent) else exponent))
 
 
-def _spelt(logprobs: Logprobs, words: Collection[str]) -> float:
+def _log_probability_of(logprobs: Logprobs, words: Collection[str]) -> float:
     return _log_sum(
         [logprob for token, logprob in logprobs.items() if token.strip(_AROUND).casefold() in words]
     )

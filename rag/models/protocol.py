@@ -1,4 +1,4 @@
-"""What an answer needs of a language model, and any LangChain chat model that gives it."""
+"""Language model protocol, an adapter for LangChain chat models, and a recording and metering wrapper."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,44 +15,44 @@ from rag.text.prompt_parts import count_tokens
 
 
 class LanguageModel(Protocol):
-    """What writes answers and rephrases questions: rag.models.llm.LLM, or a ChatModel."""
+    """Language model for answers and rewrites: rag.models.llm.LLM, a local model, or a ChatModel."""
 
     settings: LLMSettings
 
     def stream(
         self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never
     ) -> Iterator[str]:
-        """Yield the answer in pieces as they come; raises LLMError and Cancelled."""
+        """Yield the answer in pieces as they arrive; raises LLMError and Cancelled."""
 
     def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
         """Return the whole answer; errors as of `stream`."""
 
     @property
     def supports_logprobs(self) -> bool:
-        """True where `logprobs` may be worth asking for: not where it is known to give none."""
+        """False where the model is known to give no log-probabilities."""
 
     def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
         """Return the log-probabilities of the answer's first token, or None; errors as of `stream`."""
 
 
 class ChatModel:
-    """A LangChain chat model, or a runnable around one, such as `model.with_fallbacks([...])`.
+    """Adapter for a LangChain chat model, or a runnable around one, such as `model.with_fallbacks([...])`.
 
-    Its own settings decide how long an answer may become. `context_tokens` is what it can read at once:
-    LangChain does not tell, and passages beyond it are left out of the prompt.
+    Its own settings limit the length of an answer. `context_tokens` is its context size, which LangChain
+    does not tell; passages beyond it are left out of the prompt.
     """
 
-    supports_logprobs = False  # each provider of LangChain's tells them in its own way, or does not
+    supports_logprobs = False  # LangChain has no common way to ask for them
 
     def __init__(self, model: Runnable[Any, Any], *, context_tokens: int = 8192):
         self._model = model
-        self.settings = LLMSettings(base_url="", model=_name(model), context_tokens=context_tokens)
+        self.settings = LLMSettings(base_url="", model=_model_name(model), context_tokens=context_tokens)
 
     def stream(
         self,
         messages: Chat,
         *,
-        max_tokens: int,  # noqa: ARG002 - each provider has its own name for it, or none
+        max_tokens: int,  # noqa: ARG002 - each provider has its own name for it
         cancelled: Callable[[], bool] = never,
     ) -> Iterator[str]:
         """Yield the answer in pieces; raises LLMError, with the model's own error as its cause."""
@@ -61,12 +61,12 @@ class ChatModel:
             for piece in self._model.stream(convert_to_messages([dict(message) for message in messages])):
                 if cancelled():
                     raise Cancelled("You stopped the answer.")
-                if text := _text(piece):
+                if text := _piece_text(piece):
                     silent = False
                     yield text
         except FootnoteError:
             raise
-        except Exception as error:  # anyone's model may fail in any way
+        except Exception as error:  # any model may fail in any way
             name, kind = self.settings.model, type(error).__name__
             raise LLMError(f"{name} did not answer ({kind}). Check its settings and ask again.") from error
         if silent:
@@ -77,33 +77,30 @@ class ChatModel:
         return "".join(self.stream(messages, max_tokens=max_tokens, cancelled=cancelled))
 
     def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:  # noqa: ARG002
-        """Return None: LangChain has no one way to tell log-probabilities."""
+        """Return None: LangChain has no common way to ask for log-probabilities."""
         return None
 
 
-def _text(piece: Any) -> str:
+def _piece_text(piece: Any) -> str:
     return str(piece.text) if isinstance(piece, BaseMessage) else str(piece)
 
 
-def _name(model: Runnable[Any, Any]) -> str:
-    """Return what a model calls itself, or else its class."""
+def _model_name(model: Runnable[Any, Any]) -> str:
+    """Return the name of a model, or else of its class."""
     said = (getattr(model, name, None) for name in ("model_name", "model"))
     return next((name for name in said if isinstance(name, str) and name), type(model).__name__)
 
 
-# Language model wrapper that records what is sent and counts the tokens that are used.
-
-
 @dataclass(frozen=True)
 class Sent:
-    """An event: a request to the language model, word for word; `messages` are (role, content)."""
+    """Event: a request to the language model; `messages` are (role, content)."""
 
     purpose: str
     messages: tuple[tuple[str, str], ...]
 
 
 class UsageMeter(Protocol):
-    """Counter of the tokens that one person uses, such as rag.quota.Quota."""
+    """Counter of one person's tokens, such as rag.quota.Quota."""
 
     def tokens(self) -> None:
         """Raise LimitReached where today's tokens are used up."""
@@ -113,12 +110,11 @@ class UsageMeter(Protocol):
 
 
 class ObservedModel:
-    """Language model that records each request, and meters what it reads and writes.
+    """Language model wrapper that records requests and meters tokens.
 
-    A request is added to `sent`, as one for `purpose`, before it goes out; `meter` may refuse it, and counts
-    it. A model that is observed already is not wrapped again: the new wrapper takes its place and does what
-    it did. Servers tell the tokens in ways of their own, or not at all; so they are counted here, rather too
-    many.
+    A request is added to `sent`, as one for `purpose`, before it goes out; `meter` counts it and may refuse
+    it. An observed model is not wrapped twice: the new wrapper takes over its records and meters. Servers
+    report tokens in different ways or not at all, so they are estimated here, rather too high.
     """
 
     def __init__(
@@ -142,13 +138,13 @@ class ObservedModel:
 
     @property
     def supports_logprobs(self) -> bool:
-        """True where the model may tell log-probabilities."""
+        """False where the model is known to give no log-probabilities."""
         return self._llm.supports_logprobs
 
     def stream(
         self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never
     ) -> Iterator[str]:
-        """Yield the answer in pieces; raises LimitReached before anything is sent, else as the model."""
+        """Yield the answer in pieces; raises LimitReached before anything is sent, and the model's errors."""
         tokens = self._begin(messages)
         try:
             for piece in self._llm.stream(messages, max_tokens=max_tokens, cancelled=cancelled):

@@ -1,8 +1,8 @@
-"""Which nodes of a layer belong together: Gaussian mixtures in few dimensions, a node in several clusters.
+"""Clustering of a layer of nodes: UMAP and Gaussian mixtures, with a node in one or more clusters.
 
-As in RAPTOR (arXiv 2401.18059, section 3): UMAP over all of a layer finds its large themes, UMAP within
-each theme the small ones; how many clusters there are is what the Bayesian information criterion says.
-Everything here is a function of its arguments and the seed.
+As in RAPTOR (arXiv 2401.18059, section 3): UMAP over a whole layer finds large themes, UMAP within each theme
+small ones; the Bayesian information criterion gives the number of clusters. All functions are deterministic
+in their arguments and the seed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# UMAP in numpy: points in few dimensions, so that those near each other before are near each other after.
 Floats = NDArray[np.float32]
+MixtureFloats = NDArray[np.float64]
+Members = tuple[int, ...]  # positions in the layer, in order
 
-
-# The curve 1 / (1 + A d^2B) that fits min_dist 0.1 and spread 1, the defaults of umap-learn.
+# UMAP. The curve 1 / (1 + A d^2B) that fits min_dist 0.1 and spread 1, the defaults of umap-learn.
 A, B = 1.5769, 0.8951
 EPOCHS = 150
-FIRST_STEP = 0.5  # longer ones swing: an attraction at distance 1 is about twice the distance
-PUSHES = 5  # for each pull: umap-learn's negative_sample_rate
-DRAWN = 16  # points that push a point in one epoch, for all its pushes together
-FARTHEST = 4.0  # a force is cut there, as in umap-learn
-EXTENT = 10.0  # of the layout that it starts from
+FIRST_STEP = 0.5  # longer steps oscillate: an attraction at distance 1 is about twice the distance
+PUSHES = 5  # repulsions for each attraction: umap-learn's negative_sample_rate
+DRAWN = 16  # points that repel a point in one epoch
+FARTHEST = 4.0  # limit of a force, as in umap-learn
+EXTENT = 10.0  # of the first layout
 ROWS = 1024  # of distances at once: 20 MB over 5,000 points
-HALVINGS = 40  # of the interval that holds a width
+HALVINGS = 40  # of the interval in the search of a width
 
 
 def project(vectors: Floats, dimensions: int, neighbours: int, seed: int) -> Floats:
-    """Return vectors, float [n, d], in fewer dimensions, float32 [n, dimensions]; the same for the same seed.
+    """Return the UMAP projection of vectors, float [n, d], as float32 [n, dimensions].
 
-    Distances are cosines. `neighbours` is how far "near" reaches, at most n - 1; n must be above
+    Distances are cosines. `neighbours` is the neighbourhood's size, at most n - 1; n must be above
     `dimensions`. Five thousand vectors with 70 neighbours take about 20 seconds on one core.
     """
     distances, nearest_ids = nearest(vectors, min(neighbours, len(vectors) - 1))
     graph = fuzzy_graph(edge_weights(distances), nearest_ids)
     random = np.random.default_rng(seed)
-    return _settled(_first_layout(vectors, dimensions, random), graph, random)
+    return _optimise_layout(_first_layout(vectors, dimensions, random), graph, random)
 
 
 def nearest(vectors: Floats, count: int) -> tuple[Floats, NDArray[np.int64]]:
@@ -66,9 +66,10 @@ def nearest(vectors: Floats, count: int) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def edge_weights(distances: Floats) -> Floats:
-    """Return how much each neighbour belongs to its point, 0 to 1, [n, k]: the nearest one wholly.
+    """Return the membership of each neighbour in its point's neighbourhood, 0 to 1, [n, k].
 
-    A point's width is such that its memberships add up to log2(k), so that thin regions count as dense ones.
+    The nearest has 1. A point's width is such that its memberships add up to log2(k), which makes up for
+    different densities.
 
     >>> [round(float(share), 2) for share in edge_weights(np.array([[0.1, 0.2, 0.3, 0.4]], np.float32))[0]]
     [1.0, 0.54, 0.3, 0.16]
@@ -85,7 +86,7 @@ def edge_weights(distances: Floats) -> Floats:
 
 
 def fuzzy_graph(belonging: Floats, neighbours: NDArray[np.int64]) -> "csr_array":
-    """Return the graph [n, n] in which an edge holds as much as one of its ends says, or both: a + b - ab."""
+    """Return the symmetric graph [n, n] of fuzzy memberships: an edge is a + b - ab of its directions."""
     from scipy.sparse import csr_array
 
     count, width = neighbours.shape
@@ -96,7 +97,7 @@ def fuzzy_graph(belonging: Floats, neighbours: NDArray[np.int64]) -> "csr_array"
 
 
 def _first_layout(vectors: Floats, dimensions: int, random: np.random.Generator) -> Floats:
-    """Return the directions in which the vectors vary most, and a little noise to part equal ones."""
+    """Return the principal components of the vectors, with a little noise to separate equal ones."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     if len(centred) < centred.shape[1]:
         _, along = np.linalg.eigh(centred @ centred.T)
@@ -109,7 +110,7 @@ def _first_layout(vectors: Floats, dimensions: int, random: np.random.Generator)
     return np.asarray(placed + random.normal(scale=1e-3, size=placed.shape), np.float32)
 
 
-def _settled(layout: Floats, graph: "csr_array", random: np.random.Generator) -> Floats:
+def _optimise_layout(layout: Floats, graph: "csr_array", random: np.random.Generator) -> Floats:
     edges = graph.tocoo()
     held: Any = np.maximum(graph.sum(axis=1), 1e-6).astype(np.float32)[:, None]
     for epoch in range(EPOCHS):
@@ -120,7 +121,7 @@ def _settled(layout: Floats, graph: "csr_array", random: np.random.Generator) ->
 
 
 def _pull(layout: Floats, heads: Any, tails: Any, weights: Any) -> Floats:
-    """Return the attraction on each point, [n, d], added up over its edges."""
+    """Return the attraction on each point, [n, d], summed over its edges."""
     from scipy.sparse import csr_array
 
     apart = layout[tails] - layout[heads]
@@ -133,7 +134,7 @@ def _pull(layout: Floats, heads: Any, tails: Any, weights: Any) -> Floats:
 
 
 def _push(layout: Floats, random: np.random.Generator) -> Floats:
-    """Return the mean repulsion on each point, [n, d], by some others drawn at random."""
+    """Return the mean repulsion on each point, [n, d], by random others."""
     others = random.integers(len(layout), size=(len(layout), DRAWN))
     apart = layout[:, None, :] - layout[others]
     square = np.einsum("nkd,nkd->nk", apart, apart)
@@ -141,12 +142,11 @@ def _push(layout: Floats, random: np.random.Generator) -> Floats:
     return np.asarray(np.clip(apart * force[:, :, None], -FARTHEST, FARTHEST).mean(axis=1), np.float32)
 
 
-# Gaussian mixtures with full covariances, fitted by expectation maximisation, and what each is worth.
-MixtureFloats = NDArray[np.float64]
-LEAST_VARIANCE = 1e-5  # added to each: points that coincide have none
-ENOUGH = 1e-3  # gain of an iteration in log likelihood a point, below which it is the last
+# Gaussian mixtures with full covariances.
+LEAST_VARIANCE = 1e-5  # added to each variance: equal points have none
+ENOUGH = 1e-3  # gain in log likelihood per point below which fitting ends
 ITERATIONS = 100
-MOVES = 5  # of the centres that it starts from
+MOVES = 5  # k-means iterations for the first centres
 
 
 @dataclass(frozen=True)
@@ -160,26 +160,28 @@ class GaussianComponents:
 
 def fit(points: MixtureFloats, components: int, seed: int) -> GaussianComponents:
     """Return the mixture fitted to points, [n, d], n >= `components`; the same for the same seed."""
-    return refined(maximised(points, _first(points, components, np.random.default_rng(seed))), points)
+    return expectation_maximisation(
+        m_step(points, _initial_shares(points, components, np.random.default_rng(seed))), points
+    )
 
 
-def refined(mixture: GaussianComponents, points: MixtureFloats) -> GaussianComponents:
-    """Return what a mixture becomes when it is fitted to points, starting from itself."""
+def expectation_maximisation(mixture: GaussianComponents, points: MixtureFloats) -> GaussianComponents:
+    """Return the mixture fitted to points by expectation maximisation, starting from itself."""
     before = -np.inf
     for _ in range(ITERATIONS):
-        likelihood, shares = expected(mixture, points)
-        mixture = maximised(points, shares)
+        likelihood, shares = e_step(mixture, points)
+        mixture = m_step(points, shares)
         if abs(likelihood / len(points) - before) < ENOUGH:
             break
         before = likelihood / len(points)
     return mixture
 
 
-def expected(mixture: GaussianComponents, points: MixtureFloats) -> tuple[float, MixtureFloats]:
-    """Return the log likelihood of points, [n, d], and how much of each every component has, [n, k].
+def e_step(mixture: GaussianComponents, points: MixtureFloats) -> tuple[float, MixtureFloats]:
+    """Return the log likelihood of points, [n, d], and the components' shares of each, [n, k].
 
     >>> alike = GaussianComponents(np.array([0.5, 0.5]), np.array([[0.0], [2.0]]), np.ones((2, 1, 1)))
-    >>> [round(float(share), 2) for share in expected(alike, np.array([[0.5]]))[1][0]]
+    >>> [round(float(share), 2) for share in e_step(alike, np.array([[0.5]]))[1][0]]
     [0.73, 0.27]
     """
     factors = np.linalg.cholesky(mixture.covariances)
@@ -193,8 +195,8 @@ def expected(mixture: GaussianComponents, points: MixtureFloats) -> tuple[float,
     return float(totals.sum()), np.exp(logs - totals).T
 
 
-def maximised(points: MixtureFloats, shares: MixtureFloats) -> GaussianComponents:
-    """Return the mixture that fits points best when each component has these shares of them, [n, k]."""
+def m_step(points: MixtureFloats, shares: MixtureFloats) -> GaussianComponents:
+    """Return the mixture of highest likelihood for the components' shares of the points, [n, k]."""
     counts = shares.sum(axis=0) + 10 * np.finfo(np.float64).eps
     means = shares.T @ points / counts[:, None]
     apart = points[None] - means[:, None]  # [k, n, d]
@@ -215,8 +217,8 @@ def bic(log_likelihood: float, points: int, dimensions: int, components: int) ->
     return float(np.log(points) * free - 2.0 * log_likelihood)
 
 
-def _first(points: MixtureFloats, components: int, random: np.random.Generator) -> MixtureFloats:
-    """Return shares of 0 and 1, [n, k]: each point goes to the nearest of centres far from one another."""
+def _initial_shares(points: MixtureFloats, components: int, random: np.random.Generator) -> MixtureFloats:
+    """Return shares of 0 and 1, [n, k], by k-means++ centres and a few k-means iterations."""
     centres = points[[int(random.integers(len(points)))]]
     away = _squares(points, centres)[:, 0]
     while len(centres) < components:
@@ -239,15 +241,12 @@ def _squares(points: MixtureFloats, centres: MixtureFloats) -> MixtureFloats:
     return np.maximum(squares, 0.0)
 
 
-Members = tuple[int, ...]  # positions in the layer, in order
-
-
 @dataclass(frozen=True)
-class Rule:
-    """How a layer is clustered; the defaults are the paper's.
+class ClusteringOptions:
+    """Options of clustering; the defaults are the paper's.
 
-    `dimensions` are what UMAP leaves of a vector, `threshold` is the probability from which a node belongs
-    to a cluster, `most` how many clusters are tried at once, `tokens` what one summary can be made from.
+    `dimensions` are those of the projection, `threshold` is the probability from which a node belongs to a
+    cluster, `most` the largest number of clusters tried, `tokens` the largest cluster.
     """
 
     dimensions: int = 10
@@ -258,12 +257,14 @@ class Rule:
     seed: int = 224
 
 
-def clusters(vectors: Floats, tokens: Sequence[int], rule: Rule = Rule()) -> list[Members]:
+def clusters(
+    vectors: Floats, tokens: Sequence[int], rule: ClusteringOptions = ClusteringOptions()
+) -> list[Members]:
     """Return the clusters of nodes with these vectors, float [n, d], and lengths in tokens.
 
-    Every node is in at least one, and no two are equal. One that is longer than the rule allows is clustered
-    again, and cut in order where that parts nothing. Up to `dimensions` + 1 nodes are one cluster, one node
-    or none is no cluster: there is nothing to summarise.
+    Every node is in at least one cluster, and no two clusters are equal. One that is too long is clustered
+    again, and cut in order where that does not divide it. Up to `dimensions` + 1 nodes are one cluster; one
+    node is none, since there is nothing to summarise.
     """
     if len(vectors) < 2:
         return []
@@ -272,7 +273,7 @@ def clusters(vectors: Floats, tokens: Sequence[int], rule: Rule = Rule()) -> lis
     with threadpool_limits(
         1, user_api="blas"
     ):  # the matrices are small: a second core only waits for the first
-        return sorted(set(_within(vectors, np.arange(len(vectors)), tokens, rule)))
+        return sorted(set(_clusters_within(vectors, np.arange(len(vectors)), tokens, rule)))
 
 
 def memberships(probabilities: NDArray[Any], threshold: float) -> list[Members]:
@@ -286,13 +287,13 @@ def memberships(probabilities: NDArray[Any], threshold: float) -> list[Members]:
     return [tuple(np.flatnonzero(column).tolist()) for column in belongs.T]
 
 
-def least(score: Callable[[int], float], most: int) -> int:
-    """Return the number from 1 to `most` with the least score, asking for about a dozen of 50.
+def argmin_unimodal(score: Callable[[int], float], most: int) -> int:
+    """Return the number from 1 to `most` with the least score, evaluating about a dozen of 50.
 
-    The numbers are tried at growing distances, then halfway on both sides of the best until none is left:
-    right where the score falls and then rises, as the criterion does but for noise.
+    The numbers are tried at growing distances, then halfway on both sides of the best. That is exact where
+    the score falls and then rises, as the criterion does but for noise.
 
-    >>> least(lambda n: abs(n - 23), 50)
+    >>> argmin_unimodal(lambda n: abs(n - 23), 50)
     23
     """
     coarse = sorted({min(most, max(1, round(1.5**power))) for power in range(12)})
@@ -308,36 +309,36 @@ def least(score: Callable[[int], float], most: int) -> int:
         scores |= {number: score(number) for number in sorted(middles)}
 
 
-def themes(points: Floats, rule: Rule) -> list[Members]:
+def mixture_clusters(points: Floats, rule: ClusteringOptions) -> list[Members]:
     """Return the clusters of points, float [n, d]: those of the mixture with the least BIC."""
     wide = points.astype(np.float64)
     fitted: dict[int, Any] = {}
 
     def score(components: int) -> float:
         found = fit(wide, components, rule.seed)
-        likelihood, fitted[components] = expected(found, wide)
+        likelihood, fitted[components] = e_step(found, wide)
         return bic(likelihood, len(wide), wide.shape[1], components)
 
-    best = least(score, max(1, min(rule.most, len(wide) - 1)))
+    best = argmin_unimodal(score, max(1, min(rule.most, len(wide) - 1)))
     return memberships(fitted[best], rule.threshold)
 
 
-def _within(
-    vectors: Floats, nodes: NDArray[np.int64], tokens: Sequence[int], rule: Rule
+def _clusters_within(
+    vectors: Floats, nodes: NDArray[np.int64], tokens: Sequence[int], rule: ClusteringOptions
 ) -> Iterator[Members]:
-    """Yield the clusters of some nodes, none of them too long to summarise."""
-    for found in _parted(vectors[nodes], rule):
+    """Yield the clusters of some nodes, none longer than `rule.tokens`."""
+    for found in _two_scales(vectors[nodes], rule):
         members = nodes[list(found)]
         if len(members) == 1 or sum(tokens[node] for node in members) <= rule.tokens:
             yield tuple(members.tolist())
         elif len(members) < len(nodes):
-            yield from _within(vectors, members, tokens, rule)
+            yield from _clusters_within(vectors, members, tokens, rule)
         else:
-            yield from _cut(members, tokens, rule.tokens)
+            yield from _split_by_tokens(members, tokens, rule.tokens)
 
 
-def _parted(vectors: Floats, rule: Rule) -> Iterator[Members]:
-    """Yield the small themes of each large one."""
+def _two_scales(vectors: Floats, rule: ClusteringOptions) -> Iterator[Members]:
+    """Yield the small clusters of each large one."""
     for theme in _at_one_scale(vectors, max(2, int((len(vectors) - 1) ** 0.5)), rule):
         inner = np.asarray(theme)
         for found in _at_one_scale(vectors[inner], rule.local_neighbours, rule):
@@ -345,15 +346,15 @@ def _parted(vectors: Floats, rule: Rule) -> Iterator[Members]:
                 yield tuple(inner[list(found)].tolist())
 
 
-def _at_one_scale(vectors: Floats, neighbours: int, rule: Rule) -> list[Members]:
+def _at_one_scale(vectors: Floats, neighbours: int, rule: ClusteringOptions) -> list[Members]:
     """Return the clusters at one scale; few nodes are one."""
     if len(vectors) <= rule.dimensions + 1:
         return [tuple(range(len(vectors)))]
-    return themes(project(vectors, rule.dimensions, neighbours, rule.seed), rule)
+    return mixture_clusters(project(vectors, rule.dimensions, neighbours, rule.seed), rule)
 
 
-def _cut(nodes: NDArray[np.int64], tokens: Sequence[int], most: int) -> Iterator[Members]:
-    """Yield nodes in their order, as many at a time as one summary can be made from."""
+def _split_by_tokens(nodes: NDArray[np.int64], tokens: Sequence[int], most: int) -> Iterator[Members]:
+    """Yield nodes in their order, at most `most` tokens at a time."""
     taken: list[int] = []
     for node in nodes.tolist():
         if taken and sum(tokens[other] for other in taken) + tokens[node] > most:

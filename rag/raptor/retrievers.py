@@ -1,4 +1,4 @@
-"""RAPTOR's two ways to search, as LangChain retrievers: only leaves come out, with the path above them."""
+"""RAPTOR retrievers: collapsed tree and tree traversal. They return leaves with the summaries above."""
 
 import re
 import statistics
@@ -11,30 +11,34 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from rag.raptor.view import View, to_document
-from rag.text.language import words_of
+from rag.raptor.view import QueryView, to_document
+from rag.text.language import KOREAN_PARTICLES, words_of
 from rag.text.tokenize import tokens
 
 if TYPE_CHECKING:
     from rag.raptor.tree import Forest
 
 
-# In which order a tree gives its leaves to a question: pure functions over ids and numbers.
-PER_SUMMARY = 3  # leaves that a summary found brings along
-HELD_BACK = 1.0  # standard deviations of leaves: a summary, of many subjects, is near to any question
+PER_SUMMARY = 3  # leaves that a summary found adds
+HELD_BACK = (
+    1.0  # standard deviations of leaves that a summary loses: on many subjects, it is near any question
+)
+BUDGET = 2000  # tokens, as in the paper
+CANDIDATES = 200  # nodes nearest the question
+TOP_K = 5  # of each layer, as in the paper
+ASKED = 0.5  # weight of similarity against informativeness, both in deviations, for overview questions
 
 
-def collapsed(
+def order_collapsed(
     similarity: Mapping[str, float], leaves: Sequence[str], above: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """Return leaves, best first: each where it is found, or where a summary above it is found.
+    """Return leaves, best first, each by its own similarity or that of a summary above it.
 
-    `similarity` is of all nodes found, `leaves` are those of them that are leaves, `above` names each one's
-    ancestors. A summary brings the leaves under it that are nearest the question, three at most: only
-    what was found bears on it.
+    `similarity` is of all nodes found, `leaves` are the leaves among them, `above` has their ancestors. A
+    summary adds at most three leaves under it, those found that are nearest the question.
 
     >>> near = {"a": 0.9, "b": 0.8, "c": 0.2, "sum": 1.3}
-    >>> collapsed(near, ["a", "b", "c"], {"b": ["sum"], "c": ["sum"]})
+    >>> order_collapsed(near, ["a", "b", "c"], {"b": ["sum"], "c": ["sum"]})
     ['b', 'c', 'a']
     """
     held = HELD_BACK * statistics.pstdev([similarity[id_] for id_ in leaves]) if leaves else 0.0
@@ -51,10 +55,10 @@ def collapsed(
     return list(order)
 
 
-def in_turns(groups: Iterable[Iterator[str]]) -> Iterator[str]:
-    """Yield one of each group, then the second of each, and so on; what was yielded before is passed over.
+def round_robin(groups: Iterable[Iterator[str]]) -> Iterator[str]:
+    """Yield the first of each group, then the second of each, and so on, without repetitions.
 
-    >>> list(in_turns([iter("abc"), iter("x"), iter("ay")]))
+    >>> list(round_robin([iter("abc"), iter("x"), iter("ay")]))
     ['a', 'x', 'y', 'b', 'c']
     """
     waiting, seen = list(groups), set[str]()
@@ -69,12 +73,12 @@ def in_turns(groups: Iterable[Iterator[str]]) -> Iterator[str]:
         waiting = going
 
 
-def filled(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
-    """Return ids in their order as long as their sizes fit into a budget, passing over what does not fit.
+def fill_budget(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
+    """Return ids in their order whose sizes fit into a budget, skipping those that do not fit.
 
-    It ends once a few have not fitted: what comes later bears less on the question.
+    It ends after a few that did not fit, since later ones are less relevant.
 
-    >>> filled("abcd", {"a": 5, "b": 9, "c": 4, "d": 1}.__getitem__, 10)
+    >>> fill_budget("abcd", {"a": 5, "b": 9, "c": 4, "d": 1}.__getitem__, 10)
     ['a', 'c', 'd']
     """
     taken: list[str] = []
@@ -88,10 +92,7 @@ def filled(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[
     return taken
 
 
-# Whether a question asks about a whole: it names nothing but the document itself. English, Korean, Japanese.
-
-
-# As the English tokens are: in their stems, stop words left out.
+# Overview questions name nothing but the document itself. English words as stems, without stop words.
 _ENGLISH = words_of(
     """
     summar summari summaris synopsi outlin overview abstract gist essenc recap overal whole entir
@@ -107,9 +108,9 @@ _ENGLISH = words_of(
     """
 )
 _OTHERS = re.compile(
-    """요약|줄거리|개요|전체적|전체|전반|핵심|주요|중요|요점|골자|주제|내용|이야기|소설|문서|글|책|파일|자료|보고서|논문|기사|회의록?|대화|논의
+    f"""요약|줄거리|개요|전체적|전체|전반|핵심|주요|중요|요점|골자|주제|내용|이야기|소설|문서|글|책|파일|자료|보고서|논문|기사|회의록?|대화|논의
     |토론|사항|결론|결과|정리|설명|간단|간략|짧게|한마디|무엇|뭐|무슨|어떤|어떻게|대해|관해|대하여|관하여|대한|관한|알려|말해|다루|나오|나눈|있었|있는|일어
-    |하나요|인가요|입니까|합니까|주세요|줘요?|해줘|부탁|해|하|된|되|것|점|들|은|는|이|가|을|를|의|에서|에|로|으로|과|와|도|야|지|니|나|요|서|한|인|써
+    |하나요|인가요|입니까|합니까|주세요|줘요?|해줘|부탁|해|하|된|되|것|점|들|{"|".join(KOREAN_PARTICLES)}|야|지|니|요|서|한|인|써
     |要約|要点|要旨|概要|あらすじ|粗筋|筋書き|全体|全般|主な|主要|主題|重要|中心|論点|テーマ|トピック|ポイント|内容|話|物語|小説|文書|文章|本文|本書|本|ファイル|資料|報告書
     |レポート|論文|記事|会議|議事録?|対話|会話|議論|話し合い|話し合|結論|結果|まとめ|説明|簡単|簡潔|短く|何|どんな|どういう|どのよう|どう|教え|述べ|書かれ|起き|起こ
     |この|その|それ|これ|して|ください|下さい|ました|ますか|ます|ですか|です|てい|いる|ある|あり|られ|され|について|に関し|とは|では|から|まで|もの|こと|った|って|[のはがをにでとへもやなたてかしいくさせ]""",
@@ -122,10 +123,10 @@ _WHOLES = re.compile(
 _ASIAN = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
-def asks_about_whole(question: str) -> bool:
-    """Whether a question names nothing to search for but asks what there is.
+def asks_for_overview(question: str) -> bool:
+    """Return whether a question asks for an overview, and names nothing to search for.
 
-    >>> asks_about_whole("What is the plot of the story?"), asks_about_whole("Describe the heating plan.")
+    >>> asks_for_overview("What is the plot of the story?"), asks_for_overview("Describe the heating plan.")
     (True, False)
     """
     left = _OTHERS.sub(" ", question)
@@ -135,22 +136,16 @@ def asks_about_whole(question: str) -> bool:
     return named <= _ENGLISH and bool(named or _WHOLES.search(question))
 
 
-BUDGET = 2000  # tokens, as in the paper
-CANDIDATES = 200  # nodes that a question is near to; a leaf beyond them bears on it less than all of these
-TOP_K = 5  # of each layer, as in the paper
-ASKED = 0.5  # how much a question about the whole counts against what a leaf tells, both in deviations
-
-
 class TreeRetriever(BaseRetriever):
-    """Fills a budget of `tokens` with leaves of a forest, of the chosen documents or of all; at most `k`.
+    """Retriever of at most `k` leaves that fill a budget of `tokens`, of the chosen documents or of all.
 
-    Each result's metadata has its similarity to the question as "score", and as "path" the summaries above
-    it, ``[{"id", "level", "text"}]``, the topmost last. Raises RetrievalError where there is no tree.
+    Each result's metadata has its similarity to the question as "score", and the summaries above it as
+    "path", ``[{"id", "level", "text"}]``, the topmost last. Raises RetrievalError where there is no tree.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    forest: Any  # a Forest; pydantic would look into it
+    forest: Any  # a Forest, which pydantic must not validate
     tokens: int = BUDGET
     k: int | None = None
     document_ids: Collection[str] | None = None
@@ -162,95 +157,95 @@ class TreeRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
         forest: Forest = self.forest
-        view = View(forest, query, self.document_ids)
-        chosen = filled(self._ordered(query, view), view.size, self.tokens)
+        view = QueryView(forest, query, self.document_ids)
+        chosen = fill_budget(self._ordered(query, view), view.size, self.tokens)
         return [to_document(*found) for found in view.described(chosen[: self.k])]
 
-    def _ordered(self, query: str, view: View) -> Iterator[str]:
+    def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
         """Yield the ids of leaves, best first."""
         raise NotImplementedError
 
 
 class CollapsedTreeRetriever(TreeRetriever):
-    """All nodes at once, the nearest first; a summary found stands for the leaves under it.
+    """Collapsed tree search: all nodes at once, nearest first; a summary stands for the leaves under it.
 
-    A question about the whole is near to everything and to nothing: it is answered from the root down,
-    each part of the tree in its turn, by the leaves that tell most of what their part is about.
+    Similarity says little for an overview question: it is answered from the root down, each part of the tree
+    in turn, by the most informative leaves.
     """
 
-    def _ordered(self, query: str, view: View) -> Iterator[str]:
-        if asks_about_whole(query):
+    def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
+        if asks_for_overview(query):
             yield from overview(view)
             return
         near = view.nearest(CANDIDATES)
         leaves = view.leaves_among(near)
-        yield from collapsed(near, leaves, view.ancestors(leaves))
+        yield from order_collapsed(near, leaves, view.ancestors(leaves))
 
 
 class TreeTraversalRetriever(TreeRetriever):
-    """From the root down: of each layer the `top_k` nearest nodes, or all above a `threshold`, go on."""
+    """Tree traversal: from the root down, into the `top_k` nearest nodes of each layer, or by `threshold`."""
 
     top_k: int = TOP_K
     threshold: float | None = None
 
-    def _ordered(self, query: str, view: View) -> Iterator[str]:  # noqa: ARG002 - the view knows it
+    def _ordered(self, query: str, view: QueryView) -> Iterator[str]:  # noqa: ARG002 - the view knows it
         layer, found = view.roots(), dict[str, float]()
         while layer:
             near = view.similarities(layer)
             found |= {id_: near[id_] for id_ in near if view.is_leaf(id_)}
             inner = sorted((id_ for id_ in near if not view.is_leaf(id_)), key=lambda id_: (-near[id_], id_))
-            layer = [child for id_ in self._going_on(inner, near) for child in view.children(id_)]
+            layer = [child for id_ in self._selected(inner, near) for child in view.children(id_)]
         yield from sorted(found, key=lambda id_: (-found[id_], id_))
 
-    def _going_on(self, ordered: list[str], near: dict[str, float]) -> list[str]:
+    def _selected(self, ordered: list[str], near: dict[str, float]) -> list[str]:
         if self.threshold is None:
             return ordered[: self.top_k]
         return [id_ for id_ in ordered if near[id_] >= self.threshold]
 
 
 class LeavesRetriever(TreeRetriever):
-    """The leaves alone, the nearest first: what a tree is compared with."""
+    """Baseline without a tree: the leaves, nearest first."""
 
-    def _ordered(self, query: str, view: View) -> Iterator[str]:  # noqa: ARG002 - the view knows it
+    def _ordered(self, query: str, view: QueryView) -> Iterator[str]:  # noqa: ARG002 - the view knows it
         near = view.nearest(CANDIDATES)
         yield from view.leaves_among(near)
 
 
-def overview(view: View) -> Iterator[str]:
-    """Yield the most telling leaf of each cluster, the parts of the tree in turn; then the rest of them."""
+def overview(view: QueryView) -> Iterator[str]:
+    """Yield the most informative leaf of each cluster, the parts of the tree in turn; then the others."""
     given: dict[str, None] = {}
     seen: dict[str, None] = {}
     roots = _nearest_first(view, view.roots())
-    for cluster in in_turns(_clusters(view, id_) for id_ in roots):
+    for cluster in round_robin(_clusters(view, id_) for id_ in roots):
         leaves = [cluster] if view.is_leaf(cluster) else view.leaves_among(view.children(cluster))
         fresh = [id_ for id_ in leaves if id_ not in seen]
         seen.update(dict.fromkeys(fresh))
         if fresh:
-            best = _most_telling(view, fresh)[0]
+            best = _most_informative(view, fresh)[0]
             given[best] = None
             yield best
-    yield from _most_telling(view, [id_ for id_ in seen if id_ not in given])
+    yield from _most_informative(view, [id_ for id_ in seen if id_ not in given])
 
 
-def _clusters(view: View, node_id: str) -> Iterator[str]:
-    """Yield the nodes under a node that have leaves, at each of them the nearest the question first."""
+def _clusters(view: QueryView, node_id: str) -> Iterator[str]:
+    """Yield the nodes under a node that have leaves, of siblings the nearest to the question first."""
     if view.is_leaf(node_id):
         yield node_id
         return
     children = view.children(node_id)
     inner = [id_ for id_ in children if not view.is_leaf(id_)]
-    yield from in_turns(_clusters(view, id_) for id_ in _nearest_first(view, inner))
+    yield from round_robin(_clusters(view, id_) for id_ in _nearest_first(view, inner))
     if len(inner) < len(children):
         yield node_id
 
 
-def _nearest_first(view: View, ids: list[str]) -> list[str]:
+def _nearest_first(view: QueryView, ids: list[str]) -> list[str]:
     near = view.similarities(ids)
     return sorted(ids, key=lambda id_: (-near[id_], id_))
 
 
-def _most_telling(view: View, leaves: list[str]) -> list[str]:
-    """Return leaves by what they tell of their document, and half as much by how near the question is."""
+def _most_informative(view: QueryView, leaves: list[str]) -> list[str]:
+    """Return leaves by informativeness and, with weight ASKED, by similarity to the question."""
     if not leaves:
         return []
     near = view.similarities(leaves)
@@ -260,7 +255,7 @@ def _most_telling(view: View, leaves: list[str]) -> list[str]:
     return sorted(leaves, key=lambda id_: (-worth[id_], id_))
 
 
-TREES: Mapping[str, type[TreeRetriever]] = {  # by the names people choose them by
+TREES: Mapping[str, type[TreeRetriever]] = {  # by name
     "raptor-collapsed": CollapsedTreeRetriever,
     "raptor-traversal": TreeTraversalRetriever,
 }

@@ -1,4 +1,4 @@
-"""The trees of one owner: grown over each document and over all of them, and kept in step with the ledger."""
+"""RAPTOR trees of one owner: leaves, layers of summaries, cost estimate, and upkeep with the ledger."""
 
 import hashlib
 import logging
@@ -14,9 +14,9 @@ from rag.index.chroma import ChromaVectorStore
 from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder, Floats
-from rag.raptor.clustering import Members, Rule, clusters
+from rag.raptor.clustering import ClusteringOptions, Members, clusters
 from rag.raptor.summarize import SIZE as SUMMARY
-from rag.raptor.summarize import Extracting, Summariser, rarities, weights
+from rag.raptor.summarize import ExtractiveSummariser, Summariser, rarities, weights
 from rag.text.chunking import Splitting, split
 from rag.text.document import LoadedDocument
 from rag.text.prompt_parts import count_tokens
@@ -25,15 +25,22 @@ from storage.documents import Documents
 from storage.records import ChunkRecord
 from storage.trees import BranchRecord, NodeRecord, Trees
 
-# A tree grown layer by layer: clusters, their summaries, the summaries' clusters. Kept as it goes.
+log = logging.getLogger(__name__)
+FORMAT = 1  # version of the trees; after a change they are built again
 DEPTH = 5  # layers of summaries, as in the paper
-EMBED_BATCH = 8  # nodes: a question's own embedding waits behind one batch at most
+EMBED_BATCH = 8  # nodes; a question's embedding waits for one batch at most
+SIZE = 120  # tokens of a leaf by `count_tokens`, which is too high: about 100 of a model's
+LONGEST = 400  # tokens of a sentence; a longer one is a table or text without full stops, and is cut
+SUMMARIES_A_LEAF = 0.2  # over 60 stories and meetings, 7,522 leaves: 1,430 summaries
+SECONDS_A_NODE = 0.06  # on two cores, mostly for the embedding
+_LETTERS = 3.5  # Latin letters of a token, as in `count_tokens`
+_OF_LONG = Splitting(size=int(SIZE * _LETTERS), overlap=0)
 Keep = Callable[[Sequence[NodeRecord]], None]
 
 
 @dataclass(frozen=True)
-class Grown:
-    """How far a tree is: `done` of `total` nodes of layer `level` are made; leaves are level 0."""
+class LayerProgress:
+    """Progress of a tree: `done` of `total` nodes of layer `level`; leaves are level 0."""
 
     level: int
     done: int
@@ -42,7 +49,7 @@ class Grown:
 
 @dataclass
 class Growth:
-    """What a build has made so far: every node of its branch, and how many summaries could not be had."""
+    """Result of a build so far: the nodes of its branch, and the number of failed summaries."""
 
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
     left_out: int = 0
@@ -50,7 +57,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class _Work:
-    """What one build goes by: summaries that are there already, rare words, and who is told."""
+    """Inputs of one build: existing nodes, word rarities, and callbacks."""
 
     there: Mapping[str, NodeRecord]
     rarity: Mapping[str, float]
@@ -61,21 +68,21 @@ class _Work:
 
 @dataclass(frozen=True)
 class Builder:
-    """Grows branches with one embedder, one summariser and one rule."""
+    """Builder of branches with one embedder, one summariser and one set of options."""
 
     embedder: Embedder
     vectors: VectorIndex
     summariser: Summariser
-    rule: Rule
+    rule: ClusteringOptions
 
     def grow(
         self, leaves: Sequence[NodeRecord], known: Sequence[NodeRecord], keep: Keep, cancelled: Cancel
-    ) -> Iterator[Grown | Growth]:
-        """Yield how far it is, at the end the growth: the layers above `leaves`, and they themselves.
+    ) -> Iterator[LayerProgress | Growth]:
+        """Yield the progress, and at the end the nodes: `leaves` and the layers above them.
 
-        Leaves of one document make a branch of that document; the tops of several make what is above all.
-        `known` are nodes that an earlier build has kept: the same children need no new summary. `keep` is
-        given nodes as they are made. Raises Cancelled.
+        Leaves of one document make its branch; the tops of several branches make the layers above all.
+        `known` are nodes of an earlier build: the same children need no new summary. `keep` stores nodes as
+        they are made. Raises Cancelled.
         """
         growth = Growth({leaf.id: leaf for leaf in leaves})
         rarity = rarities(leaf.text for leaf in leaves)
@@ -84,7 +91,7 @@ class Builder:
         yield from self._embed(layer, 0, cancelled)
         for _ in range(DEPTH):
             above: list[NodeRecord] = []
-            yield from self._raise(layer, above, work)
+            yield from self._build_layer(layer, above, work)
             fresh = [node for node in above if node.id not in growth.nodes]
             growth.nodes |= {node.id: node for node in fresh}
             yield from self._embed(fresh, max((node.level for node in fresh), default=0), cancelled)
@@ -93,22 +100,24 @@ class Builder:
             layer = above
         yield growth
 
-    def _raise(self, layer: Sequence[NodeRecord], above: list[NodeRecord], work: _Work) -> Iterator[Grown]:
+    def _build_layer(
+        self, layer: Sequence[NodeRecord], above: list[NodeRecord], work: _Work
+    ) -> Iterator[LayerProgress]:
         """Fill `above` with the next layer: a summary of each cluster, or its only member."""
         rows = self.vectors.vectors_of([node.id for node in layer])
         vectors = np.array([rows[node.id] for node in layer], np.float32).reshape(len(layer), -1)
         found = clusters(vectors, [count_tokens(node.text) for node in layer], self.rule)
         level = 1 + max((node.level for node in layer), default=0)
         for done, members in enumerate(found):
-            _stop_if(work.cancelled)
-            yield Grown(level, done, len(found))
+            _raise_if_cancelled(work.cancelled)
+            yield LayerProgress(level, done, len(found))
             cluster = [layer[member] for member in nearest_first(vectors, members)]
             node = cluster[0] if len(cluster) == 1 else self._summary(cluster, level, work)
             if node is not None:
                 above.append(node)
 
     def _summary(self, cluster: Sequence[NodeRecord], level: int, work: _Work) -> NodeRecord | None:
-        """Return the node above a cluster, kept; None where no summary can be had."""
+        """Return the stored node above a cluster; None where its summary failed."""
         children = sorted(node.id for node in cluster)
         node_id = identity(children, self.summariser.name)
         if node_id in work.there:
@@ -123,24 +132,24 @@ class Builder:
         work.keep([node])
         return node
 
-    def _embed(self, nodes: Sequence[NodeRecord], level: int, cancelled: Cancel) -> Iterator[Grown]:
-        """Give nodes their vectors, those that have none."""
+    def _embed(self, nodes: Sequence[NodeRecord], level: int, cancelled: Cancel) -> Iterator[LayerProgress]:
+        """Embed the nodes that have no vector."""
         present = self.vectors.present([node.id for node in nodes])
         missing = [node for node in nodes if node.id not in present]
         done = len(nodes) - len(missing)
         for positions, vectors in self.embedder.embed_batches(
             [index_text(node) for node in missing], batch=EMBED_BATCH
         ):
-            _stop_if(cancelled)
+            _raise_if_cancelled(cancelled)
             batch = [missing[position] for position in positions]
             origins = [{"document_id": node.document_id or "", "level": node.level} for node in batch]
             self.vectors.add_vectors([node.id for node in batch], vectors, origins)
             done += len(batch)
-            yield Grown(level, done, len(nodes))
+            yield LayerProgress(level, done, len(nodes))
 
 
 def identity(children: Sequence[str], summariser: str) -> str:
-    """Return the id of the summary of these nodes by this summariser: equal for equal ones."""
+    """Return the id of the summary of these nodes by this summariser, a hash of both."""
     return hashlib.sha256("\n".join([summariser, *sorted(children)]).encode()).hexdigest()[:24]
 
 
@@ -156,29 +165,22 @@ def nearest_first(vectors: Floats, members: Members) -> list[int]:
 
 
 def index_text(node: NodeRecord) -> str:
-    """Return what is embedded for a node: its heading path where it has one, then its text."""
+    """Return the text that is embedded for a node: its heading path, if any, then its text."""
     return "\n".join(part for part in (node.heading, node.text) if part)
 
 
 def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
-    """Return a hash of what a branch stands on: equal for equal contents."""
+    """Return a hash of the ids and texts that a branch is built on."""
     return hashlib.sha256("\n".join(f"{part.id} {part.text}" for part in parts).encode()).hexdigest()
 
 
-def _stop_if(cancelled: Cancel) -> None:
+def _raise_if_cancelled(cancelled: Cancel) -> None:
     if cancelled():
         raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")
 
 
-# Leaves of the tree: sentences of a document's text, about 100 tokens together, none of them cut.
-SIZE = 120  # by `count_tokens`, which counts rather too many: about 100 of a model's own
-LONGEST = 400  # beyond it a sentence is a table or a text without full stops, and no model reads it whole
-_LETTERS = 3.5  # of Latin script in a token, as `count_tokens` has it
-_OF_LONG = Splitting(size=int(SIZE * _LETTERS), overlap=0)
-
-
-class Stretch(Protocol):
-    """What a chunk tells of its place: its span of the text, page and heading path."""
+class ChunkSpan(Protocol):
+    """Place of a chunk: its span of the text, page and heading path."""
 
     @property
     def start(self) -> int: ...  # noqa: D102
@@ -201,12 +203,12 @@ class Leaf:
 
 
 def leaf_id(document_id: str, place: int) -> str:
-    """Return the id of a document's leaf: ("22c1", 7) -> "22c1-l00007". Chunks have no letter there."""
+    """Return the id of a document's leaf: ("22c1", 7) -> "22c1-l00007". Ids of chunks have no "l"."""
     return f"{document_id}-l{place:05d}"
 
 
 def is_leaf_id(passage_id: str) -> bool:
-    """Whether a passage is a tree's leaf, told by its id.
+    """Return whether an id is that of a tree's leaf.
 
     >>> is_leaf_id("22c1-l00007"), is_leaf_id("22c1-00007")
     (True, False)
@@ -214,21 +216,21 @@ def is_leaf_id(passage_id: str) -> bool:
     return passage_id.rpartition("-")[2].startswith("l")
 
 
-def leaves(text: str, chunks: Sequence[Stretch], size: int = SIZE) -> list[Leaf]:
-    """Return the leaves of a document, in order: what its chunks cover, cut between sentences.
+def leaves(text: str, chunks: Sequence[ChunkSpan], size: int = SIZE) -> list[Leaf]:
+    """Return the leaves of a document, in order: the text of its chunks, cut between sentences.
 
-    A leaf is full once another sentence would take it above `size` tokens; a sentence longer than that is a
-    leaf of its own. What chunks on one page and under one heading cover is cut anew, since chunks overlap.
+    A leaf is full where another sentence would take it above `size` tokens; a longer sentence is a leaf of
+    its own. Text on one page and under one heading is cut as a whole, since chunks overlap.
     """
     found = []
     for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
         together = list(run)
-        for start, end in _filled(text, together[0].start, together[-1].end, size):
+        for start, end in _pack_sentences(text, together[0].start, together[-1].end, size):
             found.append(Leaf(start, end, page, heading))
     return found
 
 
-def _filled(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+def _pack_sentences(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield spans of whole sentences, each as long as fits."""
     first: int | None = None
     last = held = 0
@@ -252,19 +254,11 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield start + begin + piece.start, start + begin + piece.end
 
 
-# What building trees will take, said before it begins: summaries, tokens and seconds.
-
-
-# Over 60 stories and meetings, 7,522 leaves: 1,430 summaries, each of about six nodes of the layer below.
-SUMMARIES_A_LEAF = 0.2
-SECONDS_A_NODE = 0.06  # on two cores: nearly all of it the embedding, the least of it the clustering
-
-
 @dataclass(frozen=True)
 class Cost:
-    """An estimate: `summaries` to make, `tokens` that a model reads and writes for them, `seconds` here.
+    """Estimate of a build: `summaries`, `tokens` that a model reads and writes, and `seconds` here.
 
-    The seconds are without the model's own, which its server decides.
+    The seconds exclude the model's, which depend on its server.
     """
 
     leaves: int
@@ -281,7 +275,7 @@ class Cost:
 
 
 def estimate(characters: int, *, by_model: bool) -> Cost:
-    """Return what a tree over this much text will take; without a model its tokens are none.
+    """Return the cost of a tree over this much text; without a model it has no tokens.
 
     >>> estimate(420_000, by_model=True)
     Cost(leaves=1000, summaries=200, tokens=184000, seconds=72.0)
@@ -292,24 +286,20 @@ def estimate(characters: int, *, by_model: bool) -> Cost:
     return Cost(leaves, summaries, tokens, (leaves + summaries) * SECONDS_A_NODE)
 
 
-log = logging.getLogger(__name__)
-FORMAT = 1  # of trees; a change of it builds them anew
-
-
 @dataclass(frozen=True)
-class Tended:
-    """How far the trees are: the document whose branch grows, "" above all, `done` of `total` documents."""
+class ForestProgress:
+    """Progress of all trees: the current document, "" above all, and `done` of `total` documents."""
 
     document: str
     done: int
     total: int
-    step: Grown
+    step: LayerProgress
 
 
 class Forest:
-    """What grows and forgets the trees over `documents`.
+    """Trees over `documents`: one branch for each, and the layers above all.
 
-    `open_vectors` gives the index that has the nodes' vectors, and no chunk's among them.
+    `open_vectors` opens the index of the nodes' vectors, which has none of chunks.
     """
 
     def __init__(
@@ -318,8 +308,8 @@ class Forest:
         trees: Trees,
         open_embedder: Callable[[], Embedder],
         open_vectors: Callable[[], ChromaVectorStore],
-        open_summariser: Callable[[], Summariser] = Extracting,
-        rule: Rule = Rule(),  # noqa: B008 - a frozen value
+        open_summariser: Callable[[], Summariser] = ExtractiveSummariser,
+        rule: ClusteringOptions = ClusteringOptions(),  # noqa: B008 - a frozen value
     ):
         self._documents = documents
         self._open_embedder = open_embedder
@@ -335,32 +325,32 @@ class Forest:
 
     @property
     def embedder(self) -> Embedder:
-        """The model that made them."""
+        """The embedding model of the nodes."""
         return self._open_embedder()
 
     @property
     def summariser(self) -> Summariser:
-        """What writes summaries now; what others have written stays."""
+        """The summariser of new summaries; those by others stay."""
         return self._open_summariser()
 
-    def grow(self, document_id: str, cancelled: Cancel = never) -> Iterator[Grown]:
-        """Build the branch over a document, going on where an earlier build ended; one that stands stays.
+    def grow(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
+        """Build or resume the branch of a document, unless it is ready.
 
-        Raises NotFound where the document goes meanwhile, and Cancelled.
+        Raises Cancelled, and NotFound where the document is removed meanwhile.
         """
         chunks = self._documents.chunks(document_id)
         branch = self.trees.begin(document_id, self._made_with(), fingerprint(chunks))
         if branch.state != "ready":
             yield from self._build(branch, self._leaves(document_id), cancelled)
 
-    def join(self, cancelled: Cancel = never) -> Iterator[Grown]:
-        """Build the layers above all documents that have a branch; what is unchanged below keeps its summary.
+    def join(self, cancelled: Cancel = never) -> Iterator[LayerProgress]:
+        """Build the layers above all branches; unchanged clusters keep their summaries.
 
-        There are none over a single document.
+        A single document has none.
         """
         self.forget()
         self._sweep()
-        tops = [node for branch in self._standing() for node in self.trees.tops(branch.id)]
+        tops = [node for branch in self._ready_branches() for node in self.trees.tops(branch.id)]
         if len({node.document_id for node in tops}) < 2:
             self.trees.drop(None)
             self._sweep()
@@ -369,34 +359,33 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, tops, cancelled)
 
-    def tend(self, cancelled: Cancel = never, *, anew: bool = False) -> Iterator[Tended]:
-        """Build what is due: a branch over each ready document that has none, then what stands above all.
+    def tend(self, cancelled: Cancel = never, *, anew: bool = False) -> Iterator[ForestProgress]:
+        """Build the branches that are due, then the layers above all.
 
-        With `anew` those whose summaries another summariser wrote, too.
+        With `anew` also those whose summaries another summariser wrote.
         """
         done = 0
         while due := self.due(anew=anew):
             record = self._documents.get(due[0])
             for step in self.grow(record.id, cancelled):
-                yield Tended(record.name, done, done + len(due), step)
+                yield ForestProgress(record.name, done, done + len(due), step)
             done += 1
         for step in self.join(cancelled):
-            yield Tended("", done, done, step)
+            yield ForestProgress("", done, done, step)
 
     def cost(self, *, anew: bool = False, by_model: bool | None = None) -> Cost:
-        """Return what building the branches that are due will take, by what writes summaries now or else."""
-        model = self.summariser.name != Extracting.name if by_model is None else by_model
+        """Return the cost of the branches that are due, by the present summariser or as `by_model` says."""
+        model = self.summariser.name != ExtractiveSummariser.name if by_model is None else by_model
         return estimate(self.trees.characters(self.due(anew=anew)), by_model=model)
 
     def due(self, *, anew: bool = False) -> list[str]:
-        """Return the ids of the ready documents whose branch is not built, or was built in another way.
+        """Return the ids of the ready documents whose branch is missing, or was built with other settings.
 
-        Summaries by another model stay, unless `anew`: whoever changes the model has not asked for all of
-        them anew.
+        Summaries by another model stay, unless `anew`: a change of model is no request for new summaries.
         """
         asked = {} if anew else {"summaries": None}
         now = {**self._made_with(), **asked}
-        made = {b.document_id for b in self._standing() if {**b.made_with, **asked} == now}
+        made = {b.document_id for b in self._ready_branches() if {**b.made_with, **asked} == now}
         records = self._documents.list()
         return [record.id for record in records if record.state == "ready" and record.id not in made]
 
@@ -406,13 +395,13 @@ class Forest:
         return [] if branch is None else [node.id for node in self.trees.nodes(branch.id)]
 
     def forget(self, node_ids: Sequence[str] = ()) -> None:
-        """Remove summaries that tell of documents which are gone, and vectors: theirs and those of nodes."""
+        """Remove summaries of removed documents, with their vectors and those of `node_ids`."""
         gone = [*node_ids, *self.trees.drop_stale()]
         if gone:
             self.vectors.delete(gone)
 
     def recover(self) -> None:
-        """Bring ledger and vectors in step at a start: what lost its vectors is to be built on."""
+        """Bring ledger and vectors in step at a start; branches that lost vectors become due."""
         if not self.trees.list():
             return
         try:
@@ -431,7 +420,7 @@ class Forest:
         over_all = self.trees.branch(None)
         if document_ids is None and over_all is not None and over_all.state == "ready":
             return self.trees.tops(over_all.id)
-        chosen = [b for b in self._standing() if document_ids is None or b.document_id in document_ids]
+        chosen = [b for b in self._ready_branches() if document_ids is None or b.document_id in document_ids]
         return [node for branch in chosen for node in self.trees.tops(branch.id)]
 
     def path(self, leaf_id: str) -> list[NodeRecord]:
@@ -445,7 +434,7 @@ class Forest:
 
     def check(self) -> None:
         """Raise RetrievalError where there is no tree yet."""
-        if not self._standing():
+        if not self._ready_branches():
             raise RetrievalError(
                 "There is no tree over these documents yet. Build one, or choose another way of searching."
             )
@@ -453,15 +442,17 @@ class Forest:
     def nearest(
         self, vector: Sequence[float], count: int, document_ids: Collection[str] | None
     ) -> dict[str, float]:
-        """Return the nodes nearest a vector and their cosine, the nearest first; all layers together.
+        """Return the nodes of all layers nearest a vector with their cosine, nearest first.
 
-        Of chosen documents their own branches are searched; the layers above tell of others too.
+        For chosen documents only their own branches are searched: the layers above summarise others, too.
         """
         limits = {"document_id": {"$in": sorted(document_ids)}} if document_ids is not None else None
         hits = self.vectors.similarity_search_by_vector_with_score(vector, count, filter=limits)
         return {document.id or "": 1.0 - distance for document, distance in hits}
 
-    def _build(self, branch: BranchRecord, base: Sequence[NodeRecord], cancelled: Cancel) -> Iterator[Grown]:
+    def _build(
+        self, branch: BranchRecord, base: Sequence[NodeRecord], cancelled: Cancel
+    ) -> Iterator[LayerProgress]:
         known = self.trees.nodes(branch.id)
         own = [node for node in base if branch.document_id is not None]
         self.trees.keep(branch.id, own)
@@ -498,7 +489,7 @@ class Forest:
             for at, leaf in enumerate(cut)
         ]
 
-    def _standing(self) -> list[BranchRecord]:
+    def _ready_branches(self) -> list[BranchRecord]:
         return [b for b in self.trees.list() if b.document_id is not None and b.state == "ready"]
 
     def _sweep(self) -> None:

@@ -1,4 +1,4 @@
-"""What one question sees of a forest: nodes read once, and how near each of them is to it."""
+"""Views of a forest: nodes with their similarity to one question, and navigation from the top down."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +13,16 @@ from rag.text.prompt_parts import count_tokens
 if TYPE_CHECKING:
     from rag.raptor.tree import Forest
     from storage.trees import NodeRecord
-Found = tuple["NodeRecord", float, list["NodeRecord"]]  # a leaf, its similarity, and the summaries above it
+DescribedLeaf = tuple[
+    "NodeRecord", float, list["NodeRecord"]
+]  # a leaf, its similarity, and the summaries above it
 
 
-class View:
-    """A forest as one question sees it, over the chosen documents or over all. For one thread."""
+class QueryView:
+    """View of a forest for one question, over the chosen documents or all, that reads each node once.
+
+    Not thread-safe.
+    """
 
     def __init__(self, forest: "Forest", query: str, document_ids: Collection[str] | None):
         self._forest = forest
@@ -45,7 +50,7 @@ class View:
         return found
 
     def similarities(self, ids: Sequence[str]) -> dict[str, float]:
-        """Return how near the question these nodes are; one without a vector is not near at all."""
+        """Return the nodes' similarities to the question, -1 for a node without a vector."""
         missing = [id_ for id_ in ids if id_ not in self._near]
         vectors = self._forest.vectors.vectors_of(missing) if missing else {}
         question = np.asarray(self._vector, np.float32)
@@ -55,19 +60,19 @@ class View:
         return {id_: self._near[id_] for id_ in ids}
 
     def children(self, node_id: str) -> list[str]:
-        """Return the ids of a node's children, those that are there."""
+        """Return the ids of a node's existing children."""
         return list(self._read(self._nodes[node_id].children))
 
     def is_leaf(self, node_id: str) -> bool:
-        """Whether a node is a passage of a document."""
+        """Return whether a node is a leaf, a passage of a document."""
         return self._nodes[node_id].level == 0
 
     def leaves_among(self, ids: Iterable[str]) -> list[str]:
-        """Return those of the nodes that are leaves, in their order."""
+        """Return the leaves among the nodes, in their order."""
         return [id_ for id_ in ids if self.is_leaf(id_)]
 
     def weight(self, leaf_id: str) -> float:
-        """Return how much a leaf tells of what its document is about."""
+        """Return how informative a leaf is about its document."""
         return self._nodes[leaf_id].weight
 
     def size(self, leaf_id: str) -> int:
@@ -77,12 +82,12 @@ class View:
     def ancestors(self, leaf_ids: Sequence[str]) -> dict[str, list[str]]:
         """Return the ids of all summaries above each leaf, the lowest first."""
         parents = self._parents(leaf_ids)
-        return {leaf: _upwards(leaf, parents) for leaf in leaf_ids}
+        return {leaf: _all_ancestors(leaf, parents) for leaf in leaf_ids}
 
-    def described(self, leaf_ids: Sequence[str]) -> list[Found]:
-        """Return leaves with their similarity and one way up from each to the root."""
+    def described(self, leaf_ids: Sequence[str]) -> list[DescribedLeaf]:
+        """Return leaves with their similarity and one path from each to the root."""
         parents = self._parents(leaf_ids)
-        ways = {leaf: _one_way(leaf, parents) for leaf in leaf_ids}
+        ways = {leaf: _path_up(leaf, parents) for leaf in leaf_ids}
         self._read({id_ for way in ways.values() for id_ in way})
         near = self.similarities(leaf_ids)
         return [
@@ -111,7 +116,7 @@ class View:
 
 
 def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) -> Document:
-    """Return a leaf as retrievers pass it on; see rag/passage.py."""
+    """Return a leaf as a LangChain document; see rag/passage.py."""
     above: list[dict[str, Any]] = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
     return Document(
         id=leaf.id,
@@ -130,7 +135,7 @@ def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) 
     )
 
 
-def _upwards(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+def _all_ancestors(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     found: dict[str, None] = {}
     layer = list(parents.get(leaf, ()))
     while layer:
@@ -139,7 +144,7 @@ def _upwards(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     return list(found)
 
 
-def _one_way(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+def _path_up(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     way: list[str] = []
     at = leaf
     while parents.get(at):
@@ -148,14 +153,11 @@ def _one_way(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     return way
 
 
-# A tree as far as someone has opened it: the way down to a node, and what stands on each step.
-
-
 @dataclass(frozen=True)
-class Opened:
-    """`way` leads from the top to the open node; ``layers[n]`` is what ``way[n]`` was chosen from.
+class OpenedPath:
+    """Path from the top to an open node: ``way[n]`` is one of ``layers[n]``.
 
-    The last layer is what stands below the open node; of an open leaf there is none.
+    The last layer has the open node's children, unless it is a leaf.
     """
 
     way: tuple["NodeRecord", ...]
@@ -163,19 +165,19 @@ class Opened:
 
     @property
     def node(self) -> "NodeRecord | None":
-        """The open node; None where none of several tops is."""
+        """The open node; None where there are several tops and none is open."""
         return self.way[-1] if self.way else None
 
     @property
     def below(self) -> tuple["NodeRecord", ...]:
-        """What stands below the open node."""
+        """The children of the open node."""
         return self.layers[-1] if len(self.layers) > len(self.way) else ()
 
 
-def open_tree(forest: "Forest", document_id: str | None, way: Sequence[str]) -> Opened:
-    """Open a document's tree, or the one over all, as far as `way`, ids from the top, leads.
+def open_tree(forest: "Forest", document_id: str | None, way: Sequence[str]) -> OpenedPath:
+    """Open a document's tree, or the one over all, along `way`, ids from the top.
 
-    Where it leads nowhere a single top is open. A node may stand below several: the way says which is meant.
+    An unknown `way` opens a single top. A node may have several parents, so that the path is needed.
     Raises RetrievalError where there is no tree.
     """
     layers = [tuple(forest.roots(None if document_id is None else {document_id}))]
@@ -191,13 +193,13 @@ def open_tree(forest: "Forest", document_id: str | None, way: Sequence[str]) -> 
         if not node.children:
             break
         layers.append(tuple(forest.trees.nodes_by_id(node.children).values()))
-    return Opened(tuple(opened), tuple(layers))
+    return OpenedPath(tuple(opened), tuple(layers))
 
 
-def upwards(forest: "Forest", numbers: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
-    """Give the numbers of leaves to all that stands above them, too: by node, each number once, in order."""
+def numbers_above(forest: "Forest", numbers: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of leaves by node, also for all ancestors: each number once, in order."""
     given = {leaf: set(those) for leaf, those in numbers.items()}
-    for leaf, above in View(forest, "", None).ancestors(list(numbers)).items():
+    for leaf, above in QueryView(forest, "", None).ancestors(list(numbers)).items():
         for node_id in above:
             given.setdefault(node_id, set()).update(numbers[leaf])
     return {node_id: tuple(sorted(those)) for node_id, those in given.items()}

@@ -1,4 +1,4 @@
-"""BM25 as a LangChain retriever, over a word index that lives on."""
+"""BM25 as a LangChain retriever, over an index on disk or in memory."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -12,14 +12,14 @@ from pydantic import ConfigDict
 
 from rag.errors import RetrievalError
 from rag.index.bm25 import Entry, LexicalIndex, TantivyIndex
-from rag.index.vector_index import Candidates, scored
+from rag.index.vector_index import Candidates, with_score
 from rag.text.tokenize import find
 
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 
 
 class BM25Retriever(BaseRetriever):
-    """Finds the `k` documents that share the rarest words with a question, best first.
+    """Retriever of the `k` documents that share the rarest words with a question, best first.
 
     `hydrate` gives the documents of ids; ids it does not know are left out. `document_ids` limits
     the search to the chunks of these documents, those with such a "document_id" in their metadata.
@@ -58,7 +58,7 @@ class BM25Retriever(BaseRetriever):
     ) -> "BM25Retriever":
         """Make a retriever over documents, in memory; a document without an id is given one."""
         index = TantivyIndex(preprocess_func=preprocess_func, analysers=find())
-        retriever = cls(index=index, hydrate=Shelf(), **kwargs)
+        retriever = cls(index=index, hydrate=DocumentStore(), **kwargs)
         retriever.add_documents(documents)
         return retriever
 
@@ -76,9 +76,9 @@ class BM25Retriever(BaseRetriever):
 
         Raises RetrievalError when the documents are kept elsewhere.
         """
-        shelf = self._shelf()
+        store = self._store()
         added = [(document.id or uuid4().hex, document) for document in documents]
-        shelf.update(added)
+        store.update(added)
         self.index.add(
             Entry(id_, str(document.metadata.get("document_id", "")), document.page_content)
             for id_, document in added
@@ -90,14 +90,14 @@ class BM25Retriever(BaseRetriever):
 
         Raises RetrievalError when the documents are kept elsewhere.
         """
-        shelf = self._shelf()
-        gone = list(shelf) if ids is None else ids
+        store = self._store()
+        gone = list(store) if ids is None else ids
         self.index.delete(gone)
         for id_ in gone:
-            shelf.pop(id_, None)
+            store.pop(id_, None)
 
-    def _shelf(self) -> "Shelf":
-        if not isinstance(self.hydrate, Shelf):
+    def _store(self) -> "DocumentStore":
+        if not isinstance(self.hydrate, DocumentStore):
             raise RetrievalError(
                 "This retriever searches documents that are kept elsewhere. Add and delete them there."
             )
@@ -118,21 +118,21 @@ class BM25Retriever(BaseRetriever):
         index: LexicalIndex = self.index
         hits = index.search(query, self.k if k is None else k, self.document_ids)
         documents = self.hydrate([id_ for id_, _ in hits])
-        return [scored(documents[id_], score, id_) for id_, score in hits if id_ in documents]
+        return [with_score(documents[id_], score, id_) for id_, score in hits if id_ in documents]
 
 
-class Shelf(dict[str, Document]):
-    """Documents by id, in memory, as a retriever asks for them."""
+class DocumentStore(dict[str, Document]):
+    """Documents by id in memory, callable as a retriever's `hydrate`."""
 
     def __call__(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the documents with these ids; those that are not there are absent."""
+        """Return the documents with these ids; absent ids are left out."""
         return {id_: self[id_] for id_ in ids if id_ in self}
 
 
 def _documents(
     texts: Iterable[str], metadatas: Iterable[dict[str, Any]] | None, ids: Iterable[str] | None
 ) -> list[Document]:
-    """Return texts as documents; raises ValueError for lists of other lengths."""
+    """Return texts as documents; raises ValueError for lists of different lengths."""
     contents = list(texts)
     given = [{} for _ in contents] if metadatas is None else list(metadatas)
     names = [uuid4().hex for _ in contents] if ids is None else list(ids)

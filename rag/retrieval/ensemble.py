@@ -1,4 +1,4 @@
-"""Ensemble retriever: asks several retrievers in parallel and fuses what they find into one list."""
+"""Ensemble retriever: runs several retrievers in parallel and fuses their results into one list."""
 
 import logging
 import time
@@ -22,30 +22,34 @@ from rag.logs import fields
 from rag.retrieval.fusion import (
     Normaliser,
     distinct,
-    lacking,
+    missing_ids,
     normalised,
     rrf,
     theoretical_min_max,
     weighted,
 )
 
-# Several searches asked at once: what each found in time, or why it did not.
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 Search = Callable[[], Found]
 Answers = Queue[tuple[str, Found | Exception]]
 OnFailure = Callable[[str, Exception], None]
+RATING = 1.0  # seconds for scoring ids that only others found; without it the order is nearly as good
+Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
+Names = Mapping[str, str]
+Boost = Callable[[str, Mapping[str, float], Names], tuple[dict[str, float], dict[str, float]]]
+Finding = dict[str, float]
 
 
-def ask(
+def run_parallel(
     searches: Mapping[str, Search[Found]],
     timeout: float,
     *,
     here: Collection[str] = (),
 ) -> dict[str, Found | Exception]:
-    """Ask each in a thread of its own and return what it found or raised; late is a RetrievalError, too.
+    """Run each search in a thread; return its result or error, a RetrievalError after `timeout` seconds.
 
-    Those named `here` are asked in the calling thread meanwhile, and waited for: for what cannot hang.
+    Those named `here` run in the calling thread meanwhile, without a timeout: for searches that cannot hang.
     """
     answers: Answers[Found] = Queue()
     late = RetrievalError(f"no answer within {timeout:g} seconds")
@@ -53,8 +57,8 @@ def ask(
     outcomes: dict[str, Found | Exception] = dict.fromkeys(searches, late)
     for name, search in searches.items():
         if name not in here:
-            # A Thread would have the caller wait until it runs, which takes longer than many a search.
-            start_new_thread(copy_context().run, (_ask_one, answers, name, search))
+            # Thread.start waits until the thread runs, which takes longer than many searches.
+            start_new_thread(copy_context().run, (_run_one, answers, name, search))
     mine = [name for name in here if name in searches]
     outcomes.update({name: _outcome(searches[name]) for name in mine})
     for _ in searches.keys() - set(mine):
@@ -66,12 +70,14 @@ def ask(
     return outcomes
 
 
-def answered(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure | None) -> dict[str, Found]:
-    """Return what was found; `on_failure`, or else the log, is told the name and error of what failed.
+def require_results(
+    outcomes: Mapping[str, Found | Exception], on_failure: OnFailure | None
+) -> dict[str, Found]:
+    """Return the results; `on_failure`, or else the log, gets the name and error of each failure.
 
-    Raises RetrievalError when all did.
+    Raises RetrievalError where all failed.
     """
-    found = but_failed(outcomes, on_failure or _left_out)
+    found = successful(outcomes, on_failure or _log_failure)
     if not found:
         failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Exception)}
         sentences = " ".join(f"{name}: {error}" for name, error in sorted(failures.items()))
@@ -79,34 +85,27 @@ def answered(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure | 
     return found
 
 
-def but_failed(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -> dict[str, Found]:
-    """Return what was found; `on_failure` is told the name and error of what failed."""
+def successful(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure) -> dict[str, Found]:
+    """Return the results; `on_failure` gets the name and error of each failure."""
     for name, outcome in outcomes.items():
         if isinstance(outcome, Exception):
             on_failure(name, outcome)
     return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Exception)}
 
 
-def _left_out(name: str, error: Exception) -> None:
+def _log_failure(name: str, error: Exception) -> None:
     log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
 
 
-def _ask_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:
+def _run_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:
     answers.put((name, _outcome(search)))
 
 
 def _outcome(search: Search[Found]) -> Found | Exception:
     try:
         return search()
-    except Exception as error:  # noqa: BLE001 - a foreign retriever may fail in any way; the rest answer
+    except Exception as error:  # noqa: BLE001 - any retriever may fail in any way
         return error
-
-
-RATING = 1.0  # seconds for rating what others found: without it the order is nearly as good
-Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
-Names = Mapping[str, str]
-Boost = Callable[[str, Mapping[str, float], Names], tuple[dict[str, float], dict[str, float]]]
-Finding = dict[str, float]
 
 
 @runtime_checkable
@@ -118,25 +117,25 @@ class CandidateRetriever(Protocol):
 
 
 class EnsembleRetriever(BaseRetriever):
-    """Asks retrievers in parallel and fuses their lists by convex combination or reciprocal rank.
+    """Ensemble of retrievers, fused by convex combination or reciprocal rank.
 
     `retrievers` are named; a list of them is named "1", "2", ... A document's key is its id, or the
     metadata under `id_key`, or else its text. `weights` default to equal shares, and may be a function
     of the question; `normalisers` default to theoretical min-max from 0, which BM25 scores and relevances
     cannot fall below. A retriever that fails or takes longer than `timeout` seconds is left out, and
-    `on_failure` is told its name and error; when all fail, RetrievalError. Results have the fused "score"
-    and "found_by" in metadata: ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
+    `on_failure` gets its name and error; where all fail, RetrievalError is raised. Results have the fused
+    "score" and "found_by" in metadata: ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
 
-    With `hydrate`, which gives documents by id, retrievers that have `candidates` are asked for ids alone
-    and make no runs of their own. Where scores are combined, each then also scores what only the others
-    found: a document that misses its best fifty by a hair is worth more than nothing. One that cannot, or
-    not within RATING seconds, counts with what it found. Only the best `k` documents are read, and one
-    that is gone makes way for the next.
+    With `hydrate`, which gives documents by id, retrievers that have `candidates` return only ids and make
+    no runs of their own. Where scores are combined, each then also scores what only the others found, since
+    a document just below its best fifty is worth more than nothing. A retriever that cannot do so within
+    RATING seconds counts with its own results. Only the best `k` documents are read; the next one replaces
+    a document that is gone.
 
-    `names` gives the names of documents by id: an id without one is no candidate. `boost` may change the
-    order by them: from question, scores and names to scores, best first, and by name how well each matches.
-    `inline` names retrievers that cannot hang: the first is asked in the calling thread, since a new thread
-    would begin on a cold core, and all of them score there, which takes less time than starting a thread.
+    `names` gives the names of documents by id; an id without one is no candidate. `boost` may change the
+    order by them: from question, scores and names to scores, best first, and each name's match.
+    `inline` names retrievers that cannot hang: the first searches in the calling thread, since a new thread
+    starts on a cold core, and all of them score there, which is quicker than starting a thread.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -182,7 +181,7 @@ class EnsembleRetriever(BaseRetriever):
         weigh = cache(partial(self._weights, query))
         inline = self.inline()
         searches = {name: partial(self._find, name, query, weigh, run_manager) for name in self.retrievers}
-        found = answered(ask(searches, self.timeout, here=inline[:1]), self.on_failure)
+        found = require_results(run_parallel(searches, self.timeout, here=inline[:1]), self.on_failure)
         rankings: dict[str, Ranking] = {name: each.ranking for name, each in found.items()}
         scored = rankings if self.fusion == "rrf" else self._rated(found, inline)
         comparable = {name: normalised(scored[name], self._normaliser(name)) for name in scored}
@@ -190,39 +189,39 @@ class EnsembleRetriever(BaseRetriever):
         names = {key: name for each in found.values() for key, name in each.names.items()}
         scores, matches = self.boost(query, scores, names) if self.boost else (scores, {})
         findings = _Findings(rankings, comparable, names, matches)
-        read = self.hydrate or _read_from(found)
+        read = self.hydrate or _reader_of(found)
         return [
             _result(document, scores[key], findings.of(key))
-            for key, document in _first(list(scores), self.k if k is None else k, read)
+            for key, document in _read_first(list(scores), self.k if k is None else k, read)
         ]
 
     def _find(
         self, name: str, query: str, weigh: Callable[[], object], run_manager: CallbackManagerForRetrieverRun
-    ) -> "_Found":
-        """Return what one retriever finds. The first to find ids weighs, too, while others still search."""
+    ) -> "_Hits":
+        """Return one retriever's hits. The first with ids computes the weights while others still search."""
         retriever = self.retrievers[name]
         if self.hydrate and isinstance(retriever, CandidateRetriever):
             candidates = retriever.candidates(query)
             if candidates is not None:
-                found = self._named(_Found(*candidates))
+                found = self._named(_Hits(*candidates))
                 weigh()
                 return found
         documents = retriever.invoke(query, config={"callbacks": run_manager.get_child(name)})
         by_key = {self._key(document): document for document in documents}
-        return self._named(_Found(self._ranking(documents), documents=by_key))
+        return self._named(_Hits(self._ranking(documents), documents=by_key))
 
-    def _named(self, found: "_Found") -> "_Found":
-        """Return what was found with the names of its documents, without what has none."""
+    def _named(self, found: "_Hits") -> "_Hits":
+        """Return hits with the names of their documents, without hits that have none."""
         if self.names is None:
             return found
         names = self.names([key for key, _ in found.ranking])
         return found._replace(ranking=[hit for hit in found.ranking if hit[0] in names], names=names)
 
-    def _rated(self, found: Mapping[str, "_Found"], inline: Sequence[str]) -> dict[str, Ranking]:
-        """Return each ranking, followed by how its retriever scores what only the others found."""
-        missing = lacking({name: each.ranking for name, each in found.items()})
+    def _rated(self, found: Mapping[str, "_Hits"], inline: Sequence[str]) -> dict[str, Ranking]:
+        """Return each ranking, followed by its retriever's scores of ids that only others found."""
+        missing = missing_ids({name: each.ranking for name, each in found.items()})
         ratings = {name: partial(rate, ids) for name, ids in missing.items() if (rate := found[name].rate)}
-        rated = but_failed(ask(ratings, min(RATING, self.timeout), here=inline), _unrated)
+        rated = successful(run_parallel(ratings, min(RATING, self.timeout), here=inline), _log_unscored)
         return {name: [*each.ranking, *rated.get(name, {}).items()] for name, each in found.items()}
 
     def _key(self, document: Document) -> str:
@@ -231,7 +230,7 @@ class EnsembleRetriever(BaseRetriever):
         return document.id or document.page_content
 
     def _ranking(self, documents: Sequence[Document]) -> Ranking:
-        """Return keys and raw scores; a retriever that tells no scores has those of its ranks, 1 / rank."""
+        """Return keys and raw scores, 1 / rank for a retriever without scores."""
         return [
             (self._key(document), float(document.metadata.get("score", 1 / rank)))
             for rank, document in enumerate(documents, start=1)
@@ -246,8 +245,8 @@ class EnsembleRetriever(BaseRetriever):
         return self.weights or dict.fromkeys(self.retrievers, 1 / len(self.retrievers))
 
 
-class _Found(NamedTuple):
-    """What one retriever found: keys with scores, and a way to score others, documents, or names by key."""
+class _Hits(NamedTuple):
+    """Hits of one retriever: keys with scores, a function that scores others, documents and names."""
 
     ranking: Ranking
     rate: Rate | None = None
@@ -256,7 +255,7 @@ class _Found(NamedTuple):
 
 
 class _Findings:
-    """Rank, score and normalised score of what each retriever found; `matches` are by document name."""
+    """Rank, score and normalised score of each retriever's hits; `matches` are by document name."""
 
     def __init__(
         self,
@@ -284,16 +283,16 @@ class _Findings:
         return {**found, "name": {"rank": 1, "score": match, "normalised": match}} if match else found
 
 
-def _read_from(found: Mapping[str, _Found]) -> Hydrate:
-    """Return what reads documents that the retrievers gave; of one key, that of the first by name."""
+def _reader_of(found: Mapping[str, _Hits]) -> Hydrate:
+    """Return a reader of the retrievers' documents; of one key, that of the first by name."""
     documents = {
         key: each for name in sorted(found, reverse=True) for key, each in found[name].documents.items()
     }
     return lambda keys: {key: documents[key] for key in keys if key in documents}
 
 
-def _first(keys: Sequence[str], count: int, read: Hydrate) -> Iterator[tuple[str, Document]]:
-    """Yield the first `count` keys whose document is there, with it; no more are read than needed."""
+def _read_first(keys: Sequence[str], count: int, read: Hydrate) -> Iterator[tuple[str, Document]]:
+    """Yield the first `count` keys whose document exists, with it, reading in batches."""
     return islice(_read_in_batches(keys, max(1, count), read), count)
 
 
@@ -304,7 +303,7 @@ def _read_in_batches(keys: Sequence[str], size: int, read: Hydrate) -> Iterator[
         yield from ((key, documents[key]) for key in batch if key in documents)
 
 
-def _unrated(name: str, error: Exception) -> None:
+def _log_unscored(name: str, error: Exception) -> None:
     log.warning("The %s search did not rate what others found: %s", name, error, extra=fields(search=name))
 
 

@@ -4,53 +4,55 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag.passage import Passage
-from rag.retrieval.sentences import Rated, rated
+from rag.retrieval.sentences import ScoredSentence, score_sentences
 from rag.text.prompt_parts import count_tokens
 
 PASSAGES = 4
 PROMPT_TOKENS = 260
-"""Tokens of all passages of a prompt: nine in ten answers are in them (docs/benchmarks/local-model.md)."""
+"""Tokens of all passages in a prompt; they hold nine in ten answers (docs/benchmarks/local-model.md)."""
 EXCERPT_TOKENS = 75
-"""Tokens of each passage that is read by itself; what a short one leaves, the next one may have."""
+"""Tokens of each passage that is read by itself; a short passage leaves its rest to the next."""
 
 
 def best_excerpts(
     question: str, passages: Sequence[Passage], tokens: int = PROMPT_TOKENS
 ) -> list[Passage | None]:
-    """Return of each passage the sentences to show, None of those with none; together about `tokens`.
+    """Return an excerpt of each passage, or None, together about `tokens`.
 
-    The sentence that answers best comes first, and then, again and again, the best one that is a passage's
-    first or stands beside what is shown of it already.
+    The sentence that answers best is taken first, then repeatedly the best one that is a passage's first or
+    next to its excerpt so far.
 
     >>> lease = "The roof is new. The lease ends in May. It may be renewed. It rains."
     >>> passage = Passage("c", "d", "lease.md", "", None, "", 10, 10 + len(lease), lease)
     >>> [(found.text, found.start) for found in best_excerpts("When does the lease end?", [passage], 12)]
     [('The roof is new. The lease ends in May.', 10)]
     """
-    shown = _to_show(question, passages)
-    _show(shown, tokens)
+    shown = _growing_excerpts(question, passages)
+    _grow(shown, tokens)
     return [one.excerpt() for one in shown]
 
 
 def excerpts(question: str, passages: Sequence[Passage], tokens: int = EXCERPT_TOKENS) -> list[Passage]:
-    """Return of each passage by itself about `tokens`: the sentences around the one that answers best."""
+    """Return an excerpt of about `tokens` of each passage: the sentences around the one that answers best."""
     found, spare = [], 0
-    for passage, one in zip(passages, _to_show(question, passages), strict=True):
+    for passage, one in zip(passages, _growing_excerpts(question, passages), strict=True):
         room = tokens + spare
-        _show([one], room)
+        _grow([one], room)
         excerpt = one.excerpt() if count_tokens(passage.text) > room else None
         found.append(excerpt or passage)
         spare = max(0, room - count_tokens(found[-1].text))
     return found
 
 
-def _to_show(question: str, passages: Sequence[Passage]) -> "list[_Shown]":
-    units = rated(question, passages)
-    return [_Shown(p, [unit for unit in units if unit.number == n]) for n, p in enumerate(passages, 1)]
+def _growing_excerpts(question: str, passages: Sequence[Passage]) -> "list[_GrowingExcerpt]":
+    units = score_sentences(question, passages)
+    return [
+        _GrowingExcerpt(p, [unit for unit in units if unit.number == n]) for n, p in enumerate(passages, 1)
+    ]
 
 
-def _show(shown: "Sequence[_Shown]", tokens: int) -> None:
-    """Have them show their best sentences while there is room; the first one is shown however long it is."""
+def _grow(shown: "Sequence[_GrowingExcerpt]", tokens: int) -> None:
+    """Add the best sentences while there is room; the first one is added however long it is."""
     left = tokens
     while candidates := [one for one in shown if one.next is not None]:
         best = max(candidates, key=lambda one: one.score)
@@ -61,13 +63,14 @@ def _show(shown: "Sequence[_Shown]", tokens: int) -> None:
         best.take()
         if sum(one.begun for one in shown) == PASSAGES:
             for one in shown:
-                one.close_unless_begun()
+                if not one.begun:
+                    one.close()
 
 
-class _Shown:
-    """A run of neighbouring sentences of one passage, which grows by the better of its two neighbours."""
+class _GrowingExcerpt:
+    """Excerpt of neighbouring sentences, which grows by the better of its two neighbours."""
 
-    def __init__(self, passage: Passage, units: Sequence[Rated]):
+    def __init__(self, passage: Passage, units: Sequence[ScoredSentence]):
         self._passage = passage
         self._units = units
         self._run: range = range(0)
@@ -75,36 +78,31 @@ class _Shown:
 
     @property
     def begun(self) -> bool:
-        """Whether anything of the passage is shown."""
+        """True where the excerpt has a sentence."""
         return len(self._run) > 0
 
     @property
     def score(self) -> float:
-        """How well the next sentence answers."""
+        """The score of the next sentence."""
         return self._units[self._next].score
 
     @property
     def cost(self) -> int:
-        """The tokens that the next sentence adds."""
+        """Tokens that the next sentence adds."""
         return count_tokens(self._text(self._grown())) - count_tokens(self._text(self._run))
 
     def take(self) -> None:
-        """Show the next sentence, too."""
+        """Add the next sentence."""
         self._run = self._grown()
         beside = [at for at in (self._run.stop, self._run.start - 1) if 0 <= at < len(self._units)]
         self.next = max(beside, key=lambda at: self._units[at].score, default=None)
 
     def close(self) -> None:
-        """Show no more of it."""
+        """Stop growing."""
         self.next = None
 
-    def close_unless_begun(self) -> None:
-        """Show nothing of it where nothing is shown."""
-        if not self.begun:
-            self.close()
-
     def excerpt(self) -> Passage | None:
-        """Return what is shown as a passage of its own, which stands where it stands in the document."""
+        """Return the excerpt as a passage with its own place in the document; None where it is empty."""
         if not self.begun:
             return None
         start, end = self._span(self._run)
@@ -113,7 +111,7 @@ class _Shown:
 
     @property
     def _next(self) -> int:
-        assert self.next is not None  # noqa: S101 - asked only of one that is not closed
+        assert self.next is not None  # noqa: S101 - callers check `next` first
         return self.next
 
     def _grown(self) -> range:

@@ -1,8 +1,8 @@
-"""Fusing ranked lists into one: reciprocal ranks, or scores made comparable and weighted.
+"""Rank fusion: reciprocal ranks, or a weighted sum of normalised scores.
 
 Pure functions over rankings, ``[(id, score), ...]`` best first. An id that occurs twice in a list
 counts at its best place; the result is ordered by score, then id, and never by the order in which
-the lists were given. Scores that are no finite numbers count as the lowest of their list.
+the lists were given. Scores that are not finite count as the lowest of their list.
 """
 
 import math
@@ -65,10 +65,10 @@ def weighted(
     return _ordered(scores)
 
 
-def lacking(rankings: Mapping[str, Ranking]) -> dict[str, list[str]]:
-    """Return for each list that found anything the ids that only others found, in order; none without any.
+def missing_ids(rankings: Mapping[str, Ranking]) -> dict[str, list[str]]:
+    """Return, for each list that found anything, the sorted ids that only other lists found.
 
-    >>> lacking({"words": [("a", 9.0)], "meaning": [("b", 0.9), ("a", 0.5)], "names": []})
+    >>> missing_ids({"words": [("a", 9.0)], "meaning": [("b", 0.9), ("a", 0.5)], "names": []})
     {'words': ['b']}
     """
     found = {name: distinct(ranking).keys() for name, ranking in rankings.items()}
@@ -159,7 +159,7 @@ def _deviation(scores: Sequence[float]) -> float:
 
 
 def _finite(scores: Sequence[float], lowest: float | None = None) -> list[float]:
-    """Return the scores with those that are no finite number replaced by the lowest."""
+    """Return the scores with those that are not finite replaced by the lowest."""
     known = [score for score in scores if math.isfinite(score)]
     floor = min(known, default=0.0) if lowest is None else lowest
     return [float(score) if math.isfinite(score) else floor for score in scores]

@@ -1,4 +1,4 @@
-"""What an answer was made without: a search that failed or came too late, said in one sentence."""
+"""Degraded answers: components that failed or took too long, each named in one sentence."""
 
 import logging
 from collections.abc import Iterable
@@ -17,51 +17,51 @@ _WITHOUT = {
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """An event: the answer was made without `what`, a retriever or the embedding model, and why."""
+class Degraded:
+    """Event: the answer was made without `what`, a retriever or the embedding model, and why."""
 
     what: str
     reason: str
 
     @property
     def sentence(self) -> str:
-        """Say it to the reader.
+        """Sentence for the reader.
 
-        >>> LeftOut("similarity", "The embedding model could not be opened.").sentence
+        >>> Degraded("similarity", "The embedding model could not be opened.").sentence
         'Searched by words only: the embedding model could not be opened.'
         """
         without = _WITHOUT.get(self.what, f"Searched without {self.what}")
         return f"{without}: {_continued(self.reason)}"
 
 
-class Omissions:
-    """Notes what is left out while a question is answered; it serves as an `on_failure`."""
+class DegradationRecorder:
+    """Recorder of components that fail while a question is answered; serves as an `on_failure`."""
 
     def __init__(self) -> None:
-        self._noted: list[LeftOut] = []
+        self._recorded: list[Degraded] = []
 
     def __call__(self, what: str, error: Exception) -> None:
-        """Note that `what` failed with `error`."""
+        """Record that `what` failed with `error`."""
         log.warning("Answering without %s: %s", what, error, extra=fields(missing=what.replace(" ", "_")))
-        self._noted.append(LeftOut(what, str(error)))
+        self._recorded.append(Degraded(what, str(error)))
 
-    def take(self) -> list[LeftOut]:
-        """Return what was noted since the last look, each reason once, and forget it."""
-        noted, self._noted = self._noted, []
-        return _once(noted)
+    def take(self) -> list[Degraded]:
+        """Return and clear what was recorded, each reason once."""
+        recorded, self._recorded = self._recorded, []
+        return _once_per_reason(recorded)
 
 
-def _once(noted: Iterable[LeftOut]) -> list[LeftOut]:
-    """Keep one of those with the same reason: a search says more than the model that it lacked."""
-    by_reason: dict[str, LeftOut] = {}
-    for omission in noted:
+def _once_per_reason(recorded: Iterable[Degraded]) -> list[Degraded]:
+    """Return one event per reason: a failed search says more than the model that it lacked."""
+    by_reason: dict[str, Degraded] = {}
+    for omission in recorded:
         if omission.what != "embedding model" or omission.reason not in by_reason:
             by_reason[omission.reason] = omission
     return list(by_reason.values())
 
 
 def _continued(reason: str) -> str:
-    """Return a sentence as the rest of another: "The model is gone" -> "the model is gone."."""
+    """Return a sentence as the end of another: "The model is gone" -> "the model is gone."."""
     first = reason.split(" ", 1)[0]
     text = reason[:1].lower() + reason[1:] if first in ("The", "A", "An", "No", "There") else reason
     return text if text.endswith((".", "!", "?")) else f"{text}."

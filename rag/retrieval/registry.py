@@ -1,4 +1,4 @@
-"""The retrievers by the names people choose them by."""
+"""Retrievers by name, and the boost of documents whose file name a question mentions."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,29 +17,31 @@ from rag.index.bm25 import LexicalIndex
 from rag.index.vector_index import Candidates, Hydrate, NamesOf, VectorIndex, VectorStoreRetriever
 from rag.retrieval.bm25 import BM25Retriever
 from rag.retrieval.ensemble import EnsembleRetriever
-from rag.retrieval.weights import NORMALISERS, POOL, Mixture
+from rag.retrieval.weights import NORMALISERS, POOL, HybridWeights
 from rag.text.tokenize import tokens
 
-# Documents that a question names: "in the Q3 2023 report" speaks of `2023 Q3.pdf`.
+NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
+OnFailure = Callable[[str, Exception], None]
 WEIGHT = 0.1
-"""What a full match adds, as a share of the best score of the list: more than the difference between two
-passages that say the same, less than that between one that answers and one that does not. A share, since
-fused scores have another scale when a retriever was left out. Over 130 questions on 20 quarterly reports
-the first citation is from the right one for 55 % in place of 41 %; .05 and .2 give 53 and 56 %."""
+"""Boost of a full file-name match ("in the Q3 2023 report", `2023 Q3.pdf`), as a share of the best score:
+more than the difference between two passages that say the same, less than that between one that answers and
+one that does not. A share, since the scale of fused scores depends on the retrievers that answered. Over
+130 questions on 20 quarterly reports the first citation is from the right one for 55 % instead of 41 %; .05
+and .2 give 53 and 56 %."""
 
 
-def raised(
+def boost_by_name(
     question: str, scores: Mapping[str, float], names: Mapping[str, str]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Raise the passages whose document's name shares words with the question.
+    """Boost passages whose document's name shares words with the question.
 
-    Returns their scores by id, best first and equal ones as they came, and by name how much each matches.
+    Returns the scores by id, best first and equal ones in their order, and each name's match.
 
-    >>> raised("Sales in 2023?", {"a": 0.9, "b": 0.85}, {"a": "2022.pdf", "b": "2023.pdf"})
+    >>> boost_by_name("Sales in 2023?", {"a": 0.9, "b": 0.85}, {"a": "2022.pdf", "b": "2023.pdf"})
     ({'b': 0.94, 'a': 0.9}, {'2022.pdf': 0.0, '2023.pdf': 1.0})
     """
     matches = name_matches(question, sorted(set(names.values())))
-    if not any(matches.values()):  # as with most questions
+    if not any(matches.values()):  # the usual case
         return dict(scores), matches
     full = WEIGHT * max(0.0, max(scores.values(), default=0.0))
     sums = {id_: score + full * matches.get(names.get(id_, ""), 0.0) for id_, score in scores.items()}
@@ -47,7 +49,7 @@ def raised(
 
 
 def name_matches(question: str, names: Collection[str]) -> dict[str, float]:
-    """Return for each file name its share, 0 to 1, of the question's words that occur in any of them.
+    """Return each file name's share, 0 to 1, of the question's words that occur in any file name.
 
     A word weighs log(1 + n / (0.5 + names that have it)), n being the number of names.
 
@@ -65,21 +67,17 @@ def name_matches(question: str, names: Collection[str]) -> dict[str, float]:
 
 @lru_cache(maxsize=10_000)
 def _words(name: str) -> frozenset[str]:
-    """Return the words of a file's name; the same hundred names return with every question."""
+    """Return the words of a file name, cached since every question asks for the same names."""
     return frozenset(tokens(PurePath(name).stem.replace("_", " ")))
 
 
-NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
-Failed = Callable[[str, Exception], None]
-
-
-class LateRetriever(BaseRetriever):
-    """Vector store retriever opened when it is first asked, so that failing to open is failing to answer."""
+class LazyRetriever(BaseRetriever):
+    """Vector store retriever opened at its first search, where a failure to open is a failed search."""
 
     open: Callable[[], VectorStoreRetriever]
 
     def candidates(self, query: str) -> Candidates | None:
-        """Return the ids of what fits best with their relevance."""
+        """Return the ids of the best matches with their relevance."""
         return self.open().candidates(query)
 
     def _get_relevant_documents(
@@ -98,47 +96,47 @@ def choose_retriever(
     label: Hydrate,
     names: NamesOf,
     document_ids: Collection[str] | None = None,
-    mixture: Callable[[], Mixture] = Mixture,
+    mixture: Callable[[], HybridWeights] = HybridWeights,
     near_at_hand: Callable[[], bool] = lambda: False,
-    on_failure: Failed | None = None,
+    on_failure: OnFailure | None = None,
 ) -> BaseRetriever:
     """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
 
-    `vectors` is called when a question first needs it, and `near_at_hand` tells whether they answer in
-    milliseconds; `mixture`, called while one is searched for, how "ensemble-cc" weighs words and meaning.
-    `hydrate` gives documents by id, `label` the same without text, `names` only what they are called: an
-    ensemble orders many and reads few. Raises SettingsError for another name.
+    `vectors` is called at the first search, and `near_at_hand` tells whether it answers in milliseconds;
+    `mixture`, called during a search, gives the weights of "ensemble-cc". `hydrate` gives documents by id,
+    `label` the same without text, `names` only their names: an ensemble orders many and reads few. Raises
+    SettingsError for an unknown name.
     """
-    halves = _Halves(words, vectors, near_at_hand, hydrate, label, names, document_ids)
+    retrievers = _Retrievers(words, vectors, near_at_hand, hydrate, label, names, document_ids)
     match name:
         case "bm25":
-            return halves.by_words(k)
+            return retrievers.bm25(k)
         case "similarity":
-            return halves.by_meaning("similarity", hydrate, k=k)
+            return retrievers.vector("similarity", hydrate, k=k)
         case "mmr":
-            return halves.by_meaning("mmr", hydrate, k=k, fetch_k=POOL)
+            return retrievers.vector("mmr", hydrate, k=k, fetch_k=POOL)
         case "ensemble-cc":
-            mixed = _Mixed(mixture)
-            return halves.both(
+            mixed = _LazyWeights(mixture)
+            return retrievers.ensemble(
                 k,
                 on_failure,
                 weights=mixed.weights_for,
                 normalisers=dict.fromkeys(("similarity", "bm25"), mixed.normalise),
-                boost=raised,
+                boost=boost_by_name,
             )
         case "ensemble-rrf":
-            return halves.both(k, on_failure, fusion="rrf")
+            return retrievers.ensemble(k, on_failure, fusion="rrf")
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
 
 
-class _Mixed:
-    """A mixture that is opened when it is first needed, and once."""
+class _LazyWeights:
+    """Hybrid weights, loaded once at the first search."""
 
-    def __init__(self, open_mixture: Callable[[], Mixture]):
+    def __init__(self, open_mixture: Callable[[], HybridWeights]):
         self._open = open_mixture
 
     @cached_property
-    def _mixture(self) -> Mixture:
+    def _mixture(self) -> HybridWeights:
         return self._open()
 
     def weights_for(self, question: str) -> Mapping[str, float]:
@@ -149,8 +147,8 @@ class _Mixed:
 
 
 @dataclass(frozen=True)
-class _Halves:
-    """Search by words and search by meaning, over the chosen documents or all."""
+class _Retrievers:
+    """Factory of BM25, vector and ensemble retrievers over the chosen documents or all."""
 
     words: LexicalIndex
     vectors: Callable[[], VectorIndex]
@@ -160,11 +158,11 @@ class _Halves:
     names: NamesOf
     document_ids: Collection[str] | None
 
-    def both(self, k: int, on_failure: Failed | None, **fusing: Any) -> EnsembleRetriever:
-        """Return both at once."""
-        near = self.by_meaning("similarity", self.label, k=POOL)
+    def ensemble(self, k: int, on_failure: OnFailure | None, **fusing: Any) -> EnsembleRetriever:
+        """Return an ensemble of both retrievers."""
+        near = self.vector("similarity", self.label, k=POOL)
         return EnsembleRetriever(
-            retrievers={"similarity": near, "bm25": self.by_words(POOL)},
+            retrievers={"similarity": near, "bm25": self.bm25(POOL)},
             inline=self.inline,
             names=self.names,
             hydrate=self.hydrate,
@@ -174,16 +172,16 @@ class _Halves:
         )
 
     def inline(self) -> Sequence[str]:
-        """Name the halves for the calling thread: the longer one first, unless it may keep one waiting."""
+        """Name the retrievers for the calling thread: the slower first, unless it may have to wait."""
         return ("similarity", "bm25") if self.near_at_hand() else ("bm25",)
 
-    def by_words(self, k: int) -> BM25Retriever:
+    def bm25(self, k: int) -> BM25Retriever:
         return BM25Retriever(index=self.words, hydrate=self.hydrate, k=k, document_ids=self.document_ids)
 
-    def by_meaning(self, search_type: str, hydrate: Hydrate, **search: Any) -> LateRetriever:
+    def vector(self, search_type: str, hydrate: Hydrate, **search: Any) -> LazyRetriever:
         if self.document_ids is not None:
             search["filter"] = {"document_id": {"$in": list(self.document_ids)}}
-        return LateRetriever(
+        return LazyRetriever(
             open=lambda: VectorStoreRetriever(
                 vectorstore=self.vectors().read_by(hydrate),
                 search_type=search_type,

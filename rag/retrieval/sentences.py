@@ -1,6 +1,6 @@
-"""The answer when no model is configured: the documents' own sentences, the best few, word for word.
+"""Extractive answers without a language model: the sentences of passages that answer a question best.
 
-Each sentence is scored by a weighted sum of a few signs: shared words by rarity, the passage and the
+Each sentence is scored by a weighted sum of features: shared words by rarity, the passage and the
 neighbours around it, and whether it has the kind of thing asked for. The weights were fitted (a softmax
 over the sentences of five BM25 passages) on halves of XQuAD, KorQuAD and JaQuAD and rounded; the rank's
 was raised to what suits passages found by words and meaning together.
@@ -22,7 +22,7 @@ from rag.text.markers import inert
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
-# What kind of answer a question asks for, and whether a sentence has one: English, Korean, Japanese.
+# Question type by patterns: English, Korean, Japanese.
 _ASKS_DATE = re.compile(
     r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)"
     r"|언제|몇 ?년|연도|년도|날짜|시기|몇 ?월|며칠|いつ|何年|何月|何日|何世紀|年号|時期",
@@ -63,7 +63,7 @@ _NAME = re.compile(r"\b[A-Z][\w'-]+|[ァ-ヺー]{2,}")
 
 @dataclass(frozen=True)
 class Cues:
-    """Signs that a sentence has the kind of thing asked for; each is 0 where it was not asked."""
+    """Features of a sentence that has the kind of thing asked for; each is 0 where it was not asked."""
 
     date: float
     number: float
@@ -74,7 +74,7 @@ class Cues:
 
 
 class QuestionType:
-    """A question, read for what kind of answer it wants."""
+    """Question type: the kinds of answer that a question asks for."""
 
     def __init__(self, question: str):
         self._date = bool(_ASKS_DATE.search(question))
@@ -89,7 +89,7 @@ class QuestionType:
         self._counted = re.compile(rf"[\d一二三四五六七八九十百千万数한두세네]\s?{unit}") if unit else None
 
     def cues(self, sentence: str) -> Cues:
-        """Return the signs in a sentence; what the question itself says is no sign.
+        """Return the features of a sentence; repeating the question does not count.
 
         >>> QuestionType("How many people live in Seoul?").cues("Seoul has 9 million people.").number
         1.0
@@ -106,12 +106,12 @@ class QuestionType:
         )
 
 
-# A readable part of a sentence that is too wide to show: tables, lists, text without a full stop.
+# Where a sentence that is too wide may be cut: tables, lists, text without a full stop.
 _BREAK = re.compile(r"\n|(?<=[,;:、，；|])|(?<=\s)")
 
 
 def width(text: str) -> float:
-    """Return a text's width: CJK characters say as much as 2.5 Latin letters.
+    """Return a text's width in Latin letters; a CJK character counts as 2.5.
 
     >>> width("ab"), width("한국")
     (2.0, 5.0)
@@ -120,10 +120,9 @@ def width(text: str) -> float:
 
 
 def clip(text: str, start: int, end: int, weight: Mapping[str, float], widest: int) -> tuple[int, int]:
-    """Return the span, or of one wider than `widest` a part around its weightiest words.
+    """Return the span, or the part of it around its weightiest words where it is wider than `widest`.
 
-    The part grows from the piece with most weight to the side that has more to add, in turns where
-    neither has.
+    The part grows from the piece of most weight to the heavier side, in turns where both are equal.
 
     >>> text = "a b c the limit is 450 x y z"
     >>> text[slice(*clip(text, 0, 28, {"limit": 1.0}, 13))]
@@ -159,7 +158,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))
 
 
-MOST = 3
+MOST = 3  # sentences of an answer
 WEIGHTS = {
     "overlap": 5.5,
     "tail": 1.1,
@@ -177,25 +176,25 @@ WEIGHTS = {
     "reason": 1.4,
 }
 TOGETHER = 3.5
-"""A neighbour that scores within this of a pick joins it: what a pronoun stands for is often next door."""
+"""A neighbour that scores within this of a pick joins it: it often explains a pronoun."""
 WIDEST = 600
 """A quote's width in Latin letters; a letter of Korean or Japanese counts as 2.5."""
 BEHIND = 5.0
-"""How far behind the best a pick may score: the third sentence of three is often about something else."""
+"""Largest distance of a pick's score from the best: the third sentence is often about something else."""
 COMPARED = 8
-"""Sentences that are embedded where words do not decide: about 20 ms each."""
+"""Sentences that are embedded where no word is shared: about 20 ms each."""
 FRAGMENT = 4.0
-"""What a heading or a page number falls back by: it names a subject and says nothing of it."""
+"""Penalty of a heading or a page number, which names a subject and says nothing about it."""
 FITS = 0.15
-"""The share of a question's weight that some passage must have; below it nothing is an answer.
+"""Least share of a question's weight that some passage must have.
 
 On XQuAD, KorQuAD and JaQuAD this refuses at most .5 % of the questions their passages answer, and 70-90 % of
-questions that are put to the passages of another. What is left is doubted (rag/chat/extractive.py)."""
+questions put to passages of another. The rest is marked as doubtful (rag/chat/extractive.py)."""
 
 
 @dataclass(frozen=True)
 class Pick:
-    """Words chosen as an answer: the passage's number from 1 and a span of its text."""
+    """Answer: a span of the text of passage `number`, from 1."""
 
     number: int
     start: int
@@ -204,8 +203,8 @@ class Pick:
 
 
 @dataclass(frozen=True)
-class Rated:
-    """A sentence, as a span of its passage's text, and how well it seems to answer: more is better."""
+class ScoredSentence:
+    """Sentence as a span of its passage's text, with its score: more is better."""
 
     number: int
     start: int
@@ -225,16 +224,16 @@ class _Sentence:
 def extract(
     question: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None, said: str = ""
 ) -> list[Pick]:
-    """Return the passages' words that answer best, best first; none where nothing fits the question.
+    """Return the spans of passages that answer best, best first; none where nothing fits the question.
 
-    `embedder` is asked only where no sentence shares a word with the question, as across languages. Sentences
-    that stand in `said` already are not said again while there are others.
+    `embedder` is used only where no sentence shares a word with the question, as across languages.
+    Sentences that `said` contains already are taken last.
     """
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
     scorer = _Scorer(question, units)
     if not units or not scorer.fits(passages):
         return []
-    if scorer.strange and embedder is not None:
+    if scorer.no_shared_words and embedder is not None:
         units = units[:COMPARED]
         scores = _similarities(question, units, embedder)
     else:
@@ -245,24 +244,25 @@ def extract(
             *clip(passages[first.number - 1].text, first.start, last.end, scorer.weight, WIDEST),
             score,
         )
-        for first, last, score in _best(units, _after(units, scores, said))
+        for first, last, score in _best(units, _demote_repeated(units, scores, said))
     ]
 
 
-def _after(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Sequence[float]:
-    """Return the scores with those of sentences that were said already below all others."""
+def _demote_repeated(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Sequence[float]:
+    """Return the scores, minus infinity for sentences that were said before while others are left."""
     fresh = [inert(unit.text) not in said for unit in units] if said else []
     if not any(fresh):
         return scores
     return [score if new else -inf for score, new in zip(scores, fresh, strict=False)]
 
 
-def rated(question: str, passages: Sequence[Passage]) -> list[Rated]:
+def score_sentences(question: str, passages: Sequence[Passage]) -> list[ScoredSentence]:
     """Return the passages' sentences in their order, each with its score."""
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
     scorer = _Scorer(question, units)
     return [
-        Rated(unit.number, unit.start, unit.end, scorer.score(at, passages)) for at, unit in enumerate(units)
+        ScoredSentence(unit.number, unit.start, unit.end, scorer.score(at, passages))
+        for at, unit in enumerate(units)
     ]
 
 
@@ -297,7 +297,7 @@ def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Se
         beside = [
             near
             for near in (at - 1, at + 1)
-            if 0 <= near < len(units) and near not in used and _together(units, scores, at, near)
+            if 0 <= near < len(units) and near not in used and _joins(units, scores, at, near)
         ]
         run = sorted([at, max(beside, key=scores.__getitem__)] if beside else [at])
         used.update(run)
@@ -305,7 +305,7 @@ def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Se
     return picks
 
 
-def _together(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
+def _joins(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
     one, other = units[at], units[near]
     short = width(one.text) + width(other.text) <= WIDEST
     return one.number == other.number and short and scores[near] >= scores[at] - TOGETHER
@@ -317,7 +317,7 @@ _LETTERS = re.compile(r"[一-鿿ァ-ヺ가-힣]")
 
 
 def substance(token: str) -> float:
-    """Return how much a token can say: pairs of Hiragana are mostly grammar.
+    """Return how much a token means, 0 to 1: pairs of Hiragana are mostly grammar.
 
     >>> substance("され"), substance("高い"), substance("東京")
     (0.15, 0.5, 1.0)
@@ -352,8 +352,8 @@ class _Scorer:
         self._asked = QuestionType(question)
 
     @property
-    def strange(self) -> bool:
-        """Whether no sentence has any of the question's words."""
+    def no_shared_words(self) -> bool:
+        """True where no sentence has any of the question's words."""
         return not self._held
 
     def fits(self, passages: Sequence[Passage]) -> bool:

@@ -1,4 +1,4 @@
-"""How words and meaning are weighed against each other in one collection."""
+"""Hybrid weights of BM25 and vector search, calibrated per collection with synthetic queries."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ from rag.jobs import Cancel, never
 from rag.retrieval.fusion import (
     Normaliser,
     convex_combination,
-    lacking,
     min_max,
+    missing_ids,
     theoretical_min_max,
     z_score,
 )
@@ -31,32 +31,32 @@ from rag.text.tokenize import Analyser
 from storage.documents import Documents
 
 POOL = 50
-"""Candidates that each half gives to the fusion, and that MMR chooses from."""
+"""Candidates that each retriever gives to the fusion, and that MMR chooses from."""
 NORMALISERS: dict[str, Normaliser] = {
     "min-max": min_max,
     "z-score": z_score,
     "theoretical": theoretical_min_max(0.0),
 }
-USUAL = {"alphabet": 0.55, "ko": 0.5, "ja": 0.5, "zh": 0.5}
-"""The weight of meaning, by writing, where nothing is known. By z-score, with the default embedding model,
+DEFAULT_WEIGHTS = {"alphabet": 0.55, "ko": 0.5, "ja": 0.5, "zh": 0.5}
+"""Weight of vector search by script, before calibration. By z-score, with the default embedding model,
 nDCG@10 is at most .004 below the best weight of XQuAD (English, Spanish, Chinese), SciFact, Cranfield,
-Qasper, MTRAG's govt, KorQuAD and JaQuAD, and .016 of NQ, where meaning is much the stronger half
+Qasper, MTRAG's govt, KorQuAD and JaQuAD, and .016 of NQ, where vector search is much the stronger
 (docs/developer/retrieval.md)."""
 STRONG, WEAK = 0.65, 0.2
-"""The same where meaning, with nearly all the weight, finds surely better than words with it, or less than
-half as well: NQ is then .008 below its best, KorQuAD and JaQuAD with a model of English .002 and .001."""
+"""Default weight where vector search is significantly better than BM25, or less than half as good: NQ is then
+.008 below its best, KorQuAD and JaQuAD with an English model .002 and .001."""
 FOREIGN = 0.9
-"""The weight of meaning for a question in a writing that no passage has: words can hardly meet."""
-_OWN_WRITING = ("ko", "ja", "zh")
+"""Weight of vector search for a question in a script that no passage has: hardly any word can match."""
+_OWN_SCRIPT = ("ko", "ja", "zh")
 
 
 @dataclass(frozen=True)
-class Mixture:
-    """The normaliser of both halves' scores, and the weight of meaning, 0 to 1, by writing.
+class HybridWeights:
+    """Normaliser of the scores, and weight of vector search by script, 0 to 1; BM25 has the rest.
 
-    Words have the rest. `passages` says from how many passages it was found, 0 meaning not at all.
+    `passages` is the number of passages it was calibrated with, 0 for the default.
 
-    >>> Mixture(weights={"ko": 0.2}).weights_for("서울은 어디인가요?")
+    >>> HybridWeights(weights={"ko": 0.2}).weights_for("서울은 어디인가요?")
     {'bm25': 0.8, 'similarity': 0.2}
     """
 
@@ -65,59 +65,59 @@ class Mixture:
     passages: int = 0
 
     def weights_for(self, question: str) -> dict[str, float]:
-        """Return the weight of each half for a question."""
-        asked = writing(question)
-        meaning = self.weights.get(asked, FOREIGN if self.weights else USUAL[asked])
+        """Return the weight of each retriever for a question."""
+        asked = script_of(question)
+        meaning = self.weights.get(asked, FOREIGN if self.weights else DEFAULT_WEIGHTS[asked])
         return {"bm25": round(1 - meaning, 6), "similarity": meaning}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` reads."""
+        """Return the weights as `from_dict` takes them."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Mixture":
-        """Return a mixture as it was stored."""
+    def from_dict(cls, stored: Mapping[str, Any]) -> "HybridWeights":
+        """Return stored weights."""
         return cls(stored["normaliser"], dict(stored["weights"]), stored["passages"])
 
 
-def writing(text: str) -> str:
-    """Return how a text is written: "ko", "ja", "zh", or "alphabet", which few words show for certain.
+def script_of(text: str) -> str:
+    """Return the script of a text: "ko", "ja", "zh", or "alphabet".
 
-    >>> writing("東京はどこですか"), writing("Wo ist Rom?")
+    >>> script_of("東京はどこですか"), script_of("Wo ist Rom?")
     ('ja', 'alphabet')
     """
     code = language(text)
-    return code if code in _OWN_WRITING else "alphabet"
+    return code if code in _OWN_SCRIPT else "alphabet"
 
 
-def mixture_text(mixture: Mixture) -> str:
-    """Return how words and meaning are weighed, as a run keeps it.
+def describe_weights(mixture: HybridWeights) -> str:
+    """Describe hybrid weights in one line, as an evaluation run stores them.
 
-    >>> mixture_text(Mixture("min-max", {"ko": 0.2, "alphabet": 0.5}, passages=300))
+    >>> describe_weights(HybridWeights("min-max", {"ko": 0.2, "alphabet": 0.5}, passages=300))
     'min-max scores, meaning 0.5 in alphabet, 0.2 in ko'
     """
-    weights = sorted((mixture.weights or USUAL).items())
-    said = ", ".join(f"{weight:g} in {writing}" for writing, weight in weights)
+    weights = sorted((mixture.weights or DEFAULT_WEIGHTS).items())
+    said = ", ".join(f"{weight:g} in {script_of}" for script_of, weight in weights)
     return f"{mixture.normaliser} scores, meaning {said}"
 
 
-# Questions made from passages themselves: what words and meaning are weighed by, without labels.
+# Synthetic queries made from the passages: no labels are needed.
 SHORTEST, LONGEST = 24, 500  # UTF-8 bytes of a sentence that can stand for a question: 8 kana, 24 letters
-FEWEST_WORDS = 4  # below that a sentence is taken as written without spaces
+FEWEST_WORDS = 4  # fewer: the sentence is taken as written without spaces
 
 
 @dataclass(frozen=True)
 class SyntheticQuery:
-    """A passage, by its position, with one question of each kind."""
+    """Queries for a passage: half of one of its sentences (echo), and a sentence taken out of it (gap)."""
 
     position: int
     echo: str
     gap: str
-    rest: str  # the passage without the gap's sentence
+    rest: str  # the passage without the sentence of `gap`
 
 
-def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[SyntheticQuery]:
-    """Return a probe each for `count` of the texts, chosen at random; those of one sentence have none."""
+def make_synthetic_queries(texts: Sequence[str], count: int, seed: int = 0) -> list[SyntheticQuery]:
+    """Return queries for `count` texts chosen at random; texts of one sentence have none."""
     random = Random(seed)  # noqa: S311 - a sample, not a secret
     order = list(range(len(texts)))
     random.shuffle(order)
@@ -131,11 +131,13 @@ def make_probes(texts: Sequence[str], count: int, seed: int = 0) -> list[Synthet
         if fitting and len(spans) > 1:
             start, end = random.choice(fitting)
             rest = f"{text[:start]} {text[end:]}".strip()
-            probes.append(SyntheticQuery(position, half(text[start:end], random), text[start:end], rest))
+            probes.append(
+                SyntheticQuery(position, half_sentence(text[start:end], random), text[start:end], rest)
+            )
     return probes
 
 
-def half(sentence: str, random: Random) -> str:
+def half_sentence(sentence: str, random: Random) -> str:
     """Return about half of a sentence: of its words, or a stretch of its characters where it has no spaces.
 
     ``"The lease ends in March 2027." -> "lease in 2027."``, ``"契約は三月に終わる。" -> "契約は三月"``.
@@ -150,17 +152,19 @@ def half(sentence: str, random: Random) -> str:
 
 
 def _size(sentence: str) -> int:
-    """Return a sentence's length in bytes, which follows what it says over scripts; characters do not."""
+    """Return a sentence's length in bytes, which is comparable over scripts, unlike characters."""
     return len(sentence.encode("utf-8", "replace"))
 
 
-# The mixture of words and meaning that suits a collection, found from its passages without any labels.
-PROBES = 200  # passages asked for, in each writing
-FEWEST = 30  # of them below which chance decides more than the collection does
-POOLED = 2000  # passages among which each is looked for
+# Calibration.
+PROBES = 200  # queried passages of each script
+FEWEST = 30  # queried passages; fewer give results of chance
+POOLED = 2000  # passages that are searched
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
-RULE = 5  # of choosing; a change of it makes what was found before worth finding again
-SURE = 2  # standard errors by which a weight must be better to be taken in place of the usual one
+RULE = 5  # version of the calibration; after a change of it collections are calibrated again
+SURE = 2  # standard errors by which a weight must beat the default
+GROWTH = 1.5  # factor of growth or shrinkage of a collection that makes calibration due again
+_NAME = "mixture"  # index state that stores the weights
 Kind = Literal["echo", "gap"]
 Floats = NDArray[np.float32]
 Gains = NDArray[np.float64]
@@ -168,7 +172,7 @@ Gains = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """A question, the passage it is made from, and how each half scores what either found."""
+    """Query, the passage it was made from, and both retrievers' scores of the ids that either found."""
 
     kind: Kind
     wanted: str
@@ -177,34 +181,36 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Tuned:
-    """How far the search for a mixture is, and at its end the mixture."""
+class CalibrationProgress:
+    """Progress of a calibration, with the weights at its end."""
 
     done: int
     total: int
-    mixture: Mixture | None = None
+    mixture: HybridWeights | None = None
 
 
-def tune(
+def calibrate(
     texts: Sequence[str],
     vectors: Floats,
     embedder: Embeddings,
     *,
     analysers: Sequence[Analyser] = (),
     cancelled: Cancel = never,
-) -> Iterator[Tuned]:
-    """Find the mixture for passages with their vectors [n, dimension] of length 1; the last event has it.
+) -> Iterator[CalibrationProgress]:
+    """Calibrate weights on passages with their vectors [n, dimension] of length 1; the last event has them.
 
-    It takes about three embeddings a probe; `analysers` are those of the word index. A writing of too few
-    passages gets no weight of its own.
-    Raises Cancelled and EmbeddingError.
+    It takes about three embeddings a query; `analysers` are those of the BM25 index. A script of too few
+    passages gets no weight of its own. Raises Cancelled and EmbeddingError.
     """
-    probes = {group: make_probes([texts[i] for i in at], PROBES) for group, at in _by_writing(texts).items()}
+    probes = {
+        group: make_synthetic_queries([texts[i] for i in at], PROBES)
+        for group, at in _by_script(texts).items()
+    }
     enough = {group: found for group, found in probes.items() if len(found) >= FEWEST}
     total, done = sum(map(len, enough.values())), 0
     cases: dict[str, list[Case]] = {}
     for group, found in enough.items():
-        at = _by_writing(texts)[group]
+        at = _by_script(texts)[group]
         pool = _Pool([texts[i] for i in at], vectors[at], found, embedder, analysers)
         cases[group] = []
         for probe in found:
@@ -212,8 +218,8 @@ def tune(
                 raise Cancelled("Weighing words against meaning was stopped; it is done again later.")
             cases[group] += pool.ask(probe)
             done += 1
-            yield Tuned(done, total)
-    yield Tuned(total, total, best_mixture(cases, len(texts)))
+            yield CalibrationProgress(done, total)
+    yield CalibrationProgress(total, total, best_weights(cases, len(texts)))
 
 
 def sample(ids: Collection[str], seed: int = 0) -> list[str]:
@@ -222,31 +228,32 @@ def sample(ids: Collection[str], seed: int = 0) -> list[str]:
     return ordered if len(ordered) <= POOLED else Random(seed).sample(ordered, POOLED)  # noqa: S311
 
 
-def best_mixture(cases: Mapping[str, Sequence[Case]], passages: int) -> Mixture:
-    """Return the usual mixture, changed where both kinds of probe tell against it by more than chance.
+def best_weights(cases: Mapping[str, Sequence[Case]], passages: int) -> HybridWeights:
+    """Return the default weights, changed where both kinds of query reject them by more than chance.
 
-    Each kind is partial: echoes to words, which they repeat, gaps to meaning where it is strong. What both
-    say can be believed.
+    Each kind is biased: echoes to BM25, since they repeat words, gaps to vector search. Where both agree,
+    the result can be trusted.
     """
     if not cases:
-        return Mixture(passages=passages)
+        return HybridWeights(passages=passages)
     found = {name: {group: _by_kind(of, name) for group, of in cases.items()} for name in NORMALISERS}
     name = _best_normaliser({name: list(of.values()) for name, of in found.items()})
     weights = {
-        group: best_weight([echo, gap], _usual(group, gap)) for group, (echo, gap) in found[name].items()
+        group: best_weight([echo, gap], _default_weight(group, gap))
+        for group, (echo, gap) in found[name].items()
     }
-    return Mixture(name, weights, passages)
+    return HybridWeights(name, weights, passages)
 
 
-def _usual(group: str, gap: Gains) -> float:
-    """Return the usual weight of a writing, or one for how well each half fills gaps with nearly all of it.
+def _default_weight(group: str, gap: Gains) -> float:
+    """Return the default weight of a script, STRONG or WEAK by how well each retriever finds gaps.
 
-    Echoes say nothing of that: words find nearly every one.
+    Echoes are no measure of that: BM25 finds nearly every one.
     """
     mostly_words, mostly_meaning = gap[:, 0], gap[:, -1]
     if surely_better(mostly_meaning, mostly_words):
         return STRONG
-    return WEAK if surely_better(mostly_words, 2 * mostly_meaning) else USUAL[group]
+    return WEAK if surely_better(mostly_words, 2 * mostly_meaning) else DEFAULT_WEIGHTS[group]
 
 
 def _by_kind(cases: Sequence[Case], normaliser: str) -> tuple[Gains, Gains]:
@@ -256,8 +263,8 @@ def _by_kind(cases: Sequence[Case], normaliser: str) -> tuple[Gains, Gains]:
 
 
 def _best_normaliser(found: Mapping[str, Sequence[Sequence[Gains]]]) -> str:
-    """Return the usual normaliser, or one that is surely better in each kind, over all writings."""
-    usual = Mixture().normaliser
+    """Return the default normaliser, or one that is surely better in each kind, over all scripts."""
+    usual = HybridWeights().normaliser
     best = {
         name: [np.concatenate([_best(gain) for gain in kind]) for kind in zip(*groups, strict=True)]
         for name, groups in found.items()
@@ -267,31 +274,31 @@ def _best_normaliser(found: Mapping[str, Sequence[Sequence[Gains]]]) -> str:
 
 
 def best_weight(kinds: Sequence[Gains], usual: float) -> float:
-    """Return the weight nearest to the usual one of those that some kind of probe does not surely reject.
+    """Return the weight nearest to the usual one of those that some kind of query does not surely reject.
 
-    Each kind is what `gains` returns. A kind rejects a weight that its best one is surely better than. Where
-    one wants less than the usual weight and another more, it stands.
+    Each kind is a result of `gains`. A kind rejects a weight that its best one is surely better than. Where
+    one kind prefers less than the usual weight and another more, the usual weight is returned.
 
     >>> echoes = np.array([[0.9, 0.9, 0.9, 0.8, 0.8, 0.7, 0.6, 0.5, 0.4]] * 3)
     >>> gaps = np.array([[0.6, 0.6, 0.5, 0.5, 0.5, 0.4, 0.3, 0.2, 0.1]] * 3)
     >>> best_weight([echoes, gaps], usual=0.5)
     0.3
     """
-    standing = [
+    accepted = [
         weight
         for gain in kinds
         for weight, column in zip(WEIGHTS, gain.T, strict=True)
         if not surely_better(_best(gain), column)
     ]
-    if min(standing) < usual < max(standing):
+    if min(accepted) < usual < max(accepted):
         return usual
-    return min(standing, key=lambda weight: (abs(weight - usual), weight))
+    return min(accepted, key=lambda weight: (abs(weight - usual), weight))
 
 
 def surely_better(one: Gains, other: Gains) -> bool:
-    """Return whether the mean of `one` is above that of `other` by more than chance: SURE standard errors.
+    """Return whether the mean of `one` is above that of `other` by more than SURE standard errors.
 
-    Both are of the same cases, so each case is compared with itself: [.9, .7] is surely better than
+    The test is paired, case by case: [.9, .7] is surely better than
     [.8, .6], by .1 with no error at all, and not than [.8, .7], by .05 with an error of .035.
     """
     difference = one - other
@@ -299,23 +306,22 @@ def surely_better(one: Gains, other: Gains) -> bool:
 
 
 def gains(cases: Sequence[Case], normaliser: str) -> Gains:
-    """Return how well each case is found, nDCG@10 from 0 to 1, with each of WEIGHTS: [cases, weights].
+    """Return nDCG@10, 0 to 1, of each case with each of WEIGHTS: [cases, weights].
 
-    Each is averaged with its neighbours. That keeps away from the edge of a cliff: where meaning finds
-    nothing, one step more loses all.
+    Each weight is averaged with its neighbours, which avoids weights next to a sharp drop.
     """
-    raw = np.array([[_found(case, normaliser, weight) for weight in WEIGHTS] for case in cases])
+    raw = np.array([[_ndcg(case, normaliser, weight) for weight in WEIGHTS] for case in cases])
     return np.stack([raw[:, max(0, i - 1) : i + 2].mean(axis=1) for i in range(len(WEIGHTS))], axis=1)
 
 
 def _best(gain: Gains) -> Gains:
-    """Return the column of the weight that gains most."""
+    """Return the column of the best weight."""
     best: Gains = gain[:, int(gain.mean(axis=0).argmax())]
     return best
 
 
-def _found(case: Case, normaliser: str, weight: float) -> float:
-    """Return the nDCG@10 of a fused list, of which one passage is right: 1 / log2(rank + 1)."""
+def _ndcg(case: Case, normaliser: str, weight: float) -> float:
+    """Return the nDCG@10 of a fused list with one relevant passage: 1 / log2(rank + 1)."""
     fused = convex_combination(
         {"words": case.words, "meaning": case.meaning},
         {"words": 1 - weight, "meaning": weight},
@@ -326,7 +332,7 @@ def _found(case: Case, normaliser: str, weight: float) -> float:
 
 
 class _Pool:
-    """Passages as they are, for echoes, and without their gaps' sentences, for gaps."""
+    """Indexes of the whole passages, for echoes, and of passages without their gaps, for gaps."""
 
     def __init__(
         self,
@@ -344,7 +350,7 @@ class _Pool:
         self._vectors = vectors
 
     def ask(self, probe: SyntheticQuery) -> list[Case]:
-        """Return what both halves find for the probe's echo and for its gap."""
+        """Return both retrievers' results for the query's echo and for its gap."""
         gapped = self._vectors.copy()
         gapped[probe.position] = self._embedder.embed_documents([probe.rest])[0]
         return [
@@ -356,63 +362,58 @@ class _Pool:
         words = index.search(question, POOL)
         relevance = np.maximum(vectors @ np.asarray(self._embedder.embed_query(question), np.float32), 0.0)
         meaning = [(str(i), float(relevance[i])) for i in np.argsort(-relevance, kind="stable")[:POOL]]
-        missing = lacking({"words": words, "meaning": meaning})
+        missing = missing_ids({"words": words, "meaning": meaning})
         shared = index.scores(question, missing.get("words", []))
         near = [(id_, float(relevance[int(id_)])) for id_ in missing.get("meaning", [])]
         return Case(kind, str(wanted), [*words, *shared.items()], [*meaning, *near])
 
 
-def _by_writing(texts: Sequence[str]) -> dict[str, list[int]]:
-    """Return the positions of the texts of each writing."""
+def _by_script(texts: Sequence[str]) -> dict[str, list[int]]:
+    """Return the positions of the texts of each script."""
     groups: dict[str, list[int]] = {}
     for position, text in enumerate(texts):
-        groups.setdefault(writing(text), []).append(position)
+        groups.setdefault(script_of(text), []).append(position)
     return groups
 
 
-# How a library weighs words against meaning: found from its passages, kept, and found again in time.
-_NAME = "mixture"
-GROWTH = 1.5  # times as many chunks as last time, or fewer by as much: the collection is another one
-
-
 @dataclass(frozen=True)
-class Weighed:
-    """A mixture: when it was found, from how many chunks, for which embedding model, and by which rule."""
+class CalibratedWeights:
+    """Stored weights: date, number of chunks, embedding model and version of their calibration."""
 
-    mixture: Mixture
+    mixture: HybridWeights
     found: datetime
     chunks: int
     fingerprint: str
     rule: int
 
 
-class Weighing:
-    """The mixture of one owner's search; a default until enough passages are embedded."""
+class HybridCalibration:
+    """Hybrid weights of one owner's search; the default until enough passages are embedded."""
 
     def __init__(self, documents: Documents, indexes: Indexes):
         self._documents = documents
         self._indexes = indexes
 
     @property
-    def latest(self) -> Weighed | None:
-        """What was found last, for whichever embedding model; None when nothing was."""
+    def latest(self) -> CalibratedWeights | None:
+        """The last calibration, of any embedding model; None before the first."""
         state = self._documents.index_state(_NAME)
         if state is None:
             return None
         found = datetime.fromisoformat(state["found"])
-        mixture, rule = Mixture.from_dict(state["mixture"]), state.get("rule", 0)
-        return Weighed(mixture, found, state["chunks"], state["fingerprint"], rule)
+        mixture, rule = HybridWeights.from_dict(state["mixture"]), state.get("rule", 0)
+        return CalibratedWeights(mixture, found, state["chunks"], state["fingerprint"], rule)
 
     @property
-    def mixture(self) -> Mixture:
-        """The mixture to search with now: the one found for the vectors that are searched, or the default."""
+    def mixture(self) -> HybridWeights:
+        """The weights to search with: those calibrated for the vectors in use, or the default."""
         latest, made_with = self.latest, self._documents.index_state("vectors") or {}
         if latest is None or latest.fingerprint != made_with.get("fingerprint"):
-            return Mixture()
+            return HybridWeights()
         return latest.mixture
 
     def due(self) -> bool:
-        """Whether there are enough chunks, and what was weighed last differs much, or was by another rule."""
+        """Return whether calibration is due: with enough chunks, after many changes or of an old version."""
         made_with = self._documents.index_state("vectors")
         chunks = sum(record.chunks for record in self._documents.list() if record.state == "ready")
         if made_with is None or chunks < FEWEST:
@@ -422,19 +423,21 @@ class Weighing:
             return True
         return not latest.chunks / GROWTH < chunks < latest.chunks * GROWTH
 
-    def find(self, cancelled: Cancel = never) -> Iterator[Tuned]:
-        """Find the mixture and keep it; raises Cancelled, EmbeddingError or RetrievalError."""
+    def find(self, cancelled: Cancel = never) -> Iterator[CalibrationProgress]:
+        """Calibrate and store the weights; raises Cancelled, EmbeddingError or RetrievalError."""
         ids, embedder = self._documents.chunk_ids(), self._indexes.embedder
         vectors = self._indexes.vectors.vectors_of(sample(ids))
         chunks = self._documents.chunks_by_id(vectors).values()
         texts = [index_text(chunk) for chunk in chunks]
         rows = np.array([vectors[chunk.id] for chunk in chunks], np.float32)
-        for tuned in tune(texts, rows, embedder, analysers=self._indexes.analysers, cancelled=cancelled):
+        for tuned in calibrate(texts, rows, embedder, analysers=self._indexes.analysers, cancelled=cancelled):
             if tuned.mixture is not None:
-                self._keep(Weighed(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint, RULE))
+                self._keep(
+                    CalibratedWeights(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint, RULE)
+                )
             yield tuned
 
-    def _keep(self, weighed: Weighed) -> None:
+    def _keep(self, weighed: CalibratedWeights) -> None:
         state = {
             "mixture": weighed.mixture.as_dict(),
             "found": weighed.found.isoformat(),

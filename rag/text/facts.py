@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
+from rag.text.language import without_particle
 from rag.text.tokenize import tokens
 
 _CJK_UNITS = {"천": 3, "千": 3, "백": 2, "百": 2}
@@ -110,10 +111,6 @@ _LATIN_NAME = re.compile(
 _KATAKANA_NAME = re.compile(r"[ァ-ヺー]{2,}")
 _KANJI = re.compile(r"[一-鿿々]{2,}")
 _HANGUL_WORD = re.compile(r"[가-힣]+")
-_PARTICLE = re.compile(
-    r"(?:으로부터|에서부터|에게서|이라는|이라고|라는|라고|에서|에게|한테|께서|부터|까지|으로|처럼|보다|마다|조차"
-    r"|이나|이며|이고|이자|이었|이다|이란|란|와의|과의|에의|은|는|이|가|을|를|의|에|와|과|로|도|만|나)$"
-)
 
 
 # Words that open a sentence with a capital and say nothing about the world.
@@ -147,7 +144,7 @@ def names(text: str) -> list[str]:
 
 def _korean_nouns(text: str) -> Iterable[str]:
     for match in _HANGUL_WORD.finditer(text):
-        stem = _PARTICLE.sub("", match[0])
+        stem = without_particle(match[0])
         if len(stem) >= 2 and stem != match[0]:
             yield stem
 
@@ -177,7 +174,7 @@ def _content(text: str) -> list[str]:
 
 def _outlined(word: str) -> list[str]:
     if "가" <= word[0] <= "힣":
-        bare = _PARTICLE.sub("", word)
+        bare = without_particle(word)
         if _KOREAN_PREDICATE.search(bare):
             bare = bare[:2]
         return [bare] if len(bare) > 1 else []
@@ -291,9 +288,6 @@ def opposed(claim: str, evidence: str) -> bool:
 # The words of a text that can name a subject: Korean without particles and predicates, Japanese nouns.
 WORD = re.compile(r"[\w’'-]*\w")
 _KOREAN_WORD = re.compile(r"[가-힣]+\Z")
-_KOREAN_PARTICLE = re.compile(
-    r"(?:에서는|에서|에게|한테|부터|까지|으로|처럼|보다|이라는|라는|이란|에는|은|는|이|가|을|를|의|에|와|과|로|도|만|란)\Z"
-)
 _KOREAN_PREDICATE_ENDING = re.compile(
     r"(?:나요|가요|까요|니까|인가|는가|는지|한지|어요|아요|해요|세요|니다|[다까냐니지죠야]|하는|되는|있는|없는|하고|되고|했던|된)\Z"
 )
@@ -311,8 +305,8 @@ def nouns(text: str) -> Iterator[str]:
         if _KANA.search(word):
             yield from (noun for noun in _JAPANESE_NOUN.findall(word) if len(noun) > 1)
         elif not _KOREAN_WORD.match(word):
-            yield _KOREAN_PARTICLE.sub("", word)
+            yield without_particle(word)
         elif not _KOREAN_PREDICATE_ENDING.search(word):
-            stem = _KOREAN_PARTICLE.sub("", word)
+            stem = without_particle(word)
             if len(stem) > 1:
                 yield stem

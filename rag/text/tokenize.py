@@ -75,7 +75,7 @@ class Analyser(ABC):
         except Exception as error:  # packages fail to load in ways of their own
             raise RetrievalError(
                 f"{self.packages[0]} is installed but cannot be loaded: {error}. "
-                "Install it again, or set FOOTNOTE_MORPHEMES=off."
+                "Install it again, or set FOOTNOTE_KOREAN_JAPANESE_ANALYZERS=off."
             ) from error
 
     @staticmethod

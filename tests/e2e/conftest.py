@@ -74,7 +74,7 @@ def serving(
     data.mkdir(parents=True, exist_ok=True)
     fixed = {
         "FOOTNOTE_DATA": str(data / "data"),
-        "FOOTNOTE_MORPHEMES": "off",
+        "FOOTNOTE_KOREAN_JAPANESE_ANALYZERS": "off",
         "FOOTNOTE_LLM_REPHRASE_TIMEOUT": "60",
     }
     environment = {**os.environ, **fixed, **settings}

@@ -67,7 +67,7 @@ def test_a_stop_lets_an_answer_end_and_the_log_holds_nothing_of_it(
     visit: Visit, fake: FakeLLM, tmp_path: Path
 ):
     fake.reply(Reply(pieces=PIECES, hold_after=5))
-    settings = {"FOOTNOTE_LLM_API_KEY": KEY, "FOOTNOTE_STOP_SECONDS": "50"}
+    settings = {"FOOTNOTE_LLM_API_KEY": KEY, "FOOTNOTE_SHUTDOWN_SECONDS": "50"}
     with serving(tmp_path, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake", **settings) as server:
         asked(server, visit, fake, tmp_path)
         server.process.terminate()
@@ -87,7 +87,7 @@ def test_an_answer_that_does_not_end_in_time_is_marked_as_interrupted_with_what_
     visit: Visit, fake: FakeLLM, tmp_path: Path
 ):
     fake.reply(Reply(pieces=PIECES, hang_after=5))
-    settings = {"FOOTNOTE_STOP_SECONDS": "0.2"}
+    settings = {"FOOTNOTE_SHUTDOWN_SECONDS": "0.2"}
     with serving(tmp_path, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake", **settings) as server:
         asked(server, visit, fake, tmp_path)
         with urllib.request.urlopen(f"{server.url}/metrics", timeout=60) as counted:  # noqa: S310

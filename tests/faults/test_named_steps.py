@@ -36,13 +36,13 @@ INGEST = (
     "reading_edition",
     "Documents.save_chunks",
     "TantivyIndex.add",
-    "Indexes.carry_over",
+    "Indexes.copy_vectors",
     "Documents.promote",
     "Library._drop_original",
     "Indexes.forget",
     "TantivyIndex.delete",
     "ChromaVectorStore.add_vectors",
-    "VectorRows.put",
+    "VectorFile.put",
 )
 ANSWER = (
     "Conversations.begin_turn",

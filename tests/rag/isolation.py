@@ -14,7 +14,7 @@ from langchain_core.documents import Document
 
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
-from rag.retrieval.rerank.base import Reranker, Scored
+from rag.retrieval.rerank.base import Reranker, RerankScores
 from rag.retrieval.rerank.registry import RerankingRetriever
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors
@@ -30,9 +30,9 @@ Search = Callable[[Library, str], list[Document]]
 class Overlap(Reranker):
     """Scores a passage by the words that it shares with the question."""
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel = never) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel = never) -> RerankScores:
         asked = set(query.split())
-        return Scored([len(asked & set(it.page_content.split())) / len(asked) for it in documents])
+        return RerankScores([len(asked & set(it.page_content.split())) / len(asked) for it in documents])
 
 
 def _by(name: str) -> Search:

@@ -15,7 +15,7 @@ from rag.errors import LLMRejected, ModelUnavailable, SettingsError
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs
-from rag.logs import Sentence, about, count_errors, fields, write_lines
+from rag.logs import LoggableText, about, count_errors, fields, write_lines
 from rag.models.embeddings import Embedder
 from storage.database import Database
 
@@ -76,7 +76,7 @@ def test_an_error_is_told_by_class_and_frames_without_its_words(written: Written
 
 def test_words_of_ours_at_the_start_are_told_in_full(written: Written):
     said = "The setting FOOTNOTE_K is '0', which cannot be used."
-    logging.getLogger("footnote").error("Footnote cannot work yet. %s", Sentence(SettingsError(said)))
+    logging.getLogger("footnote").error("Footnote cannot work yet. %s", LoggableText(SettingsError(said)))
     assert written()[0]["event"].endswith(said)
 
 

@@ -12,7 +12,7 @@ from rag.errors import Cancelled, EmbeddingError
 from rag.ingest.library import IngestProgress
 from rag.jobs import Cancel, Jobs
 from rag.metrics import Metrics, Watch
-from rag.models.embeddings import OpenedModels
+from rag.models.embeddings import SharedEmbedders
 from rag.retrieval.rerank.registry import Reordered, Reranking
 from tests.rag.word_vectors import WordVectors
 
@@ -64,7 +64,7 @@ def test_the_steps_of_an_answer_are_counted_with_a_reranker_and_without(metrics:
 
 
 def test_embeddings_are_counted_by_what_is_embedded(metrics: Metrics):
-    opened = OpenedModels(metrics.embedding, open_model=lambda spec, **_: WordVectors(spec))
+    opened = SharedEmbedders(metrics.embedding, open_model=lambda spec, **_: WordVectors(spec))
     model = opened("words", cache=Path("/nowhere"))
     model.embed_query("which crane?")
     model.embed_documents(["a", "b"])

@@ -12,8 +12,8 @@ from rag.jobs import never
 from rag.models.llm import LLM, Chat, LLMSettings
 from rag.models.logprobs import Logprobs
 from rag.raptor.retrievers import CollapsedTreeRetriever
-from rag.raptor.summarize import ByModel
-from rag.retrieval.rerank.registry import ASKING
+from rag.raptor.summarize import LLMSummariser
+from rag.retrieval.rerank.registry import LLM_RERANKERS
 from storage.answers import Traces
 from storage.conversations import Conversations
 from storage.database import Database
@@ -121,11 +121,11 @@ def test_an_answer_that_fails_is_a_sentence_beside_its_question(
 
 
 @each_fault
-@pytest.mark.parametrize("name", ASKING)
+@pytest.mark.parametrize("name", LLM_RERANKERS)
 def test_passages_that_cannot_be_put_in_order_come_as_they_were_found(
     database: Database, conversations: Conversations, failing: LLM, sound: LLM, name: str
 ):
-    reranker = ASKING[name](llm=failing, seconds=60.0)
+    reranker = LLM_RERANKERS[name](llm=failing, seconds=60.0)
     pipeline = RagPipeline(Shelf(), llm=sound, reranker=reranker, k=2, fetch_k=2, made_with={"k": 2})
     _, answer = asked(conversations, pipeline, QUESTION)
     assert answer.state == "complete" and answer.content == SOUND
@@ -137,7 +137,7 @@ def test_passages_that_cannot_be_put_in_order_come_as_they_were_found(
 @each_fault
 def test_a_summary_that_cannot_be_had_is_left_out_and_counted(database: Database, failing: LLM):
     failed: list[Exception] = []
-    by_model = ByModel(failing, failed.append)
+    by_model = LLMSummariser(failing, failed.append)
     library = Library(database, "ann", lambda: WordVectors("one"), summariser=lambda: by_model)
     document = add(library, "storms.txt", story(["storm"], lines=3))
     list(library.forest.grow(document))

@@ -15,7 +15,7 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.llm import LLM, LLMSettings
 from rag.models.protocol import Sent
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker
 from rag.retrieval.rerank.registry import Reordered, Reranking
 from rag.settings import Settings
@@ -111,7 +111,7 @@ def test_one_that_hangs_is_left_out_and_why_is_said_on_the_page_and_in_the_trace
     turn = conversation.begin(conversations.create().id, QUESTION)
     events = list(conversation.run(turn, never))
     why = "The passages are in the order of the search: the reranker took more than 2 seconds."
-    assert [event.sentence for event in events if isinstance(event, LeftOut)] == [why]
+    assert [event.sentence for event in events if isinstance(event, Degraded)] == [why]
     assert passages(events) == searched[:2]
     trace = Traces(database, "ann").get(turn.answer_id)
     assert trace is not None and trace.settings["reranking"].casefold() == why.casefold()
@@ -136,7 +136,7 @@ def test_a_reader_who_stops_the_turn_stops_the_reranker(library, fake_llm, llm):
 
 def test_without_what_it_needs_the_search_s_order_stays_and_it_is_said(library):
     events = ask(make_pipeline(settings("listwise"), library, None))
-    (left_out,) = (event for event in events if isinstance(event, LeftOut) if event.what == "reranker")
+    (left_out,) = (event for event in events if isinstance(event, Degraded) if event.what == "reranker")
     assert "in the order of the search" in left_out.sentence and "none is connected" in left_out.sentence
     assert len(passages(events)) == 2
 
@@ -153,7 +153,7 @@ def test_the_settings_name_the_reranker(llm):
 
 def test_a_model_is_shown_the_best_first_and_last_and_their_numbers_stay(library, fake_llm, llm):
     fake_llm.say("It is the castle of Aldenburg [1].")
-    chosen = Settings(retriever="bm25", k=5, best_outside=True)
+    chosen = Settings(retriever="bm25", k=5, lost_in_the_middle_order=True)
     events = ask(make_pipeline(chosen, library, llm))
     (request,) = fake_llm.requests
     shown = re.findall(r'<passage number="(\d)" document="(\w+\.md)"', request.prompt)

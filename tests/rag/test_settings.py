@@ -15,7 +15,7 @@ def clean_environment(monkeypatch, tmp_path):
         "OPENAI_API_KEY",
         "OPENAI_MODEL",
         "DATABASE_URL",
-        "FOOTNOTE_MORPHEMES",
+        "FOOTNOTE_KOREAN_JAPANESE_ANALYZERS",
         "FOOTNOTE_LLM_REPHRASE_TIMEOUT",
     ):
         monkeypatch.delenv(name, raising=False)
@@ -46,15 +46,15 @@ def test_environment_comes_before_secrets_before_the_saved_page(monkeypatch, tmp
 
 
 def test_lists_are_written_with_commas_or_as_arrays(monkeypatch, tmp_path):
-    assert config.load().private_hosts == config.load().folder_roots == ()
+    assert config.load().private_hosts == config.load().allowed_folders == ()
     secrets = tmp_path / "secrets.toml"
     secrets.write_text('[footnote]\nprivate_hosts = ["wiki.corp"]\nfolder_roots = ["/srv/a,b"]\n')
     assert config.load(secrets=secrets).private_hosts == ("wiki.corp",)
-    assert config.load(secrets=secrets).folder_roots == ("/srv/a,b",)
+    assert config.load(secrets=secrets).allowed_folders == ("/srv/a,b",)
     monkeypatch.setenv("FOOTNOTE_PRIVATE_HOSTS", " 10.0.0.0/8, ::1,")
-    monkeypatch.setenv("FOOTNOTE_FOLDER_ROOTS", "/srv/papers,~/notes")
+    monkeypatch.setenv("FOOTNOTE_ALLOWED_FOLDERS", "/srv/papers,~/notes")
     assert config.load().private_hosts == ("10.0.0.0/8", "::1")
-    assert config.load().folder_roots == ("/srv/papers", "~/notes")
+    assert config.load().allowed_folders == ("/srv/papers", "~/notes")
 
 
 def test_an_argument_comes_before_the_environment(tmp_path):
@@ -80,9 +80,9 @@ def test_what_the_page_saves_is_for_its_owner_only_and_merges(tmp_path):
         ("FOOTNOTE_EMBEDDING_MODEL", ""),
         ("FOOTNOTE_VECTOR_STORE", "faiss"),
         ("FOOTNOTE_VECTOR_STORE", "a.b:C()"),
-        ("FOOTNOTE_MORPHEMES", "perhaps"),
+        ("FOOTNOTE_KOREAN_JAPANESE_ANALYZERS", "perhaps"),
         ("FOOTNOTE_PRIVATE_HOSTS", "http://wiki.corp"),
-        ("FOOTNOTE_FOLDER_ROOTS", "papers"),
+        ("FOOTNOTE_ALLOWED_FOLDERS", "papers"),
     ],
 )
 def test_a_wrong_value_is_refused_naming_key_and_value(monkeypatch, name, value):
@@ -90,6 +90,60 @@ def test_a_wrong_value_is_refused_naming_key_and_value(monkeypatch, name, value)
     with pytest.raises(SettingsError, match=name) as refused:
         config.load()
     assert repr(value) in str(refused.value)
+
+
+RENAMED_VALUES = {
+    "own_model": "qwen",
+    "best_outside": True,
+    "folder_roots": ("/srv/papers",),
+    "recognition_minutes": 7.0,
+    "stop_seconds": 3.0,
+    "admitted": ("@example.org",),
+    "morphemes": "off",
+}
+
+
+def test_every_renamed_setting_has_a_value_to_try():
+    assert config.RENAMED.keys() == RENAMED_VALUES.keys()
+
+
+@pytest.mark.parametrize(("earlier", "value"), RENAMED_VALUES.items(), ids=RENAMED_VALUES)
+def test_the_earlier_name_of_a_setting_keeps_working(monkeypatch, tmp_path, earlier, value):
+    name = config.RENAMED[earlier]
+    given = list(value) if isinstance(value, tuple) else value
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text(f"[footnote]\n{earlier} = {json.dumps(given)}\n")
+    assert getattr(config.load(secrets=secrets), name) == value
+    assert name in config.fixed_fields(secrets=secrets)
+    if name in config.EDITABLE:
+        (tmp_path / config.SAVED).write_text(json.dumps({earlier: given}))
+        assert getattr(config.load(), name) == value
+        assert config.shareable(tmp_path) == {name: value}
+    monkeypatch.setenv(f"FOOTNOTE_{earlier.upper()}", given[0] if isinstance(given, list) else str(given))
+    assert getattr(config.load(), name) == value
+    assert name in config.fixed_fields()
+
+
+def test_the_present_name_of_a_setting_wins_over_its_earlier_one(monkeypatch, tmp_path):
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text('[footnote]\nlocal_model = "new"\nown_model = "old"\n')
+    assert config.load(secrets=secrets).local_model == "new"
+    monkeypatch.setenv("FOOTNOTE_OWN_MODEL", "old-environment")
+    assert config.load(secrets=secrets).local_model == "old-environment"
+    monkeypatch.setenv("FOOTNOTE_LOCAL_MODEL", "new-environment")
+    assert config.load(secrets=secrets).local_model == "new-environment"
+
+
+def test_saving_a_renamed_setting_replaces_its_earlier_value(tmp_path):
+    (tmp_path / config.SAVED).write_text('{"own_model": "old", "k": 3}')
+    config.save(tmp_path, {"local_model": ""})
+    assert json.loads((tmp_path / config.SAVED).read_text()) == {"local_model": "", "k": 3}
+
+
+def test_a_wrong_value_under_an_earlier_name_is_refused_by_that_name(monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_STOP_SECONDS", "-1")
+    with pytest.raises(SettingsError, match="FOOTNOTE_STOP_SECONDS"):
+        config.load()
 
 
 def test_a_key_is_never_shown(monkeypatch):

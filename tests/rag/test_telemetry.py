@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.telemetry import SILENT, TRACING, silence, untrace
+from rag.telemetry import SILENT, TRACING, disable_telemetry, disable_tracing
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,7 +60,7 @@ def run(*command: str, home: Path, **environment: str) -> str:
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux shows by a file that ONNX Runtime reports")
 def test_onnx_runtime_neither_names_this_machine_nor_keeps_reports(tmp_path: Path):
     run("-c", "import rag, onnxruntime", home=tmp_path, ORT_DISABLE_TELEMETRY="0")
-    assert not list(tmp_path.iterdir())  # without `silence` there is a device id, and a store of reports
+    assert not list(tmp_path.iterdir())  # without `disable_telemetry` there is a device id
 
 
 def test_questions_and_documents_go_to_no_tracing_service_of_another_program(
@@ -87,6 +87,6 @@ def test_questions_and_documents_go_to_no_tracing_service_of_another_program(
 
 def test_what_a_library_was_told_before_is_overruled_and_nothing_else_is_touched():
     environment = {"ORT_DISABLE_TELEMETRY": "0", "LANGCHAIN_TRACING_V2": "true", "LANG": "ko_KR.UTF-8"}
-    silence(environment)
-    untrace(environment)
+    disable_telemetry(environment)
+    disable_tracing(environment)
     assert environment == {**SILENT, "LANG": "ko_KR.UTF-8"}

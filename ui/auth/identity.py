@@ -129,7 +129,7 @@ def visitor_from_header(value: str, settings: Settings, since: datetime) -> Visi
 
 def _admitted(visitor: Visitor, called: str, settings: Settings) -> Visitor:
     admin = _is_named(settings.admins, visitor, called)
-    if settings.admitted and not admin and not _is_named(settings.admitted, visitor, called):
+    if settings.allowed_users and not admin and not _is_named(settings.allowed_users, visitor, called):
         raise EntryRefused(
             f"{visitor.name} has no account here. Sign in as someone else, or ask your administrator."
         )

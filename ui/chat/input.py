@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from rag.chat.pipeline import checked
+from rag.chat.pipeline import validated_question
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import TurnRecord
@@ -144,7 +144,7 @@ def _send_anew(sent: "_SentQuestion", here: Workspace) -> None:
 
 def _ask(sent: "_SentQuestion", here: Workspace) -> None:
     try:
-        question = checked(sent.text)
+        question = validated_question(sent.text)
         chat = sidebar.find(sent.chat, here)
         turn = here.ask(
             None if chat is None else chat.id, question, searching=sent.searching, after=sent.after

@@ -7,7 +7,7 @@ import streamlit as st
 
 from rag.chat import pipeline
 from rag.citations.support import Backing, backing, found_nothing, place_name, remarks
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord, Rating
@@ -254,7 +254,7 @@ def show_answer(
         _show_note(message)
         if settled and message.state in _NOTES:
             show_finish_buttons(message, workspace, model=model)
-        show_degraded(LeftOut(part.what, part.reason) for part in message.left_out)
+        show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
         _show_source_button_add(message, workspace)
         _show_sources(message, standings)
         if found_nothing(message):
@@ -262,7 +262,7 @@ def show_answer(
         _show_rating(message, workspace, settled=settled)
 
 
-def show_degraded(parts: Iterable[LeftOut]) -> None:
+def show_degraded(parts: Iterable[Degraded]) -> None:
     """Show a sentence for each part of the search that failed."""
     for part in parts:
         st.caption(f":material/search_off: {label(part.sentence, 600)}")
@@ -366,7 +366,7 @@ def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
     """Show a button for a passage, with badges if it was carried over or its document has changed."""
     standing = standings.get(passage.document_id, "here")
-    notes = ["from your previous question"] if pipeline.NAME in passage.found_by else []
+    notes = ["from your previous question"] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
     notes += [f"{standing} since"] if standing != "here" else []
     if not notes:
         _source_button(message, passage)

@@ -9,7 +9,7 @@ import streamlit as st
 from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.scope import SearchedIn
 from rag.jobs import Job
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.retrieval.rerank.registry import Reranking
 from rag.workspace import Workspace
 from storage.records import Message, TurnRecord
@@ -65,7 +65,7 @@ class _PartialAnswer:
                     self.query.caption(said)
             case SearchedIn(said):
                 self.query.caption(searched_in(said))
-            case LeftOut():
+            case Degraded():
                 with self.failures:
                     show_degraded((event,))
             case Reranking(count):

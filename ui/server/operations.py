@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from rag import metrics
 from rag.index.external import CHROMA
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from storage.accounts import documents_by_state
 from storage.errors import FootnoteError, StorageError
 from ui.auth.identity import LocalUser
@@ -180,7 +180,7 @@ def _model(server: PageServices) -> CheckResult:
     """Check the language model, if one is connected."""
     if server.llm is None:
         return CheckResult(True, "none: answers are quotes")
-    if isinstance(server.llm, OwnModel):
+    if isinstance(server.llm, LocalModel):
         return CheckResult(True, "ready" if server.llm.ready else "started by the next question")
     return check_server(server.settings.llm_base_url)
 

@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from rag.models.local import catalog
-from rag.models.local.catalog import OFFERS, Choice, Offer, named, size
-from rag.models.local.install import Installing
+from rag.models.local.catalog import MODEL_PACKAGES, ModelChoice, ModelPackage, find_package, size
+from rag.models.local.install import InstallProgress
 from rag.settings import Settings
 from storage.errors import FootnoteError
 from ui.components.job_progress import follow_job
@@ -27,18 +27,18 @@ def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
         "Runs on this computer: no server, no key, and nothing leaves it. Small models write short, plain "
         "answers from four passages. Every statement is checked."
     )
-    for offer in OFFERS:
+    for offer in MODEL_PACKAGES:
         with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
             _show_offer(server, offer, fixed)
     _show_file(server, fixed)
-    if server.settings.own_model and not server.settings.connected:
+    if server.settings.local_model and not server.settings.connected:
         st.button(
             "Use no model",
             key="own-none",
             on_click=flash_errors(_use),
-            args=(server, {"own_model": ""}),
-            disabled="own_model" in fixed,
-            help=FIXED if "own_model" in fixed else "Footnote then only shows matching passages.",
+            args=(server, {"local_model": ""}),
+            disabled="local_model" in fixed,
+            help=FIXED if "local_model" in fixed else "Footnote then only shows matching passages.",
         )
 
 
@@ -46,8 +46,8 @@ def model_in_use(settings: Settings) -> str:
     """Return a sentence that names the model in use."""
     if settings.connected:
         return f"Answers are written by **{label(settings.llm_model)}**."
-    if settings.own_model:
-        name = Choice.of(settings.own_model, settings.model_cache).name
+    if settings.local_model:
+        name = ModelChoice.of(settings.local_model, settings.model_cache).name
         return f"Answers are written by **{label(name)}**, on this computer."
     return (
         "No model is connected: Footnote shows matching passages. Install a local model below, or connect "
@@ -55,7 +55,7 @@ def model_in_use(settings: Settings) -> str:
     )
 
 
-def _show_offer(server: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
+def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
     cache, job = server.settings.model_cache, server.installs.running(offer)
     st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
     if job is not None:
@@ -65,7 +65,7 @@ def _show_offer(server: PageServices, offer: Offer, fixed: frozenset[str]) -> No
     if failure := server.installs.failure(offer):
         st.error(escape_text(failure), icon=":material/error:")
     with st.container(horizontal=True):
-        if catalog.here(offer, cache):
+        if catalog.is_installed(offer, cache):
             _use_button(server, offer, fixed)
             if st.button(f"Remove {offer.name}", icon=":material/delete:", key=f"remove-{offer.name}"):
                 _ask_to_remove(server, offer)
@@ -74,24 +74,24 @@ def _show_offer(server: PageServices, offer: Offer, fixed: frozenset[str]) -> No
             st.rerun()
 
 
-def state(offer: Offer, settings: Settings) -> str:
+def state(offer: ModelPackage, settings: Settings) -> str:
     """Return in words if a model is installed, with its disk and memory use."""
-    memory = f"about {size(offer.memory)} of memory in use"
-    if catalog.here(offer, settings.model_cache):
+    memory = f"about {size(offer.memory)} of memory when running"
+    if catalog.is_installed(offer, settings.model_cache):
         using = " It writes your answers." if _is_used(offer.name, settings) else ""
         return f"Installed: {offer.size} on disk, {memory}.{using}"
     free = size(_free(settings.model_cache))
     return f"Not installed: {offer.size} to download ({free} free), {memory}."
 
 
-def _install_label(offer: Offer, cache: Path) -> str:
+def _install_label(offer: ModelPackage, cache: Path) -> str:
     """Return the label of the install button, with the download size."""
-    if begun := catalog.begun(offer, cache):
+    if begun := catalog.partial_bytes(offer, cache):
         return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
     return f"Install {offer.name} ({offer.size} to download)"
 
 
-def _install_progress(step: Installing | None) -> tuple[float, str]:
+def _install_progress(step: InstallProgress | None) -> tuple[float, str]:
     if step is None:
         return 0.0, "Checking existing files"
     if not step.total:
@@ -99,7 +99,7 @@ def _install_progress(step: Installing | None) -> tuple[float, str]:
     return step.done / step.total, f"Downloading {step.what}: {size(step.done)} of {size(step.total)}"
 
 
-def _use_button(server: PageServices, offer: Offer, fixed: frozenset[str]) -> None:
+def _use_button(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
     settings = server.settings
     bound = _is_fixed(settings, fixed)
     instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
@@ -116,12 +116,12 @@ def _use_button(server: PageServices, offer: Offer, fixed: frozenset[str]) -> No
 
 def _is_fixed(settings: Settings, fixed: frozenset[str]) -> bool:
     """Return True if the model is fixed by the server's configuration."""
-    return "own_model" in fixed or (settings.connected and "llm_model" in fixed)
+    return "local_model" in fixed or (settings.connected and "llm_model" in fixed)
 
 
 def _select_local(spec: str) -> dict[str, str]:
     """Return the changes that select a local model; a connected server would win, so it is unset."""
-    return {"own_model": spec, "llm_model": ""}
+    return {"local_model": spec, "llm_model": ""}
 
 
 def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
@@ -131,7 +131,7 @@ def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
         path = st.text_input(
             "Other model: path of a GGUF file on this computer",
             key="own-file-path",
-            value="" if named(settings.own_model) else settings.own_model,
+            value="" if find_package(settings.local_model) else settings.local_model,
             disabled=bound,
             help=FIXED if bound else None,
         )
@@ -141,7 +141,7 @@ def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
 
 def _use_file(server: PageServices, path: str) -> None:
     try:
-        _use(server, _select_local(catalog.checked(path)))
+        _use(server, _select_local(catalog.validate_spec(path)))
     except FootnoteError as error:
         st.error(escape_text(str(error)), icon=":material/error:")
     else:
@@ -153,7 +153,7 @@ def _use(server: PageServices, changes: Mapping[str, Any]) -> None:
     flash("Saved.", ":material/check:")
 
 
-def _ask_to_remove(server: PageServices, offer: Offer) -> None:
+def _ask_to_remove(server: PageServices, offer: ModelPackage) -> None:
     confirm_deletion(
         f"Remove {offer.title}?",
         f"This frees {offer.size}. To use the model again, you download it again.",
@@ -162,15 +162,15 @@ def _ask_to_remove(server: PageServices, offer: Offer) -> None:
     )
 
 
-def _remove(server: PageServices, offer: Offer) -> None:
-    if server.settings.own_model == offer.name:
-        server.change({"own_model": ""})
+def _remove(server: PageServices, offer: ModelPackage) -> None:
+    if server.settings.local_model == offer.name:
+        server.change({"local_model": ""})
     catalog.remove(offer, server.settings.model_cache)
     flash("Removed.", ":material/delete:")
 
 
 def _is_used(spec: str, settings: Settings) -> bool:
-    return settings.own_model == spec and not settings.connected
+    return settings.local_model == spec and not settings.connected
 
 
 def _free(cache: Path) -> int:

@@ -8,9 +8,9 @@ import streamlit as st
 
 from rag.index.staged import ReindexProgress
 from rag.models.llm import LLM, LLMSettings
-from rag.retrieval.rerank.cross_encoder import USUAL as USUAL_CROSS_ENCODER
+from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
-from rag.retrieval.weights import FEWEST, USUAL, Weighed
+from rag.retrieval.weights import DEFAULT_WEIGHTS, FEWEST, CalibratedWeights
 from rag.settings import RerankerName, RetrieverName, Settings, fixed_fields
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
@@ -114,7 +114,7 @@ def _show_found_weights(workspace: Workspace) -> None:
         st.button("Recalculate", icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh))
 
 
-def weight_lines(weighed: Weighed | None) -> list[str]:
+def weight_lines(weighed: CalibratedWeights | None) -> list[str]:
     """Return the weights in words, a line for each language.
 
     >>> weight_lines(None)[0]
@@ -124,7 +124,7 @@ def weight_lines(weighed: Weighed | None) -> list[str]:
     """
     if weighed is None or not weighed.mixture.weights:
         usual = f"Default weights, until there are {FEWEST} passages to measure with."
-        return [*_by_writing(USUAL), usual]
+        return [*_by_writing(DEFAULT_WEIGHTS), usual]
     return [*_by_writing(weighed.mixture.weights), _origin(weighed)]
 
 
@@ -132,7 +132,7 @@ def _by_writing(weights: Mapping[str, float]) -> list[str]:
     return [f"{_WRITINGS[code]}: {_share(weight).lower()}." for code, weight in sorted(weights.items())]
 
 
-def _origin(weighed: Weighed) -> str:
+def _origin(weighed: CalibratedWeights) -> str:
     return (
         f"Found on {weighed.found:%Y-%m-%d} from {weighed.mixture.passages:,} of {weighed.chunks:,} "
         f"passages; {_COMPARED[weighed.mixture.normaliser]}."
@@ -187,11 +187,11 @@ def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -
     )
     with st.form("reranking", border=True):
         changes = {**_reranker(settings, options), **_server(settings, options)}
-        changes["best_outside"] = st.checkbox(
+        changes["lost_in_the_middle_order"] = st.checkbox(
             "Put the best passages first and last in the prompt",
-            settings.best_outside,
+            settings.lost_in_the_middle_order,
             **options(
-                "best_outside",
+                "lost_in_the_middle_order",
                 "Models read the middle of a long prompt worst. Citation numbers do not change.",
             ),
         )
@@ -276,9 +276,9 @@ def show_tree_setting(
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
     """Return a description of each choice with its cost."""
-    model = f"{label(settings.llm_model or settings.own_model, 60)} reads every document once. "
+    model = f"{label(settings.llm_model or settings.local_model, 60)} reads every document once. "
     unconnected = "No model is connected. Until then, summaries quote the documents. "
-    connected = settings.connected or bool(settings.own_model)
+    connected = settings.connected or bool(settings.local_model)
     return [
         "Existing summaries are kept.",
         f"Uses no model. {_cost(here, by_model=False)}",

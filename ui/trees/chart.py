@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from rag.raptor.view import Opened
+from rag.raptor.view import OpenedPath
 from storage.trees import NodeRecord
 from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE
@@ -36,7 +36,7 @@ class TreeChart:
         return self.paths[index - 1] if 0 < index <= len(self.paths) else None
 
 
-def draw_tree(opened: Opened, name: str, numbers: Numbers, ink: str, paper: str) -> TreeChart:
+def draw_tree(opened: OpenedPath, name: str, numbers: Numbers, ink: str, paper: str) -> TreeChart:
     """Draw the opened part of a tree; `name` labels the root of several tops, labels are `ink` on `paper`."""
     drawn = TreeChart()
     if len(opened.layers[0]) == 1:
@@ -59,7 +59,7 @@ def window(layer: Sequence[NodeRecord], chosen: str | None) -> tuple[int, int]:
     return first, min(len(layer), first + MAX_DRAWN)
 
 
-def _level(opened: Opened, depth: int, numbers: Numbers, drawn: TreeChart) -> list[dict[str, Any]]:
+def _level(opened: OpenedPath, depth: int, numbers: Numbers, drawn: TreeChart) -> list[dict[str, Any]]:
     """Return the chart items of a level, the open one with its children, and record their paths."""
     layer = opened.layers[depth]
     chosen = opened.way[depth].id if depth < len(opened.way) else None
@@ -128,7 +128,7 @@ LIST_PAGE = 30  # children shown at once
 LIST_LINE = 150  # letters of a node's text on its button
 
 
-def show_list(opened: Opened, tree: str | None, name: str, marks: LastCitations) -> None:
+def show_list(opened: OpenedPath, tree: str | None, name: str, marks: LastCitations) -> None:
     """Show the path to the open node, the node, and its children."""
     _show_way(opened, tree, name)
     if opened.node is not None:
@@ -139,7 +139,7 @@ def show_list(opened: Opened, tree: str | None, name: str, marks: LastCitations)
         _show_below(below, tuple(node.id for node in opened.way), tree, marks)
 
 
-def _show_way(opened: Opened, tree: str | None, name: str) -> None:
+def _show_way(opened: OpenedPath, tree: str | None, name: str) -> None:
     steps = _steps(opened, name)
     if len(steps) < 2:
         return
@@ -157,7 +157,7 @@ def _show_way(opened: Opened, tree: str | None, name: str) -> None:
             )
 
 
-def _steps(opened: Opened, name: str) -> list[tuple[str, NodePath]]:
+def _steps(opened: OpenedPath, name: str) -> list[tuple[str, NodePath]]:
     """Return the label and path of each step from the top to the open node."""
     steps: list[tuple[str, NodePath]] = [(name, ())] if len(opened.layers[0]) != 1 else []
     for depth, node in enumerate(opened.way):
@@ -168,7 +168,7 @@ def _steps(opened: Opened, name: str) -> list[tuple[str, NodePath]]:
     return steps
 
 
-def _show_node(node: NodeRecord, opened: Opened, marks: LastCitations) -> None:
+def _show_node(node: NodeRecord, opened: OpenedPath, marks: LastCitations) -> None:
     made = f", of {below_of(opened.below)}" if opened.below else ""
     st.markdown(f"##### {kind_of(node)}{made}", anchors=False)
     place = [label(node.document, 90), f"page {node.page}" if node.page else "", label(node.heading, 160)]

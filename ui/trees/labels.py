@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from rag.citations.support import citation_of, markers, passage_of
-from rag.raptor.tree import Cost, Tended
-from rag.raptor.view import upwards
+from rag.raptor.tree import Cost, ForestProgress
+from rag.raptor.view import numbers_above
 from rag.workspace import Workspace
 from storage.records import ConversationRecord, Message
 from storage.trees import NodeRecord
@@ -40,7 +40,7 @@ def cost_of(cost: Cost) -> str:
     return ", ".join([*said, *([f"about {cost.tokens:,} tokens"] if cost.tokens else [])])
 
 
-def step_of(tended: Tended | None) -> str:
+def step_of(tended: ForestProgress | None) -> str:
     """Return the progress of a build, in Markdown."""
     if tended is None:
         return "Waiting to start"
@@ -53,7 +53,7 @@ def step_of(tended: Tended | None) -> str:
     return f"{over}: level {step.level}, {step.done:,} of {step.total:,}"
 
 
-def share_of(tended: Tended | None) -> float:
+def share_of(tended: ForestProgress | None) -> float:
     """Return the share of a build that is done, from 0 to 1.
 
     Passages count for half of a document's tree. The number of levels is unknown, so each gets half of the
@@ -147,7 +147,7 @@ def _numbers(here: Workspace, found: list[tuple[int, Place]]) -> Mapping[str, tu
     for number, place in found:
         for leaf in here.library.forest.trees.leaves_at(*place):
             numbers.setdefault(leaf, set()).add(number)
-    return upwards(here.library.forest, numbers)
+    return numbers_above(here.library.forest, numbers)
 
 
 TREE, PATH = "tree", "way"  # a document's id, none for the tree over all; ids of nodes from the top, "a.b.c"

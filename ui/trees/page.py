@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from rag.raptor.view import Opened, open_tree
+from rag.raptor.view import OpenedPath, open_tree
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
@@ -181,7 +181,7 @@ def _choose(here: Workspace, tree: str | None) -> str:
     return names.get(tree, ALL) if tree else ALL
 
 
-def _show_chart(opened: Opened, tree: str | None, name: str, found: LastCitations) -> None:
+def _show_chart(opened: OpenedPath, tree: str | None, name: str, found: LastCitations) -> None:
     drawn = draw_tree(opened, name, found.of, *INK[st.context.theme.type or "light"])
     key = f"tree-chart-{tree}-{opened.node.id if opened.node else ''}"
 

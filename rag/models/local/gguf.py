@@ -1,8 +1,8 @@
-"""What a GGUF file says of itself in its head: its name, how much it reads at once, what memory that takes.
+"""Metadata of a GGUF file: name, context size and memory per token.
 
 The format (github.com/ggml-org/ggml, docs/gguf.md), little-endian: "GGUF", a version, the number of tensors,
 the number of entries; an entry is a name, a type and a value; a text is its length and its UTF-8. The head
-is untrusted: whatever does not fit is an error, and nothing is read that is not needed.
+is untrusted: anything unexpected is an error, and only what is needed is read.
 """
 
 import struct
@@ -21,16 +21,16 @@ _TEXT, _ARRAY = 8, 9
 _MOST_ENTRIES = 10_000
 _LONGEST_TEXT = 10_000_000  # bytes; chat templates have thousands
 _MOST_ITEMS = 10_000_000  # vocabularies have hundreds of thousands
-_HALF = 2  # bytes of a number in the memory of what was read
+_HALF = 2  # bytes of a number in the key-value cache
 
 Value = int | float | bool | str | None
 
 
 @dataclass(frozen=True)
 class Head:
-    """A model's own words: `context_tokens` is what it was trained to read at once, 0 where it does not say.
+    """Metadata of a model: `context_tokens` is its trained context size, 0 where not given.
 
-    `token_bytes` is the memory that one token takes while it is read, keys and values of all layers.
+    `token_bytes` is the memory of one token in the key-value cache of all layers.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Head:
 
 
 def read_head(path: Path) -> Head:
-    """Read a file's head; raises OwnModelUnusable where it is no GGUF, or cannot be read."""
+    """Read a file's metadata; raises OwnModelUnusable where it is no GGUF file, or cannot be read."""
     try:
         with path.open("rb") as file:
             entries = _entries(file)
@@ -74,12 +74,12 @@ def _count(entries: Mapping[str, Value], name: str) -> int:
 
 
 def _entries(file: IO[bytes]) -> dict[str, Value]:
-    """Return the entries, lists left out, up to the first of the tokenizer's: it comes last, and is long."""
+    """Return the entries without lists, up to the tokenizer's, which are last and long."""
     if file.read(4) != MAGIC or _number(file, "<I") not in VERSIONS:
         raise ValueError("no GGUF")
     _number(file, "<Q")
     found: dict[str, Value] = {}
-    for _ in range(_within(_number(file, "<Q"), _MOST_ENTRIES)):
+    for _ in range(_at_most(_number(file, "<Q"), _MOST_ENTRIES)):
         name = _text(file)
         if name.startswith("tokenizer."):
             break
@@ -99,7 +99,7 @@ def _value(file: IO[bytes], kind: int) -> Value:
 
 
 def _skip_array(file: IO[bytes]) -> None:
-    kind, items = int(_number(file, "<I")), _within(_number(file, "<Q"), _MOST_ITEMS)
+    kind, items = int(_number(file, "<I")), _at_most(_number(file, "<Q"), _MOST_ITEMS)
     if kind == _ARRAY:
         raise ValueError("arrays of arrays are not read")
     for _ in range(items):
@@ -112,14 +112,14 @@ def _number(file: IO[bytes], form: str) -> int | float | bool:
 
 
 def _text(file: IO[bytes]) -> str:
-    length = _within(_number(file, "<Q"), _LONGEST_TEXT)
+    length = _at_most(_number(file, "<Q"), _LONGEST_TEXT)
     data = file.read(length)
     if len(data) < length:
         raise ValueError("cut off")
     return data.decode("utf-8", "replace")
 
 
-def _within(number: float, most: int) -> int:
+def _at_most(number: float, most: int) -> int:
     if number > most:
         raise ValueError(f"{number} is more than {most}")
     return int(number)

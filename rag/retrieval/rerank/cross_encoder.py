@@ -1,4 +1,4 @@
-"""A cross-encoder as a reranker: question and passage read together, one score for the two."""
+"""Cross-encoder reranker: question and passage are read together and get one score."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -9,25 +9,25 @@ from langchain_core.documents import Document
 from rag.errors import Cancelled, RerankError
 from rag.jobs import Cancel
 from rag.models.cross_encoder import open_cross_encoder
-from rag.retrieval.rerank.base import Reranker, Scored
+from rag.retrieval.rerank.base import Reranker, RerankScores
 from rag.text.normalize import clean
 
 if TYPE_CHECKING:
     from rag.models.cross_encoder import CrossEncoder
 
-USUAL = "BAAI/bge-reranker-v2-m3"
-"""About a hundred languages, Korean and Japanese among them; 2.3 GB."""
+DEFAULT_MODEL = "BAAI/bge-reranker-v2-m3"
+"""About a hundred languages, including Korean and Japanese; 2.3 GB."""
 BATCH = 8
-"""Pairs that are read at once: on two cores more are no quicker, and between batches it can be stopped."""
+"""Pairs at a time: larger batches are no quicker on two cores, and batches can be cancelled in between."""
 
 
 class CrossEncoderModel:
-    """A cross-encoder by folder or hub id, opened when it is first asked, by one thread for all.
+    """Cross-encoder by folder or hub id, opened at its first use, once for all threads.
 
-    Raises ModelUnavailable where it cannot be had, RerankError where it gives more than one score.
+    Raises ModelUnavailable where it cannot be loaded, RerankError where it gives more than one score.
     """
 
-    def __init__(self, spec: str = USUAL):
+    def __init__(self, spec: str = DEFAULT_MODEL):
         self.spec = spec
         self._opening = Lock()
         self._model: CrossEncoder | None = None
@@ -51,15 +51,15 @@ class CrossEncoderModel:
 
 
 class CrossEncoderReranker(Reranker):
-    """Scores are logits; a `threshold` on them drops passages. Passages of like length are read together.
+    """Cross-encoder reranker whose scores are logits; passages of similar length are read together.
 
-    The model's first use includes its opening, which may take more than `seconds`: it goes on behind, so
-    that a later question finds it open.
+    The first use loads the model, which may take more than `seconds`: loading continues in the background
+    for later questions.
     """
 
     model: CrossEncoderModel
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return the logits; raises ModelUnavailable, RerankError and Cancelled."""
         texts = [clean(document.page_content) for document in documents]
         longest_first = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
@@ -69,4 +69,4 @@ class CrossEncoderReranker(Reranker):
                 raise Cancelled("The reranking was stopped.")
             batch = longest_first[start : start + BATCH]
             scores |= zip(batch, self.model.logits([(query, texts[at]) for at in batch]), strict=True)
-        return Scored([scores[at] for at in range(len(texts))])
+        return RerankScores([scores[at] for at in range(len(texts))])

@@ -1,4 +1,4 @@
-"""The rerankers by the names people choose them by."""
+"""Rerankers by name, the reranking stage with its events, and two-stage retrieval."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
@@ -13,25 +13,25 @@ from rag.errors import SettingsError
 from rag.jobs import Cancel
 from rag.models.protocol import LanguageModel, Sent
 from rag.retrieval.rerank.base import Reranker
-from rag.retrieval.rerank.cross_encoder import USUAL, CrossEncoderModel, CrossEncoderReranker
+from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL, CrossEncoderModel, CrossEncoderReranker
 from rag.retrieval.rerank.llm import ListwiseReranker, LLMReranker, LogprobReranker, RatingReranker
 from rag.retrieval.rerank.remote import RemoteReranker
 
 NONE = "none"
-ASKING: dict[str, type[LLMReranker]] = {
+LLM_RERANKERS: dict[str, type[LLMReranker]] = {
     "pointwise-logprob": LogprobReranker,
     "pointwise-score": RatingReranker,
     "listwise": ListwiseReranker,
 }
-"""Those that ask the connected language model."""
-NAMES = (NONE, "cross-encoder", *ASKING, "remote")
+"""Rerankers by the connected language model."""
+NAMES = (NONE, "cross-encoder", *LLM_RERANKERS, "remote")
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What rerankers are made of: the connected model, and a model's name with where it is served.
+class RerankerParts:
+    """Models for rerankers: the connected language model, and a reranking model with its server.
 
-    `opened` gives a cross-encoder by folder or hub id; whoever wants it loaded once keeps what it gives.
+    `opened` gives a cross-encoder by folder or hub id, and may cache it.
     """
 
     llm: LanguageModel | None = None
@@ -41,28 +41,28 @@ class Parts:
     opened: Callable[[str], CrossEncoderModel] = CrossEncoderModel
 
 
-def choose_reranker(name: str, parts: Parts, **options: Any) -> Reranker | None:
+def choose_reranker(name: str, parts: RerankerParts, **options: Any) -> Reranker | None:
     """Return the reranker called `name`, or None for "none"; `options` are those of every Reranker.
 
-    Raises SettingsError for another name, and where a part that it needs is not there.
+    Raises SettingsError for an unknown name, and where a part that it needs is missing.
     """
     if name == NONE:
         return None
-    if name in ASKING:
+    if name in LLM_RERANKERS:
         if parts.llm is None:
             raise SettingsError(
                 f"The reranker {name!r} asks the language model, and none is connected. "
                 "Connect one in the settings, or choose another reranker."
             )
-        return ASKING[name](llm=parts.llm, **options)
+        return LLM_RERANKERS[name](llm=parts.llm, **options)
     if name == "cross-encoder":
-        return CrossEncoderReranker(model=parts.opened(parts.model or USUAL), **options)
+        return CrossEncoderReranker(model=parts.opened(parts.model or DEFAULT_MODEL), **options)
     if name == "remote":
         return _remote(parts, options)
     raise SettingsError(f"There is no reranker {name!r}. Choose one of: {', '.join(NAMES)}.")
 
 
-def _remote(parts: Parts, options: dict[str, Any]) -> RemoteReranker:
+def _remote(parts: RerankerParts, options: dict[str, Any]) -> RemoteReranker:
     if not parts.base_url:
         raise SettingsError(
             "The reranker 'remote' needs an address. Give it in the settings, or as FOOTNOTE_RERANK_BASE_URL."
@@ -70,39 +70,33 @@ def _remote(parts: Parts, options: dict[str, Any]) -> RemoteReranker:
     return RemoteReranker(base_url=parts.base_url, model=parts.model, api_key=parts.api_key, **options)
 
 
-# The second stage of a search: what was found is put in a better order, and told of as it happens.
-
-
 @dataclass(frozen=True)
 class Reranking:
-    """An event: so many passages are being put in a better order, which may take seconds."""
+    """Event: reranking of so many passages has begun, which may take seconds."""
 
     passages: int
 
 
 @dataclass(frozen=True)
 class Reordered:
-    """An event: they are, and what is to be said of it in the trace, in sentences; often nothing."""
+    """Event: reranking has ended, with a note for the trace, often empty."""
 
     note: str
 
 
-def reranked(
+def rerank_events(
     reranker: Reranker, question: str, found: Sequence[Document], cancelled: Cancel, sent: list[Sent]
 ) -> Generator[Reranking | Reordered, None, list[Document]]:
-    """Yield the stage's events and return the documents; raises Cancelled. Requests are noted in `sent`."""
+    """Yield the events of a reranking and return the documents; requests are recorded in `sent`."""
     yield Reranking(len(found))
-    noting = reranker.noting(sent) if isinstance(reranker, LLMReranker) else reranker
-    result = noting.rerank(found, question, cancelled=cancelled)
+    recording = reranker.recording(sent) if isinstance(reranker, LLMReranker) else reranker
+    result = recording.rerank(found, question, cancelled=cancelled)
     yield Reordered(result.note)
     return result.documents
 
 
-# Two-stage retrieval as one LangChain retriever: many passages found, the best of them by a reranker.
-
-
 class RerankingRetriever(BaseRetriever):
-    """Asks any `retriever` for `fetch_k` documents, where it takes a number, and reranks them to `k`."""
+    """Two-stage retriever: `retriever` gives `fetch_k` documents, and a reranker the best `k` of them."""
 
     retriever: BaseRetriever
     reranker: BaseDocumentCompressor

@@ -1,4 +1,4 @@
-"""Rerankers behind a URL that ends in /rerank, as Cohere, Jina, TEI, vLLM and llama.cpp have them.
+"""Remote rerankers with a /rerank endpoint, such as Cohere, Jina, TEI, vLLM and llama.cpp.
 
 All but TEI take ``{model, query, documents, top_n}`` and give ``{"results": [{index, relevance_score}]}``.
 TEI takes ``{query, texts}`` and gives ``[{index, score}]``.
@@ -14,25 +14,25 @@ from pydantic import PrivateAttr, SecretStr
 
 from rag.errors import Cancelled, LLMError, RerankError
 from rag.jobs import Cancel
-from rag.models.llm_errors import host_of, rejected, silent, unreachable
-from rag.retrieval.rerank.base import Reranker, Scored
+from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
+from rag.retrieval.rerank.base import Reranker, RerankScores
 from rag.text.normalize import clean
 
 if TYPE_CHECKING:
     import httpx2
 
 REPLY_BYTES = 5_000_000
-"""Scores of fifty passages are 5,000 bytes; some servers send the passages back with them."""
+"""Largest reply: scores of fifty passages are 5,000 bytes, but some servers send the passages too."""
 BATCH = 32
-"""Texts that TEI takes at once unless it was started otherwise."""
+"""Texts that TEI takes at once by default."""
 _BODY_CHARS = 10_000
 _POLL = 0.05
 
 
 class RemoteReranker(Reranker):
-    """A reranker's server at `base_url`, with or without ``/rerank`` at its end. The reply is checked whole.
+    """Reranker on a server at `base_url`, with or without ``/rerank`` at its end.
 
-    TEI's form is used where the server says that it wants texts, which is found out once by each reranker.
+    TEI's format is used where the server's error asks for texts, which each reranker finds out once.
     """
 
     base_url: str
@@ -43,14 +43,14 @@ class RemoteReranker(Reranker):
 
     @property
     def requests(self) -> int:
-        """How many requests it has sent."""
+        """Number of requests sent so far."""
         return self._requests
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return the server's scores; raises RerankError and Cancelled."""
         texts = [clean(document.page_content) for document in documents]
         try:
-            return Scored(asyncio.run(self._unless_cancelled(query, texts, cancelled)))
+            return RerankScores(asyncio.run(self._unless_cancelled(query, texts, cancelled)))
         except LLMError as error:
             raise RerankError(f"The reranker could not be asked: {error}") from error.__cause__
 
@@ -77,14 +77,14 @@ class RemoteReranker(Reranker):
                     self._wants_texts = True
                 return await self._in_batches(client, query, texts)
         except httpx2.TimeoutException as error:
-            raise silent(self._host, self.seconds) from error
+            raise idle_timeout_error(self._host, self.seconds) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise unreachable(error, host=self._host).error from error
+            raise read_connection_error(error, host=self._host).error from error
 
     async def _all_at_once(
         self, client: "httpx2.AsyncClient", query: str, texts: list[str]
     ) -> list[float] | None:
-        """Return the scores; None where the server wants TEI's form."""
+        """Return the scores; None where the server wants TEI's format."""
         asked = {"query": query, "documents": texts, "top_n": len(texts)}
         body = {**({"model": self.model} if self.model else {}), **asked}
         status, reply = await self._post(client, body)
@@ -113,7 +113,7 @@ class RemoteReranker(Reranker):
     def _read(self, status: int, reply: str, count: int) -> list[float]:
         if not 200 <= status < 300:
             key = self.api_key.get_secret_value()
-            raise rejected(
+            raise read_status(
                 status, {}, reply[:_BODY_CHARS], host=self._host, model=self.model or "(none named)", key=key
             ).error
         try:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.chat.answer import Done, Sources, Token, answer, joined, whole_sentences
-from rag.chat.prompts import GO_ON
+from rag.chat.prompts import CONTINUE
 from tests.rag.chat.test_answer import PASSAGES, model
 
 __all__ = ["model"]
@@ -51,7 +51,7 @@ def test_a_model_goes_on_after_the_last_whole_sentence(fake_llm, model):
     assert [citation.status for citation in done.citations[:2]] == ["verified", "verified"]
     *_, said, asked = fake_llm.requests[-1].messages
     assert said == {"role": "assistant", "content": "The Alder Bridge opened on 4 May 1932 [1]. "}
-    assert asked == {"role": "user", "content": GO_ON}
+    assert asked == {"role": "user", "content": CONTINUE}
 
 
 def test_with_no_whole_sentence_the_answer_is_asked_for_anew(fake_llm, model):

@@ -7,11 +7,11 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.conversation import Conversation, Failed, title_of
-from rag.chat.pipeline import RagPipeline, Timings, checked
+from rag.chat.pipeline import RagPipeline, Timings, validated_question
 from rag.errors import QuestionRefused, RetrievalError
 from rag.jobs import Jobs, never
 from rag.models.llm import LLM, LLMSettings
-from rag.retrieval.omissions import LeftOut, Omissions
+from rag.retrieval.omissions import DegradationRecorder, Degraded
 from storage.answers import Traces
 from storage.errors import NotFound
 from tests.rag.shelf import TEXTS, Shelf, ask
@@ -53,10 +53,10 @@ def test_what_an_answer_was_made_without_is_stored_with_it(conversations):
             omissions("similarity", RetrievalError("The index is away."))
             return super()._get_relevant_documents(query, run_manager=run_manager)
 
-    omissions = Omissions()
+    omissions = DegradationRecorder()
     conversation = Conversation(conversations, lambda: RagPipeline(Half(), omissions=omissions))
     chat, events = ask(conversation, conversations, "When was the castle built?")
-    assert LeftOut("similarity", "The index is away.") in events
+    assert Degraded("similarity", "The index is away.") in events
     answer = conversations.messages(chat)[-1]
     assert [(part.what, part.reason) for part in answer.left_out] == [("similarity", "The index is away.")]
     assert answer.state == "complete" and "1432" in answer.content
@@ -164,7 +164,7 @@ def test_a_question_that_cannot_be_asked_is_refused_and_not_stored(conversation,
     ],
 )
 def test_control_characters_leave_a_question(raw, clean):
-    assert checked(raw) == clean
+    assert validated_question(raw) == clean
 
 
 def test_a_long_conversation_is_read_with_the_question_it_began_with(conversations):

@@ -10,7 +10,7 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.models.llm import LLM, LLMSettings
-from rag.retrieval.omissions import LeftOut
+from rag.retrieval.omissions import Degraded
 from rag.settings import Settings
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM
@@ -57,8 +57,8 @@ def said(events: list[object]) -> str:
 def test_half_a_search_answers_and_says_once_what_it_did_without(library: Library, retriever: str):
     put(library, CASTLE)
     events = ask(library, "When was the castle built?", retriever=retriever)
-    assert [type(event) for event in events[:3]] == [Condensed, LeftOut, Sources]
-    assert [event.sentence for event in events if isinstance(event, LeftOut)] == [SAID]
+    assert [type(event) for event in events[:3]] == [Condensed, Degraded, Sources]
+    assert [event.sentence for event in events if isinstance(event, Degraded)] == [SAID]
     assert "1432" in said(events)
 
 
@@ -73,7 +73,7 @@ def test_a_follow_up_finds_what_only_the_conversation_names_and_says_once_what_i
     (sources,) = (event for event in events if isinstance(event, Sources))
     assert sources.passages[0].document == "castle.md"
     assert sources.passages[0].found_by["conversation"].rank == 1
-    assert len([event for event in events if isinstance(event, LeftOut)]) == 1
+    assert len([event for event in events if isinstance(event, Degraded)]) == 1
 
 
 def test_what_no_answer_needed_is_not_missed(library: Library, fake_llm: FakeLLM):
@@ -81,12 +81,12 @@ def test_what_no_answer_needed_is_not_missed(library: Library, fake_llm: FakeLLM
     fake_llm.say("It was built in 1432 [1].")
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
         events = ask(library, "When was the castle built?", llm, retriever="bm25")
-    assert not any(isinstance(event, LeftOut) for event in events)
+    assert not any(isinstance(event, Degraded) for event in events)
 
 
 def test_words_alone_choose_the_sentences_where_there_is_no_embedding_model(library: Library):
     put(library, CASTLE)
-    left_out = [e for e in ask(library, "When was it built?", retriever="bm25") if isinstance(e, LeftOut)]
+    left_out = [e for e in ask(library, "When was it built?", retriever="bm25") if isinstance(e, Degraded)]
     assert [event.what for event in left_out] == ["embedding model"]
     assert left_out[0].sentence.startswith("The sentences were chosen by their words only: the embedding")
 
@@ -96,7 +96,7 @@ def test_each_question_tells_its_own_gaps(library: Library):
     pipeline = make_pipeline(Settings(), library, None)
     for _ in range(2):
         events = list(pipeline.ask("When was the castle built?", [], never))
-        assert sum(isinstance(event, LeftOut) for event in events) == 1
+        assert sum(isinstance(event, Degraded) for event in events) == 1
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_small_talk_is_answered_in_its_language_without_a_search(library: Librar
 )
 def test_a_question_with_thanks_is_a_question(library: Library, text: str):
     put(library, CASTLE)
-    assert any(isinstance(event, LeftOut) for event in ask(library, text))
+    assert any(isinstance(event, Degraded) for event in ask(library, text))
 
 
 @pytest.mark.parametrize(

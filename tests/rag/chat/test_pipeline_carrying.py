@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.chat.answer import Sources, Token
 from rag.chat.conversation import Conversation
-from rag.chat.pipeline import NAME, RagPipeline, carried_first
+from rag.chat.pipeline import PREVIOUS_QUESTION, RagPipeline, prepend_previous
 from rag.errors import ModelUnavailable
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
@@ -38,11 +38,11 @@ def ids(passages: Sequence[Passage]) -> list[str]:
 
 def test_carried_passages_come_first_and_say_where_they_come_from():
     found = [passage("a", 1.3, bm25=Found(1, 7.0, 1.0)), passage("b", 0.5)]
-    first, second, third = carried_first([passage("c"), passage("a")], found)
+    first, second, third = prepend_previous([passage("c"), passage("a")], found)
     assert ids([first, second, third]) == ["c", "a", "b"]
-    assert first.found_by == {NAME: Found(1, 1.0, 1.0)}
-    assert second.found_by == {NAME: Found(2, 1.0, 1.0), "bm25": Found(1, 7.0, 1.0)}
-    assert NAME not in third.found_by
+    assert first.found_by == {PREVIOUS_QUESTION: Found(1, 1.0, 1.0)}
+    assert second.found_by == {PREVIOUS_QUESTION: Found(2, 1.0, 1.0), "bm25": Found(1, 7.0, 1.0)}
+    assert PREVIOUS_QUESTION not in third.found_by
 
 
 names = st.lists(st.sampled_from("abcdefg"), max_size=7)
@@ -53,7 +53,7 @@ names = st.lists(st.sampled_from("abcdefg"), max_size=7)
 )
 def test_at_most_k_come_none_twice_and_scores_follow_the_order(carried, found, k):
     ranked = [passage(id_, 2 - rank / 10) for rank, id_ in enumerate(found)]
-    together = carried_first([passage(id_) for id_ in carried], ranked, k)
+    together = prepend_previous([passage(id_) for id_ in carried], ranked, k)
     assert ids(together) == list(dict.fromkeys([*carried, *found]))[:k]
     scores = [one.score for one in together]
     assert scores == sorted(scores, reverse=True)
@@ -98,21 +98,21 @@ def chat(database: Database, library: Library) -> Chat:
 def test_more_of_the_same_is_answered_from_what_the_last_answer_rests_on(chat: Chat, question: str):
     chat.ask("When was the castle of Aldenburg built?")
     first, *others = chat.ask(question)
-    assert (first.document, first.found_by[NAME].rank) == ("castle.md", 1)
-    assert not any(NAME in other.found_by for other in others)
+    assert (first.document, first.found_by[PREVIOUS_QUESTION].rank) == ("castle.md", 1)
+    assert not any(PREVIOUS_QUESTION in other.found_by for other in others)
     stored = chat.stored.messages(chat.id)[-1].passages[0]
-    assert stored.found_by[NAME]["rank"] == 1
+    assert stored.found_by[PREVIOUS_QUESTION]["rank"] == 1
 
 
 def test_thanks_in_between_are_passed_over(chat: Chat):
     chat.ask("When was the castle of Aldenburg built?")
     assert chat.ask("Thanks!") == ()
-    assert chat.ask("Tell me more")[0].found_by[NAME].rank == 1
+    assert chat.ask("Tell me more")[0].found_by[PREVIOUS_QUESTION].rank == 1
 
 
 def test_a_turn_that_asks_for_something_is_searched_only(chat: Chat):
     chat.ask("When was the castle of Aldenburg built?")
-    assert not any(NAME in one.found_by for one in chat.ask("And more of the mill?"))
+    assert not any(PREVIOUS_QUESTION in one.found_by for one in chat.ask("And more of the mill?"))
 
 
 def test_what_was_removed_since_is_not_used_again(chat: Chat, library: Library):
@@ -126,7 +126,7 @@ def test_a_source_marked_as_wrong_is_not_used_again(chat: Chat, database: Databa
     answer = chat.stored.messages(chat.id)[-1]
     for number in range(len(answer.citations)):
         Feedback(database, "ann").mark(answer.id, number, "wrong")
-    assert not any(NAME in one.found_by for one in chat.ask("Tell me more"))
+    assert not any(PREVIOUS_QUESTION in one.found_by for one in chat.ask("Tell me more"))
 
 
 @pytest.mark.parametrize(("code", "yes"), [("en", "Yes"), ("ko", "네"), ("ja", "はい")])
@@ -136,7 +136,7 @@ def test_yes_takes_up_an_offer_and_is_small_talk_without_one(library: Library, c
     asked = ("user", "When was the castle of Aldenburg built?")
     taken = list(pipeline.ask(yes, [asked, ("assistant", OFFER[code])], never, carried=kept))
     (sources,) = (event for event in taken if isinstance(event, Sources))
-    assert sources.passages[0].found_by[NAME].rank == 1
+    assert sources.passages[0].found_by[PREVIOUS_QUESTION].rank == 1
     for history in ([], [asked, ("assistant", "In 1432 [1].")]):
         said = list(pipeline.ask(yes, history, never, carried=kept))
         assert Sources(()) in said and any(isinstance(event, Token) for event in said)

@@ -18,7 +18,7 @@ def test_the_one_user_of_a_computer_may_read_any_folder_of_it(tmp_path):
 
 def test_who_signs_in_may_read_the_folders_that_are_named_for_them_and_no_others(tmp_path):
     (tmp_path / "shared").mkdir()
-    with pytest.raises(SourceError, match="FOOTNOTE_FOLDER_ROOTS"):
+    with pytest.raises(SourceError, match="FOOTNOTE_ALLOWED_FOLDERS"):
         opened("ann", tmp_path)
     roots = (str(tmp_path / "shared"),)
     assert "0 files" in opened("ann", tmp_path / "shared", folder_roots=roots).test()

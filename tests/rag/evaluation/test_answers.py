@@ -5,7 +5,7 @@ from langchain_core.runnables import RunnableLambda
 
 from rag.chat.pipeline import RagPipeline
 from rag.errors import QuestionRefused
-from rag.evaluation.answers import Answer, ask_answers, holds, summary
+from rag.evaluation.answers import Answer, ask_answers, quote_contains, summarize_answers
 from rag.evaluation.datasets import QuestionSet
 
 CASTLE = "The castle of Aldenburg was built in 1432. Its moat is nine metres deep."
@@ -36,11 +36,11 @@ def test_questions_without_answers_are_refused():
     [("高さは約15メートルである。", "約１５ メートル", True), ("It OPENED in\nMay.", "opened in may", True), ("1432", "1423", False)],
 )  # fmt: skip
 def test_words_are_found_whatever_their_form(quote: str, words: str, held: bool):
-    assert holds(quote, words) is held
+    assert quote_contains(quote, words) is held
 
 
 def test_shares_are_of_all_questions_and_of_all_sentences():
-    told = summary(
+    told = summarize_answers(
         "made",
         [Answer(True, True, 2, 2, 0.1), Answer(False, True, 0, 1, 0.3), Answer(False, False, 0, 0, 0.2)],
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import QuestionRefused
-from rag.evaluation.claims import Claim, Verdict, load_claims, measured
+from rag.evaluation.claims import Claim, Verdict, load_claims, score_citations
 
 PLAIN = {"claim": "The hall opened.", "passages": ["The hall opened."], "supported": True}
 WICE = {"claim": "It rained.", "label": "partially_supported", "evidence_sentences": ["It rained.", "A lot."]}
@@ -59,7 +59,7 @@ def test_measures_are_of_what_was_verified_or_of_what_scored_enough():
         Verdict(True, "related", 0.0),
         Verdict(False, "unsupported", 0.0),
     ]
-    found = measured(verdicts)
+    found = score_citations(verdicts)
     assert (found.verified, found.right, found.precision, found.recall, found.accuracy) == (
         2,
         1,
@@ -67,7 +67,7 @@ def test_measures_are_of_what_was_verified_or_of_what_scored_enough():
         0.5,
         0.5,
     )
-    assert measured(verdicts, 0.8).precision == 1.0
-    assert measured(verdicts, 0.95) == measured(
+    assert score_citations(verdicts, 0.8).precision == 1.0
+    assert score_citations(verdicts, 0.95) == score_citations(
         [Verdict(True, "related", 0.0), Verdict(False, "related", 0.0)]
     )

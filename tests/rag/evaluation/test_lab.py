@@ -16,7 +16,7 @@ from rag.ingest.library import Library
 from rag.jobs import Jobs
 from rag.models.embeddings import Embedder
 from rag.retrieval.registry import NAMES
-from rag.retrieval.weights import Mixture, mixture_text
+from rag.retrieval.weights import HybridWeights, describe_weights
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
@@ -153,7 +153,7 @@ def test_retrievers_are_run_side_by_side_and_what_they_found_is_kept(lab, librar
     for line in run.results:
         assert line.metrics["recall@10"] == 1.0, line.retriever
         assert 0 < line.p50_ms <= line.p95_ms
-    assert (run.embedding, run.mixture) == ("multilingual-e5-small", mixture_text(Mixture()))
+    assert (run.embedding, run.mixture) == ("multilingual-e5-small", describe_weights(HybridWeights()))
     assert (run.searched.every, run.searched.count) == (True, 3)
     assert run.searched.chunks == len(library.documents.chunk_ids())
 

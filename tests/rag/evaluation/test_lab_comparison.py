@@ -1,8 +1,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from rag.evaluation.lab import differences, searched
-from rag.retrieval.weights import Mixture, mixture_text
+from rag.evaluation.lab import differences, searched_record
+from rag.retrieval.weights import HybridWeights, describe_weights
 from storage.records import DocumentRecord, RunRecord
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,7 +23,7 @@ RUN = RunRecord(
     k=10,
     embedding="e5",
     mixture="meaning 0.4",
-    searched=searched(DOCUMENTS, every=True),
+    searched=searched_record(DOCUMENTS, every=True),
     asked=8,
     gone=0,
     outside=0,
@@ -32,9 +32,9 @@ RUN = RunRecord(
 
 def test_a_run_remembers_names_number_and_contents_of_its_documents():
     assert (RUN.searched.count, RUN.searched.chunks, RUN.searched.names) == (2, 6, ("a.md", "b.md"))
-    assert searched(DOCUMENTS[::-1], every=True) == RUN.searched
-    renamed = searched([document("c.md", "2"), document("a.md", "1")], every=True)
-    changed = searched([document("b.md", "3"), document("a.md", "1")], every=True)
+    assert searched_record(DOCUMENTS[::-1], every=True) == RUN.searched
+    renamed = searched_record([document("c.md", "2"), document("a.md", "1")], every=True)
+    changed = searched_record([document("b.md", "3"), document("a.md", "1")], every=True)
     assert renamed.fingerprint == RUN.searched.fingerprint != changed.fingerprint
 
 
@@ -43,7 +43,7 @@ def test_runs_made_alike_differ_in_nothing():
 
 
 def test_whatever_makes_figures_hard_to_compare_is_told():
-    changed = searched([document("b.md", "3"), document("a.md", "1")], every=True)
+    changed = searched_record([document("b.md", "3"), document("a.md", "1")], every=True)
     newer = replace(RUN, k=20, asked=10, embedding="", mixture="meaning 0.7", searched=changed)
     assert differences(newer, RUN) == [
         "10 questions in place of 8",
@@ -55,7 +55,7 @@ def test_whatever_makes_figures_hard_to_compare_is_told():
 
 
 def test_a_mixture_is_said_in_words():
-    assert mixture_text(Mixture()) == (
+    assert describe_weights(HybridWeights()) == (
         "z-score scores, meaning 0.55 in alphabet, 0.5 in ja, 0.5 in ko, 0.5 in zh"
     )
-    assert mixture_text(Mixture("z-score", {"ko": 0.25}, 9)) == "z-score scores, meaning 0.25 in ko"
+    assert describe_weights(HybridWeights("z-score", {"ko": 0.25}, 9)) == "z-score scores, meaning 0.25 in ko"

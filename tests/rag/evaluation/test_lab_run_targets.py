@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.evaluation.lab_run import holding, locate, place, prepare
+from rag.evaluation.lab_run import find_quote, locate_passages, overlapping_chunks, prepare_questions
 from storage.database import Database
 from storage.documents import Documents
 from storage.records import ChunkRecord, ChunkSpan, MarkedPassage, QuestionRecord
@@ -39,7 +39,7 @@ def chunk(id_: str, start: int, end: int) -> ChunkRecord:
 
 def ids(documents: Documents, passage: MarkedPassage) -> list[int]:
     """Return the numbers of the chunks that hold a passage today."""
-    found = locate(documents, [passage])
+    found = locate_passages(documents, [passage])
     return [int(id_[-5:]) for id_ in found[passage].chunk_ids] if found else []
 
 
@@ -77,34 +77,34 @@ def test_a_replacement_that_waits_is_not_searched_yet(documents):
 def test_of_equal_words_the_nearest_are_meant():
     text = "Yes. No. Yes. No. Yes."
     passage = MarkedPassage("d", "a.md", "a" * 64, "c", 10, 14, "Yes.")
-    assert place(text, passage) == (9, 13)
-    assert place("No.", passage) is None
-    assert place(text, MarkedPassage("d", "a.md", "a" * 64, "c", 5, 6, "  ")) is None
+    assert find_quote(text, passage) == (9, 13)
+    assert find_quote("No.", passage) is None
+    assert find_quote(text, MarkedPassage("d", "a.md", "a" * 64, "c", 5, 6, "  ")) is None
 
 
 def test_a_passage_on_the_border_of_chunks_is_held_by_each_that_has_half_of_it():
     chunks = [chunk("a", 0, 100), chunk("b", 90, 190), chunk("c", 180, 300)]
-    assert holding(chunks, 92, 98) == ("a", "b")
-    assert holding(chunks, 50, 99) == ("a",)
-    assert holding(chunks, 0, 300) == ("a", "b", "c")
-    assert holding(chunks, 400, 410) == ()
-    assert holding([], 0, 10) == ()
+    assert overlapping_chunks(chunks, 92, 98) == ("a", "b")
+    assert overlapping_chunks(chunks, 50, 99) == ("a",)
+    assert overlapping_chunks(chunks, 0, 300) == ("a", "b", "c")
+    assert overlapping_chunks(chunks, 400, 410) == ()
+    assert overlapping_chunks([], 0, 10) == ()
 
 
 def test_words_that_three_chunks_share_are_held_by_the_best_of_them():
     chunks = [chunk("a", 0, 104), chunk("b", 104, 204), chunk("c", 204, 308)]
-    assert holding(chunks, 100, 108) == ("a", "b")
-    assert holding([chunk("a", 0, 103), chunk("b", 104, 204)], 100, 110) == ("b",)
+    assert overlapping_chunks(chunks, 100, 108) == ("a", "b")
+    assert overlapping_chunks([chunk("a", 0, 103), chunk("b", 104, 204)], 100, 110) == ("b",)
 
 
 def test_a_passage_counts_once_whichever_of_its_chunks_is_found(documents):
     document_id = keep(documents, "a.md", TEXT, 40, len(TEXT))
     question = QuestionRecord("q", "How deep?", (marked(document_id), marked(document_id, "The garden")))
-    (prepared,) = prepare(documents, [question])
+    (prepared,) = prepare_questions(documents, [question])
     assert prepared.status == "asked"
     assert len(prepared.targets) == len(set(prepared.targets))
     documents.save_chunks(document_id, TEXT, [], [ChunkSpan(0, 50), ChunkSpan(40, 62), ChunkSpan(60, 86)])
-    (prepared,) = prepare(documents, [question])
+    (prepared,) = prepare_questions(documents, [question])
     names = {id_[-1]: of[-1] for id_, of in prepared.targets.items()}
     assert names == {"0": "0", "1": "0", "2": "2"}
     assert prepared.judgements == {f"{document_id}-00000": 1.0, f"{document_id}-00002": 1.0}
@@ -118,12 +118,20 @@ def test_a_question_is_asked_while_one_of_its_passages_is_among_the_chosen_docum
         QuestionRecord("2", "?", (gone,)),
         QuestionRecord("3", "?", ()),
     ]
-    assert [one.status for one in prepare(documents, questions)] == ["asked", "gone", "gone"]
-    assert [one.status for one in prepare(documents, questions, [second])] == ["outside", "gone", "gone"]
-    assert [one.status for one in prepare(documents, questions, [first])] == ["asked", "gone", "gone"]
-    assert prepare(documents, questions, [second])[0].targets == {}
+    assert [one.status for one in prepare_questions(documents, questions)] == ["asked", "gone", "gone"]
+    assert [one.status for one in prepare_questions(documents, questions, [second])] == [
+        "outside",
+        "gone",
+        "gone",
+    ]
+    assert [one.status for one in prepare_questions(documents, questions, [first])] == [
+        "asked",
+        "gone",
+        "gone",
+    ]
+    assert prepare_questions(documents, questions, [second])[0].targets == {}
 
 
 def test_a_strangers_document_holds_nothing(database, documents):
     passage = marked(keep(Documents(database, "bob"), "a.md", TEXT, len(TEXT)))
-    assert locate(documents, [passage]) == {}
+    assert locate_passages(documents, [passage]) == {}

@@ -3,7 +3,13 @@ import json
 import pytest
 
 from rag.errors import QuestionRefused
-from rag.evaluation.raptor import content_recall, evidence_recall, interval, load, longest_common
+from rag.evaluation.raptor import (
+    content_recall,
+    evidence_recall,
+    interval,
+    load_document_questions,
+    longest_common,
+)
 
 
 def write(path, *entries):
@@ -26,12 +32,12 @@ def long_set(folder):
 
 
 def test_long_documents_come_with_their_questions(tmp_path):
-    wholes = load(long_set(tmp_path))
+    wholes = load_document_questions(long_set(tmp_path))
     assert list(wholes.documents) == ["a", "b"]
     assert [asked.kind for asked in wholes.questions] == ["general", "specific", "specific"]
     ((name, start, end),) = wholes.questions[1].evidence
     assert wholes.documents[name][start:end] == "Two is here."
-    assert [asked.id for asked in load(tmp_path, limit=1).questions] == ["1", "2"]
+    assert [asked.id for asked in load_document_questions(tmp_path, limit=1).questions] == ["1", "2"]
 
 
 def test_passages_of_one_title_are_a_document(tmp_path):
@@ -39,19 +45,19 @@ def test_passages_of_one_title_are_a_document(tmp_path):
     write(tmp_path / "corpus.jsonl", *({"_id": i, "title": t, "text": x} for i, t, x in passages))
     write(tmp_path / "queries.jsonl", {"_id": "q", "text": "Two?"}, {"_id": "unjudged", "text": "?"})
     (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tp2\t1\nq\tgone\t1\n")
-    wholes = load(tmp_path)
+    wholes = load_document_questions(tmp_path)
     (asked,) = wholes.questions
     ((name, start, end),) = asked.evidence
     assert wholes.documents[name][start:end] == "Two."
     assert asked.document is None
-    assert load(tmp_path, limit=1).questions == wholes.questions
+    assert load_document_questions(tmp_path, limit=1).questions == wholes.questions
 
 
 def test_a_question_about_a_document_that_is_not_there_is_refused(tmp_path):
     write(tmp_path / "x.docs.jsonl", {"_id": "a", "text": "One."})
     write(tmp_path / "x.queries.jsonl", {"_id": "1", "doc": "b", "text": "What?"})
     with pytest.raises(QuestionRefused, match="about b"):
-        load(tmp_path)
+        load_document_questions(tmp_path)
 
 
 def test_order_counts_for_content():

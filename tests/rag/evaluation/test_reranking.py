@@ -6,10 +6,10 @@ from langchain_core.documents import Document
 
 from rag.errors import QuestionRefused, RerankError
 from rag.evaluation.datasets import QuestionSet
-from rag.evaluation.reranking import listed, pooled, report, rerank_all
+from rag.evaluation.reranking import candidates_from_run, judged_candidates, rerank_all, reranking_report
 from rag.evaluation.runs import read_run
 from rag.jobs import Cancel
-from rag.retrieval.rerank.base import Reranker, Scored
+from rag.retrieval.rerank.base import Reranker, RerankScores
 
 SET = QuestionSet(
     name="colours",
@@ -22,10 +22,10 @@ SET = QuestionSet(
 class Backwards(Reranker):
     """Puts the last first, and fails where there is but one."""
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         if len(documents) < 2:
             raise RerankError("There is nothing to order.")
-        return Scored(list(range(len(documents))))
+        return RerankScores(list(range(len(documents))))
 
 
 def written(folder: Path, *lines: str) -> Path:
@@ -34,16 +34,16 @@ def written(folder: Path, *lines: str) -> Path:
 
 
 def test_the_judged_passages_come_as_they_are_judged_and_what_is_gone_cannot_be_ordered():
-    assert {id_: [d.id for d in given] for id_, given in pooled(SET).items()} == {
+    assert {id_: [d.id for d in given] for id_, given in judged_candidates(SET).items()} == {
         "1": ["red", "blue"],
         "2": ["green"],
     }
 
 
 def test_a_reranker_is_measured_on_all_questions_and_its_failures_are_counted():
-    given = report(SET, "none", rerank_all(SET, pooled(SET), None))
-    done = list(rerank_all(SET, pooled(SET), Backwards()))
-    turned = report(SET, "backwards", done, requests=3)
+    given = reranking_report(SET, "none", rerank_all(SET, judged_candidates(SET), None))
+    done = list(rerank_all(SET, judged_candidates(SET), Backwards()))
+    turned = reranking_report(SET, "backwards", done, requests=3)
     assert (given.ndcg[1], turned.ndcg[1]) == (0.5, 1.0)
     assert [one.kept for one in done] == ["", "There is nothing to order."]
     assert turned.as_dict().keys() == {
@@ -62,7 +62,7 @@ def test_a_reranker_is_measured_on_all_questions_and_its_failures_are_counted():
     ],
 )
 def test_a_run_is_read_by_its_ranks_in_either_form(tmp_path: Path, lines: list[str]):
-    candidates = listed(SET, read_run(written(tmp_path, *lines)))
+    candidates = candidates_from_run(SET, read_run(written(tmp_path, *lines)))
     assert {id_: [d.id for d in given] for id_, given in candidates.items()} == {
         "1": ["red", "blue"],
         "2": ["green"],
@@ -70,7 +70,7 @@ def test_a_run_is_read_by_its_ranks_in_either_form(tmp_path: Path, lines: list[s
 
 
 def test_a_question_that_a_run_lacks_has_no_passages(tmp_path: Path):
-    assert listed(SET, read_run(written(tmp_path, "1\tred\t1\t0.9")))["2"] == []
+    assert candidates_from_run(SET, read_run(written(tmp_path, "1\tred\t1\t0.9")))["2"] == []
 
 
 @pytest.mark.parametrize("line", ["1\tred", "1\tred\tfirst\t0.9", "just words here and more of them", "1"])
@@ -81,4 +81,4 @@ def test_a_line_that_is_of_no_run_is_named(tmp_path: Path, line: str):
 
 def test_a_run_of_other_questions_is_refused(tmp_path: Path):
     with pytest.raises(QuestionRefused, match="no passage of colours"):
-        listed(SET, read_run(written(tmp_path, "9\tred\t1\t0.9")))
+        candidates_from_run(SET, read_run(written(tmp_path, "9\tred\t1\t0.9")))

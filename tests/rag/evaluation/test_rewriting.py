@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import QuestionRefused
-from rag.evaluation.rewriting import load_turns, report, rouge_l, write_all
+from rag.evaluation.rewriting import load_follow_ups, rewrite_all, rewriting_report, rouge_l
 
 HISTORY = [
     {"role": "user", "content": "Who was Ada Lovelace?"},
@@ -25,7 +25,7 @@ def turn(text: str, rewrite: str, history: object = HISTORY) -> dict[str, object
 
 
 def test_turns_are_counted_by_what_people_did_with_them(tmp_path: Path):
-    turns = load_turns(
+    turns = load_follow_ups(
         folder(
             tmp_path,
             turn("Who was Ada Lovelace?", "who was Ada Lovelace", []),
@@ -34,7 +34,7 @@ def test_turns_are_counted_by_what_people_did_with_them(tmp_path: Path):
             turn("What is a Bernoulli number?", "What is a Bernoulli number?"),
         )
     )
-    found = report(list(write_all(turns)))
+    found = rewriting_report(list(rewrite_all(turns)))
     assert (found.turns, found.gate_precision, found.gate_recall) == (4, 2 / 3, 1.0)
     assert found.unchanged_when_standalone == 0.5, "without an embedding model terms are always carried"
     assert 0.5 < found.rouge_l_f1 < 1.0
@@ -42,18 +42,20 @@ def test_turns_are_counted_by_what_people_did_with_them(tmp_path: Path):
 
 
 def test_nothing_changed_and_nothing_to_change_are_no_errors(tmp_path: Path):
-    found = report(list(write_all(load_turns(folder(tmp_path, turn("Who is Ada?", "Who is Ada?", []))))))
+    found = rewriting_report(
+        list(rewrite_all(load_follow_ups(folder(tmp_path, turn("Who is Ada?", "Who is Ada?", [])))))
+    )
     assert (found.gate_precision, found.gate_recall, found.rouge_l_f1) == (0.0, 0.0, 1.0)
 
 
 def test_a_limit_takes_the_first_turns(tmp_path: Path):
     folder(tmp_path, turn("One?", "One?"), turn("Two?", "Two?"))
-    assert [found.text for found in load_turns(tmp_path, limit=1)] == ["One?"]
+    assert [found.text for found in load_follow_ups(tmp_path, limit=1)] == ["One?"]
 
 
 def test_a_set_without_rewrites_is_refused_by_name(tmp_path: Path):
     with pytest.raises(QuestionRefused, match="no question with a rewrite"):
-        load_turns(folder(tmp_path, {"text": "Who?"}))
+        load_follow_ups(folder(tmp_path, {"text": "Who?"}))
 
 
 words = st.lists(st.sampled_from(["red", "green", "blue", "서울", "東京"]), min_size=1, max_size=6).map(

@@ -4,7 +4,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, RetrievalError
 from rag.evaluation.datasets import QuestionSet
-from rag.evaluation.runs import Answered, ask_all, summary
+from rag.evaluation.runs import QuestionResult, ask_all, summarize_results
 from rag.retrieval.bm25 import BM25Retriever
 
 CORPUS = (
@@ -43,13 +43,15 @@ def test_a_retriever_that_fails_is_asked_on_and_its_errors_are_told(error):
     answered = list(ask_all(QUESTIONS, {"broken": Broken(error=error), "words": words()}))
     assert [answer.retriever for answer in answered] == ["broken", "broken", "words", "words"]
     assert all("The disk is gone." in (answer.error or "") for answer in answered[:2])
-    broken = summary(QUESTIONS, "broken", answered)
+    broken = summarize_results(QUESTIONS, "broken", answered)
     assert (broken.queries, broken.errors) == (2, 2)
     assert set(broken.metrics.values()) == {0.0}
 
 
 def test_a_summary_is_a_flat_line_of_means():
-    line = summary(QUESTIONS, "words", ask_all(QUESTIONS, {"words": words()}), index_s=1.234).as_dict()
+    line = summarize_results(
+        QUESTIONS, "words", ask_all(QUESTIONS, {"words": words()}), index_s=1.234
+    ).as_dict()
     assert list(line) == [
         *("dataset", "retriever", "queries", "ndcg@5", "ndcg@10", "recall@1", "recall@5", "recall@10"),
         *("mrr@10", "p50_ms", "p95_ms", "index_s", "errors"),
@@ -61,14 +63,14 @@ def test_a_summary_is_a_flat_line_of_means():
 
 
 def test_a_question_without_an_answer_is_one_that_found_nothing():
-    result = summary(QUESTIONS, "words", [Answered("words", "q1", ("x", "d1"), 2.0)])
+    result = summarize_results(QUESTIONS, "words", [QuestionResult("words", "q1", ("x", "d1"), 2.0)])
     assert (result.queries, result.errors, result.p95_ms) == (2, 0, 2.0)
     assert result.metrics["mrr@10"] == 0.25
-    assert summary(QUESTIONS, "nobody", []).metrics["mrr@10"] == 0.0
+    assert summarize_results(QUESTIONS, "nobody", []).metrics["mrr@10"] == 0.0
 
 
 def test_a_run_stops_before_the_next_question():
-    asked: list[Answered] = []
+    asked: list[QuestionResult] = []
     with pytest.raises(Cancelled):
         asked.extend(ask_all(QUESTIONS, {"words": words()}, cancelled=lambda: True))
     run = ask_all(QUESTIONS, {"words": words()}, cancelled=lambda: len(asked) == 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rag.errors import Cancelled, EmbeddingError
-from rag.index.chroma import AT_ONCE, PATIENCE, ChromaVectorStore, Gathered
+from rag.index.chroma import AT_ONCE, PATIENCE, ChromaVectorStore, WriteBuffer
 from tests.rag.index.by_angle import ByAngle
 
 BATCH = 8
@@ -29,14 +29,14 @@ def index() -> Iterator[ChromaVectorStore]:
     index.close()
 
 
-def give(gathered: Gathered, first: int) -> None:
+def give(gathered: WriteBuffer, first: int) -> None:
     numbers = range(first, first + BATCH)
     vectors = np.array([[1, number] for number in numbers], np.float32)
     gathered.add([str(number) for number in numbers], vectors, [{"document_id": "d"}] * BATCH)
 
 
 def test_batches_are_written_together(index: ChromaVectorStore):
-    with Gathered(index, Clock()) as gathered:
+    with WriteBuffer(index, Clock()) as gathered:
         for first in range(0, AT_ONCE - BATCH, BATCH):
             give(gathered, first)
         assert index.count() == 0
@@ -49,7 +49,7 @@ def test_batches_are_written_together(index: ChromaVectorStore):
 
 def test_what_takes_long_to_embed_is_written_as_it_comes(index: ChromaVectorStore):
     clock = Clock()
-    with Gathered(index, clock) as gathered:
+    with WriteBuffer(index, clock) as gathered:
         give(gathered, 0)
         assert index.count() == 0
         clock.now += PATIENCE
@@ -63,7 +63,7 @@ def test_what_takes_long_to_embed_is_written_as_it_comes(index: ChromaVectorStor
 def test_what_a_failing_model_embedded_is_kept_and_what_is_stopped_is_embedded_again(
     index: ChromaVectorStore, error: Exception, kept: int
 ):
-    with pytest.raises(type(error)), Gathered(index, Clock()) as gathered:
+    with pytest.raises(type(error)), WriteBuffer(index, Clock()) as gathered:
         give(gathered, 0)
         raise error
     assert index.count() == kept

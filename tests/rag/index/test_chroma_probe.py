@@ -11,7 +11,7 @@ import pytest
 
 from rag.errors import IndexUnusable
 from rag.index.chroma import ChromaVectorStore
-from rag.index.chroma_probe import Guard, probe
+from rag.index.chroma_probe import CrashGuard, probe
 from rag.ingest.library import Library
 from storage.database import Database
 from storage.records import ChunkSpan
@@ -44,7 +44,7 @@ def childless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(directory: Path) -> ChromaVectorStore:
-    guard = Guard(directory, "chunks")
+    guard = CrashGuard(directory, "chunks")
     return ChromaVectorStore(
         MODEL, directory=directory, collection_name="chunks", hydrate=lambda _: {}, guard=guard
     )

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.index.exact import Entries, ExactCopy, VectorRows
+from rag.index.exact import Entries, ExactCopy, VectorFile
 
 
 class Shelf:
@@ -32,7 +32,7 @@ def nearest(copy: ExactCopy, k: int = 9) -> list[str]:
 
 
 def opened(folder: Path, shelf: Shelf) -> ExactCopy:
-    return ExactCopy(shelf, VectorRows(folder, "chunks"))
+    return ExactCopy(shelf, VectorFile(folder, "chunks"))
 
 
 def test_an_index_that_was_there_before_is_copied(tmp_path, shelf):

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.index.exact import VectorRows
+from rag.index.exact import VectorFile
 
 EDGE = [[1.0, 0.0], [0.6, 0.8], [0.0, 2.0]]
 
 
 @pytest.fixture
 def rows(tmp_path: Path):
-    opened = VectorRows(tmp_path, "chunks")
+    opened = VectorFile(tmp_path, "chunks")
     yield opened
     opened.close()
 
@@ -39,7 +39,7 @@ def test_a_vector_of_length_0_is_at_distance_1(rows):
 
 
 def test_what_it_cannot_tell_is_none_and_what_is_not_there_is_nothing(tmp_path):
-    rows = VectorRows(tmp_path, "chunks", most=4)
+    rows = VectorFile(tmp_path, "chunks", most=4)
     assert rows.nearest([1.0, 0.0], 1, ["d"], "cosine") == []
     rows.put(["a", "b", "c"], ["d", "d", "e"], EDGE)
     assert rows.nearest([1.0, 0.0, 0.0], 1, ["d"], "cosine") is None
@@ -66,19 +66,19 @@ def test_rows_that_were_freed_are_used_again(rows, tmp_path):
 
 
 def test_announced_ids_are_in_doubt_until_they_are_put_or_deleted(tmp_path):
-    rows = VectorRows(tmp_path, "chunks")
+    rows = VectorFile(tmp_path, "chunks")
     rows.announce(["a", "b", "c"])
     rows.put(["a"], ["d"], [[1.0]])
     rows.delete(["b"])
     rows.close()
-    again = VectorRows(tmp_path, "chunks")
+    again = VectorFile(tmp_path, "chunks")
     assert again.announced() == {"c"}
     again.close()
 
 
 @pytest.mark.parametrize("damage", ["rows short", "rows gone", "no database", "half a database"])
 def test_damaged_files_are_begun_anew(tmp_path, damage):
-    rows = VectorRows(tmp_path, "chunks")
+    rows = VectorFile(tmp_path, "chunks")
     rows.put(["a", "b", "c"], ["d", "d", "e"], EDGE)
     rows.close()
     numbers, database = tmp_path / "chunks-rows.f32", tmp_path / "chunks-rows.sqlite3"
@@ -91,7 +91,7 @@ def test_damaged_files_are_begun_anew(tmp_path, damage):
             database.write_bytes(b"not a database at all, but long enough" * 99)
         case "half a database":
             database.write_bytes(database.read_bytes()[:4096] + bytes(range(256)) * 16)
-    again = VectorRows(tmp_path, "chunks")
+    again = VectorFile(tmp_path, "chunks")
     assert again.ids() == set()
     again.put(["a"], ["d"], [[1.0, 0.0, 0.0]])
     assert again.nearest([1.0, 0.0, 0.0], 1, ["d"], "cosine") == [("a", 0.0)]
@@ -108,7 +108,7 @@ changes = st.lists(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_after_any_changes_the_nearest_are_those_of_brute_force(tmp_path_factory, changes, seed):
     folder, random = tmp_path_factory.mktemp("rows"), np.random.default_rng(seed)
-    rows, kept = VectorRows(folder, "chunks"), {}
+    rows, kept = VectorFile(folder, "chunks"), {}
     for change, numbers in changes:
         ids = [str(number) for number in sorted(numbers)]
         if change == "put":
@@ -121,7 +121,7 @@ def test_after_any_changes_the_nearest_are_those_of_brute_force(tmp_path_factory
             kept = {id_: value for id_, value in kept.items() if id_ not in ids}
         else:
             rows.close()
-            rows = VectorRows(folder, "chunks")
+            rows = VectorFile(folder, "chunks")
         asked = random.normal(size=3).astype(np.float32)
         true = {id_: float(((v - asked) ** 2).sum()) for id_, (doc, v) in kept.items() if doc in "01"}
         found = rows.nearest(asked, 4, ["0", "1"], "l2")

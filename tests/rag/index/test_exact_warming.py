@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.index.exact import AT_ONCE, VectorRows, Warming
+from rag.index.exact import AT_ONCE, Prefetch, VectorFile
 
 IO = Path("/proc/self/io")
 SIZE = 3 * AT_ONCE + 5
@@ -16,7 +16,7 @@ def read_so_far() -> int:
 
 
 def read(file: Path) -> None:
-    warming = Warming(file)
+    warming = Prefetch(file)
     for _ in range(2):  # but once
         warming.begin()
     warming.wait()
@@ -40,11 +40,11 @@ def test_one_that_would_drive_out_everything_else_is_not_read(tmp_path: Path):
 
 def test_a_file_that_is_gone_is_left_to_whoever_needs_it(tmp_path: Path):
     read(tmp_path / "none")
-    Warming(tmp_path / "none").stop()
+    Prefetch(tmp_path / "none").stop()
 
 
 def test_rows_are_found_while_they_are_read_and_can_be_closed_meanwhile(tmp_path: Path):
-    rows = VectorRows(tmp_path, "v")
+    rows = VectorFile(tmp_path, "v")
     rows.put(["a", "b"], ["x", "x"], np.eye(2, dtype=np.float32))
     assert rows.nearest([1, 0], 1, ["x"], "cosine") == [("a", 0.0)]
     rows.close()

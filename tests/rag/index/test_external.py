@@ -10,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from rag.errors import StoreFailed
-from rag.index.external import WIDEST, ForeignVectorStore, StoreSpec
+from rag.index.external import WIDEST, ExternalVectorIndex, StoreSpec
 
 FAISS = "langchain_community.vectorstores:FAISS"
 HERE = __name__
@@ -91,11 +91,11 @@ class Chunks(dict[str, Document]):
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Any]:
-    stores: list[ForeignVectorStore] = []
+    stores: list[ExternalVectorIndex] = []
 
-    def open_(name: str, chunks: Chunks, owner: str = "ann", **arguments: Any) -> ForeignVectorStore:
+    def open_(name: str, chunks: Chunks, owner: str = "ann", **arguments: Any) -> ExternalVectorIndex:
         name = name if ":" in name else f"{HERE}:{name}"
-        store = ForeignVectorStore(
+        store = ExternalVectorIndex(
             StoreSpec(name, arguments),
             ByAngle(),
             directory=tmp_path / owner,
@@ -110,7 +110,7 @@ def opened(tmp_path: Path) -> Iterator[Any]:
         store.close()
 
 
-def fill(store: ForeignVectorStore, chunks: Chunks) -> None:
+def fill(store: ExternalVectorIndex, chunks: Chunks) -> None:
     vectors = [unit(float(chunk.page_content)) for chunk in chunks.values()]
     store.add_vectors(list(chunks), vectors, [chunk.metadata for chunk in chunks.values()])
 
@@ -123,8 +123,8 @@ STORES = ["Bare", "Cut", FAISS, "langchain_core.vectorstores:InMemoryVectorStore
 
 
 @pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, opened: Any) -> ForeignVectorStore:
-    store: ForeignVectorStore = opened(request.param, Chunks(range(180)))
+def store(request: pytest.FixtureRequest, opened: Any) -> ExternalVectorIndex:
+    store: ExternalVectorIndex = opened(request.param, Chunks(range(180)))
     fill(store, Chunks(range(180)))
     return store
 

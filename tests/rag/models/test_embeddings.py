@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import EmbeddingError
-from rag.models.embeddings import Embedder, Floats, Role, UseEmbedder, open_embedder, unit
+from rag.models.embeddings import Embedder, Floats, Role, UseEmbedder, normalise, open_embedder
 from rag.models.packaged import catalog as models
 from rag.settings import default_model_cache
 
@@ -61,7 +61,7 @@ def test_what_no_tokenizer_takes_is_replaced_and_what_none_reads_is_cut() -> Non
     st.lists(st.integers(-1000, 1000), min_size=3, max_size=3).filter(any), st.sampled_from([1e-15, 1, 1e15])
 )
 def test_unit_vectors_keep_their_direction(vector: tuple[int, ...], scale: float) -> None:
-    (found,) = unit(np.array([vector], np.float32) * np.float32(scale), 1, 3, "model")
+    (found,) = normalise(np.array([vector], np.float32) * np.float32(scale), 1, 3, "model")
     assert np.linalg.norm(found) == pytest.approx(1, abs=1e-5)
     assert np.dot(found.astype(float), vector) == pytest.approx(np.linalg.norm(vector), rel=1e-5)
 
@@ -69,13 +69,13 @@ def test_unit_vectors_keep_their_direction(vector: tuple[int, ...], scale: float
 @pytest.mark.parametrize("bad", [0.0, np.nan, np.inf])
 def test_a_vector_without_direction_is_never_returned(bad: float) -> None:
     with pytest.raises(EmbeddingError, match="model gave a vector that is zero or not a number"):
-        unit(np.array([[1, 2], [bad, bad]], np.float32), 2, 2, "model")
+        normalise(np.array([[1, 2], [bad, bad]], np.float32), 2, 2, "model")
 
 
 @pytest.mark.parametrize("shape", [(1, 2), (3, 2), (2, 3), (4,)])
 def test_a_wrong_shape_is_named(shape: tuple[int, ...]) -> None:
     with pytest.raises(EmbeddingError, match=f"{' x '.join(map(str, shape))} where 2 x 2 were expected"):
-        unit(np.ones(shape, np.float32), 2, 2, "model")
+        normalise(np.ones(shape, np.float32), 2, 2, "model")
 
 
 def test_importing_brings_nothing_heavy() -> None:

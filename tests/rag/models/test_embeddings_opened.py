@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rag.errors import ModelUnavailable
-from rag.models.embeddings import Embedder, OpenedModels
+from rag.models.embeddings import Embedder, SharedEmbedders
 from tests.rag.word_vectors import WordVectors
 
 CACHE = Path("/nowhere")
@@ -31,7 +31,7 @@ class Opening:
 
 def test_all_who_ask_at_once_get_the_same_model_opened_once():
     opening, models, got = Opening(), list[Embedder](), list[threading.Thread]()
-    opened = OpenedModels(open_model=opening)
+    opened = SharedEmbedders(open_model=opening)
     for _ in range(8):
         got.append(threading.Thread(target=lambda: models.append(opened("words", cache=CACHE))))
         got[-1].start()
@@ -41,7 +41,7 @@ def test_all_who_ask_at_once_get_the_same_model_opened_once():
 
 
 def test_models_that_differ_in_anything_are_different():
-    opened = OpenedModels(open_model=Opening())
+    opened = SharedEmbedders(open_model=Opening())
     one = opened("words", cache=CACHE)
     assert one is not opened("other", cache=CACHE)
     assert one is not opened("words", cache=CACHE, base_url="http://127.0.0.1/v1")
@@ -50,7 +50,7 @@ def test_models_that_differ_in_anything_are_different():
 
 def test_a_model_that_nobody_holds_is_let_go():
     opening = Opening()
-    opened = OpenedModels(open_model=opening)
+    opened = SharedEmbedders(open_model=opening)
     held = opened("words", cache=CACHE)
     opened("words", cache=CACHE)
     del held
@@ -60,7 +60,7 @@ def test_a_model_that_nobody_holds_is_let_go():
 
 
 def test_one_that_cannot_be_opened_is_tried_again():
-    opened = OpenedModels(open_model=Opening())
+    opened = SharedEmbedders(open_model=Opening())
     for _ in range(2):
         with pytest.raises(ModelUnavailable):
             opened("none", cache=CACHE)

@@ -42,7 +42,7 @@ def collect(llm: LLM) -> tuple[str, LLMError | None]:
 
 def test_an_answer_comes_in_pieces(fake_llm, model):
     fake_llm.reply(Reply("서울은 한국의 수도이다. 東京は首都です。", hold_after=2))
-    pieces = model.stream(CHAT, max_tokens=7, temperature=0.5)
+    pieces = model.stream(CHAT, max_tokens=7)
     begun = next(pieces)
     assert "서울은 한국의".startswith(begun)
     fake_llm.released.set()
@@ -52,7 +52,7 @@ def test_an_answer_comes_in_pieces(fake_llm, model):
     assert (request.body["model"], request.body["max_tokens"], request.body["temperature"]) == (
         "fake-model",
         7,
-        0.5,
+        0.0,
     )
     assert request.headers["authorization"] == f"Bearer {KEY}"
 

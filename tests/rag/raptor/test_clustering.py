@@ -1,7 +1,16 @@
 import numpy as np
 import pytest
 
-from rag.raptor.clustering import Rule, bic, clusters, expected, fit, least, memberships, themes
+from rag.raptor.clustering import (
+    ClusteringOptions,
+    argmin_unimodal,
+    bic,
+    clusters,
+    e_step,
+    fit,
+    memberships,
+    mixture_clusters,
+)
 
 
 def made(sizes, dimensions=64, seed=0, noise=0.5):
@@ -39,14 +48,14 @@ def test_clusters_are_the_same_for_the_same_seed():
 
 @pytest.mark.parametrize("vectors", [np.ones((40, 8)), made([40])[0]], ids=["equal", "one theme"])
 def test_a_cluster_too_long_to_summarise_is_clustered_again_or_cut(vectors):
-    found = clusters(vectors.astype(np.float32), [100] * 40, Rule(tokens=600))
+    found = clusters(vectors.astype(np.float32), [100] * 40, ClusteringOptions(tokens=600))
     assert max(map(len, found)) <= 6
     assert {node for members in found for node in members} == set(range(40))
 
 
 def test_a_node_longer_than_a_summary_can_be_made_from_stands_alone():
     vectors, _ = made([1] * 5)
-    found = clusters(vectors, [100, 9000, 100, 100, 100], Rule(tokens=1000))
+    found = clusters(vectors, [100, 9000, 100, 100, 100], ClusteringOptions(tokens=1000))
     assert (1,) in found
 
 
@@ -54,7 +63,7 @@ def test_a_node_between_two_themes_is_in_both():
     random = np.random.default_rng(0)
     side = random.normal((4.0, 0.0), 1.0, (60, 2))
     points = np.vstack([side, -side, [[0.0, 0.0]]]).astype(np.float32)
-    of_node = [members for members in themes(points, Rule(most=2)) if 120 in members]
+    of_node = [members for members in mixture_clusters(points, ClusteringOptions(most=2)) if 120 in members]
     assert len(of_node) == 2
 
 
@@ -67,9 +76,9 @@ def test_the_least_is_found_as_by_asking_for_every_number():
     points = vectors.astype(np.float64)
 
     def worth(count):
-        return bic(expected(fit(points, count, 0), points)[0], *points.shape, count)
+        return bic(e_step(fit(points, count, 0), points)[0], *points.shape, count)
 
-    assert least(worth, 20) == min(range(1, 21), key=worth)
+    assert argmin_unimodal(worth, 20) == min(range(1, 21), key=worth)
     asked: list[int] = []
-    assert least(lambda n: asked.append(n) or (n - 37) ** 2, 50) == 37
+    assert argmin_unimodal(lambda n: asked.append(n) or (n - 37) ** 2, 50) == 37
     assert len(asked) == len(set(asked)) < 25

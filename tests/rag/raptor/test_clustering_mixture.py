@@ -8,10 +8,10 @@ from rag.raptor.clustering import (
     LEAST_VARIANCE,
     GaussianComponents,
     bic,
-    expected,
+    e_step,
+    expectation_maximisation,
     fit,
-    maximised,
-    refined,
+    m_step,
 )
 
 
@@ -37,11 +37,11 @@ def sklearn_from(start: GaussianComponents, points):
 def test_fitting_ends_where_scikit_learn_ends_from_the_same_start(components):
     points = blobs(60, 40, 50, apart=2.0)
     shares = np.random.default_rng(1).dirichlet(np.ones(components), len(points))
-    start = maximised(points, shares)
-    theirs, ours = sklearn_from(start, points), refined(start, points)
+    start = m_step(points, shares)
+    theirs, ours = sklearn_from(start, points), expectation_maximisation(start, points)
     assert ours.means == pytest.approx(theirs.means_, abs=1e-6)
     assert ours.covariances == pytest.approx(theirs.covariances_, abs=1e-6)
-    likelihood, belongs = expected(ours, points)
+    likelihood, belongs = e_step(ours, points)
     assert belongs == pytest.approx(theirs.predict_proba(points), abs=1e-6)
     assert likelihood == pytest.approx(theirs.score(points) * len(points))
     assert bic(likelihood, *points.shape, components) == pytest.approx(theirs.bic(points))
@@ -49,11 +49,11 @@ def test_fitting_ends_where_scikit_learn_ends_from_the_same_start(components):
 
 def test_the_criterion_is_least_for_as_many_components_as_there_are_blobs():
     points = blobs(40, 40, 40, 40, apart=12.0)
-    worth = {n: bic(expected(fit(points, n, 0), points)[0], *points.shape, n) for n in range(1, 9)}
+    worth = {n: bic(e_step(fit(points, n, 0), points)[0], *points.shape, n) for n in range(1, 9)}
     assert min(worth, key=worth.get) == 4
 
 
 def test_points_that_coincide_are_fitted_too():
-    likelihood, shares = expected(fit(np.zeros((20, 3)), 5, 0), np.zeros((20, 3)))
+    likelihood, shares = e_step(fit(np.zeros((20, 3)), 5, 0), np.zeros((20, 3)))
     assert np.isfinite(likelihood)
     assert shares.sum(axis=1) == pytest.approx(np.ones(20))

@@ -1,6 +1,6 @@
 import pytest
 
-from rag.raptor.retrievers import asks_about_whole
+from rag.raptor.retrievers import asks_for_overview
 
 WHOLE = [
     "Summarize the whole meeting.",
@@ -38,9 +38,9 @@ PART = [
 
 @pytest.mark.parametrize("question", WHOLE)
 def test_what_names_nothing_but_the_document_asks_about_the_whole(question):
-    assert asks_about_whole(question)
+    assert asks_for_overview(question)
 
 
 @pytest.mark.parametrize("question", PART)
 def test_what_names_something_does_not(question):
-    assert not asks_about_whole(question)
+    assert not asks_for_overview(question)

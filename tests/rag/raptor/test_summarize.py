@@ -3,7 +3,7 @@ import pytest
 from rag.errors import Cancelled
 from rag.factory import make_summariser
 from rag.models.llm import LLM, LLMSettings
-from rag.raptor.summarize import TRIES, ByModel, Extracting, summary_messages
+from rag.raptor.summarize import TRIES, ExtractiveSummariser, LLMSummariser, summary_messages
 from rag.settings import Settings
 
 
@@ -20,14 +20,14 @@ def test_nothing_in_a_text_closes_its_fence():
 
 def test_a_summary_is_one_paragraph(fake_llm, llm):
     fake_llm.say("  The engine\n\nand the storm. ")
-    assert ByModel(llm, print).summarise(["one", "two"], {}) == "The engine and the storm."
+    assert LLMSummariser(llm, print).summarise(["one", "two"], {}) == "The engine and the storm."
     assert "one" in fake_llm.requests[0].prompt
 
 
 def test_a_summary_far_too_long_is_none(fake_llm, llm):
     fake_llm.say("and on " * 500)
     failed = []
-    assert ByModel(llm, failed.append).summarise(["one"], {}) is None
+    assert LLMSummariser(llm, failed.append).summarise(["one"], {}) is None
     assert len(fake_llm.requests) == TRIES
     assert "too long" in str(failed[0])
 
@@ -35,11 +35,11 @@ def test_a_summary_far_too_long_is_none(fake_llm, llm):
 def test_stopping_is_no_failure(fake_llm, llm):
     fake_llm.say("The engine.")
     with pytest.raises(Cancelled):
-        ByModel(llm, print).summarise(["one"], {}, cancelled=lambda: True)
+        LLMSummariser(llm, print).summarise(["one"], {}, cancelled=lambda: True)
 
 
 def test_documents_are_shown_to_a_model_only_where_that_is_set(llm):
-    assert isinstance(make_summariser(Settings(raptor="extractive"), llm), Extracting)
-    assert isinstance(make_summariser(Settings(), llm), Extracting)
-    assert isinstance(make_summariser(Settings(raptor="model"), None), Extracting)
+    assert isinstance(make_summariser(Settings(raptor="extractive"), llm), ExtractiveSummariser)
+    assert isinstance(make_summariser(Settings(), llm), ExtractiveSummariser)
+    assert isinstance(make_summariser(Settings(raptor="model"), None), ExtractiveSummariser)
     assert make_summariser(Settings(raptor="model"), llm).name == "model fake"

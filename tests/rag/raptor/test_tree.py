@@ -3,8 +3,8 @@ import pytest
 from rag.errors import Cancelled, RetrievalError
 from rag.models.llm import LLM, LLMSettings
 from rag.raptor.retrievers import CollapsedTreeRetriever
-from rag.raptor.summarize import ByModel
-from rag.raptor.tree import Grown
+from rag.raptor.summarize import LLMSummariser
+from rag.raptor.tree import LayerProgress
 from storage.documents import Documents
 from tests.rag.fake_llm import Reply
 from tests.rag.raptor.conftest import add, grow, story
@@ -56,7 +56,7 @@ def test_a_small_document_has_a_small_tree_or_none(library, text):
 def test_a_build_that_was_stopped_goes_on_where_it_was(make_library, fake_llm):
     fake_llm.say("The engine and the storm.")
     asked = fake_llm.requests
-    by_model = ByModel(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), print)
+    by_model = LLMSummariser(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), print)
     library = make_library(summariser=lambda: by_model)
     ships = add(library, "a.txt", story(["engine", "storm"], lines=16))
     with pytest.raises(Cancelled):
@@ -75,7 +75,7 @@ def test_a_build_that_was_stopped_goes_on_where_it_was(make_library, fake_llm):
 def test_a_summary_that_fails_is_asked_for_again_and_then_left_out(make_library, fake_llm):
     fake_llm.reply(Reply("", pieces=()), Reply("Short and sound."), *[Reply("", pieces=())] * 3)
     failed = []
-    by_model = ByModel(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), failed.append)
+    by_model = LLMSummariser(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), failed.append)
     library = make_library(summariser=lambda: by_model)
     small = add(library, "a.txt", story(["engine"], lines=2))
     large = add(library, "b.txt", story(["storm"], lines=3))
@@ -124,7 +124,7 @@ def test_the_same_documents_give_the_same_tree(library):
 def test_a_build_says_how_far_it_is(library):
     ships = add(library, "a.txt", story(["engine", "storm"]))
     told = list(library.forest.grow(ships))
-    assert all(isinstance(step, Grown) and step.done <= step.total for step in told)
+    assert all(isinstance(step, LayerProgress) and step.done <= step.total for step in told)
     assert {step.level for step in told} >= {0, 1}
 
 
@@ -192,7 +192,7 @@ def test_summaries_of_another_summariser_stay_until_they_are_asked_for_anew(make
     library = make_library()
     ships = add(library, "a.txt", story(["engine"], lines=3))
     grow(library, ships)
-    by_model = ByModel(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), print)
+    by_model = LLMSummariser(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), print)
     library = make_library(summariser=lambda: by_model)
     assert library.forest.due() == [] and library.forest.due(anew=True) == [ships]
     assert library.forest.cost().leaves == 0

@@ -1,7 +1,7 @@
 import pytest
 
 from rag.errors import RetrievalError
-from rag.raptor.view import open_tree, upwards
+from rag.raptor.view import numbers_above, open_tree
 from tests.rag.raptor.conftest import add, grow, story
 
 
@@ -44,7 +44,7 @@ def test_numbers_of_leaves_are_seen_on_all_that_stands_above_them(library):
     ships = add(library, "a.txt", story(["engine", "cargo"]))
     grow(library, ships)
     first, *_, last = library.forest.trees.leaves_at(ships, 0, 10_000)
-    given = upwards(library.forest, {first: {2}, last: {1}})
+    given = numbers_above(library.forest, {first: {2}, last: {1}})
     assert given[first] == (2,) and given[last] == (1,)
     assert given[library.forest.roots({ships})[0].id] == (1, 2)
-    assert upwards(library.forest, {}) == {}
+    assert numbers_above(library.forest, {}) == {}

@@ -11,10 +11,10 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import RetrievalError
 from rag.index.vector_index import Candidates, Ranking
-from rag.retrieval.bm25 import Shelf
+from rag.retrieval.bm25 import DocumentStore
 from rag.retrieval.ensemble import EnsembleRetriever
 from rag.retrieval.fusion import min_max
-from rag.retrieval.registry import raised
+from rag.retrieval.registry import boost_by_name
 
 NAMES = {"a": "2022.pdf", "b": "2023.pdf", "c": "notes.md", "d": ""}
 WORDS: Ranking = [("a", 9.0), ("b", 3.0), ("c", 0.0)]
@@ -25,9 +25,9 @@ def names(ids: Sequence[str]) -> dict[str, str]:
     return {id_: NAMES[id_] for id_ in ids if id_ in NAMES}
 
 
-def texts(*ids: str) -> Shelf:
+def texts(*ids: str) -> DocumentStore:
     documents = [Document(f"text {id_}", id=id_, metadata={"page": 3}) for id_ in ids]
-    return Shelf({str(document.id): document for document in documents})
+    return DocumentStore({str(document.id): document for document in documents})
 
 
 class Half(BaseRetriever):
@@ -57,7 +57,7 @@ def hybrid(
         "normalisers": dict.fromkeys(halves, min_max),
         "inline": lambda: ("bm25",),
     }
-    fusing = {"boost": raised} if "weights" in options else {"fusion": "rrf"}
+    fusing = {"boost": boost_by_name} if "weights" in options else {"fusion": "rrf"}
     return EnsembleRetriever(retrievers=halves, **(given | fusing | options))
 
 
@@ -199,7 +199,7 @@ def test_what_has_no_name_is_no_candidate_and_counts_in_no_score():
     assert with_gone == without
 
 
-class Reading(Shelf):
+class Reading(DocumentStore):
     """Documents by id that remember which were read."""
 
     def __call__(self, ids: Sequence[str]) -> dict[str, Document]:

@@ -7,7 +7,7 @@ from langchain_core.embeddings import Embeddings
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chroma import ChromaVectorStore
 from rag.retrieval.registry import choose_retriever
-from rag.retrieval.weights import Mixture
+from rag.retrieval.weights import HybridWeights
 
 VECTORS = {
     "A red boat on red sand": [0.8, 0.6],
@@ -41,7 +41,7 @@ def test_each_half_rates_what_only_the_other_found(monkeypatch: pytest.MonkeyPat
         hydrate=lambda some: {id_: documents[id_] for id_ in some},
         label=lambda some: {id_: documents[id_] for id_ in some},
         names=lambda some: dict.fromkeys(some, ""),
-        mixture=lambda: Mixture("theoretical", {"alphabet": 0.6}),
+        mixture=lambda: HybridWeights("theoretical", {"alphabet": 0.6}),
     )
     boat, harbour = retriever.invoke("red")
     assert (boat.page_content, set(boat.metadata["found_by"])) == (BOAT, {"bm25"})

@@ -1,13 +1,13 @@
 import pytest
 
-from rag.retrieval.registry import WEIGHT, name_matches, raised
+from rag.retrieval.registry import WEIGHT, boost_by_name, name_matches
 
 NAMES = ["2023 Q3.pdf", "2022 Q3.pdf", "2022 Q1.pdf"]
 
 
 def order(question: str, scores: dict[str, float]) -> list[str]:
     """One passage of each file, with these scores."""
-    return list(raised(question, scores, {name: name for name in scores})[0])
+    return list(boost_by_name(question, scores, {name: name for name in scores})[0])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,9 @@ def test_a_name_outweighs_little_of_what_a_passage_says_on_any_scale(scale: floa
 
 
 def test_a_full_match_adds_its_share_of_the_best_score_and_is_told():
-    scores, matches = raised("Sales in Q3 2023?", dict.fromkeys(NAMES, 0.5), {name: name for name in NAMES})
+    scores, matches = boost_by_name(
+        "Sales in Q3 2023?", dict.fromkeys(NAMES, 0.5), {name: name for name in NAMES}
+    )
     assert scores["2023 Q3.pdf"] == 0.5 + WEIGHT * 0.5
     assert scores["2022 Q1.pdf"] == 0.5
     assert matches["2023 Q3.pdf"] == 1.0
@@ -70,7 +72,7 @@ def test_a_full_match_adds_its_share_of_the_best_score_and_is_told():
     ids=["none", "no names", "empty names", "no scores", "some", "negative"],
 )
 def test_passages_without_a_name_or_a_score_stay_where_they_are(scores, names, best_first):
-    assert list(raised("Sales in Q3 2023?", scores, names)[0]) == best_first
+    assert list(boost_by_name("Sales in Q3 2023?", scores, names)[0]) == best_first
 
 
 def test_equal_ones_stay_in_their_order():

@@ -3,27 +3,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.retrieval.fusion import convex_combination
-from rag.retrieval.weights import FOREIGN, NORMALISERS, Mixture, writing
+from rag.retrieval.weights import FOREIGN, NORMALISERS, HybridWeights, script_of
 
 
 def test_a_collection_that_was_never_weighed_has_the_usual_weight_in_every_language():
-    assert Mixture().weights_for("Where is it?") == {"bm25": 0.45, "similarity": 0.55}
-    assert Mixture().weights_for("어디인가요?") == {"bm25": 0.5, "similarity": 0.5}
+    assert HybridWeights().weights_for("Where is it?") == {"bm25": 0.45, "similarity": 0.55}
+    assert HybridWeights().weights_for("어디인가요?") == {"bm25": 0.5, "similarity": 0.5}
 
 
 def test_each_writing_has_its_own_weight():
-    mixture = Mixture(weights={"ko": 0.1, "ja": 0.3, "alphabet": 0.6})
+    mixture = HybridWeights(weights={"ko": 0.1, "ja": 0.3, "alphabet": 0.6})
     asked = {"서울은 어디인가요?": 0.1, "東京はどこですか": 0.3, "Where is Rome?": 0.6, "Wo liegt Rom?": 0.6}
     assert {question: mixture.weights_for(question)["similarity"] for question in asked} == asked
 
 
 def test_a_question_in_a_writing_that_no_passage_has_is_left_to_meaning():
-    assert Mixture(weights={"alphabet": 0.3}).weights_for("로마는 어디인가요?")["similarity"] == FOREIGN
+    assert HybridWeights(weights={"alphabet": 0.3}).weights_for("로마는 어디인가요?")["similarity"] == FOREIGN
 
 
 def test_a_stored_mixture_comes_back_equal():
-    mixture = Mixture("z-score", {"ko": 0.2}, passages=812)
-    assert Mixture.from_dict(mixture.as_dict()) == mixture
+    mixture = HybridWeights("z-score", {"ko": 0.2}, passages=812)
+    assert HybridWeights.from_dict(mixture.as_dict()) == mixture
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_stored_mixture_comes_back_equal():
     ],
 )
 def test_the_writing_of_a_text(text: str, expected: str):
-    assert writing(text) == expected
+    assert script_of(text) == expected
 
 
 @given(st.sampled_from(sorted(NORMALISERS)), st.floats(0.05, 0.95), st.lists(st.floats(0, 50), max_size=5))

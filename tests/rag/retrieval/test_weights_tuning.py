@@ -8,20 +8,20 @@ from langchain_core.embeddings import Embeddings
 from rag.errors import Cancelled
 from rag.models.embeddings import Embedder
 from rag.retrieval.weights import (
+    DEFAULT_WEIGHTS,
     FEWEST,
     NORMALISERS,
     POOLED,
     STRONG,
-    USUAL,
     WEAK,
     WEIGHTS,
     Case,
+    HybridWeights,
     Kind,
-    Mixture,
-    best_mixture,
+    best_weights,
+    calibrate,
     gains,
     sample,
-    tune,
 )
 
 PEOPLE = ["Ada", "Bela", "Chiara", "Dmitri", "Emeka", "Farah", "Goran", "Hana", "Imre", "Jaya"]
@@ -63,9 +63,9 @@ class Knowing(Embeddings):
         return (vector / np.linalg.norm(vector)).tolist()
 
 
-def found(texts: list[str], embedder: Embeddings) -> Mixture:
+def found(texts: list[str], embedder: Embeddings) -> HybridWeights:
     vectors = np.array(embedder.embed_documents(texts), np.float32)
-    *_, last = tune(texts, vectors, embedder)
+    *_, last = calibrate(texts, vectors, embedder)
     assert last.mixture is not None
     return last.mixture
 
@@ -91,17 +91,17 @@ def test_the_real_model_is_worth_something_in_korean(embedder: Embedder):
 
 def test_too_few_passages_leave_the_usual_mixture():
     mixture = found(english()[: FEWEST - 1], Knowing(PEOPLE))
-    assert mixture == Mixture(passages=FEWEST - 1)
+    assert mixture == HybridWeights(passages=FEWEST - 1)
 
 
 def test_nothing_to_weigh_is_no_error():
-    (event,) = tune([], np.empty((0, 4), np.float32), Knowing(PEOPLE))
-    assert event.mixture == Mixture()
+    (event,) = calibrate([], np.empty((0, 4), np.float32), Knowing(PEOPLE))
+    assert event.mixture == HybridWeights()
 
 
 def test_progress_is_told_a_probe_at_a_time():
     embedder = Knowing(PEOPLE)
-    events = list(tune(english(), np.array(embedder.embed_documents(english()), np.float32), embedder))
+    events = list(calibrate(english(), np.array(embedder.embed_documents(english()), np.float32), embedder))
     assert [event.done for event in events] == [*range(1, 41), 40]
     assert {event.total for event in events} == {40}
     assert [event.mixture is None for event in events] == [True] * 40 + [False]
@@ -111,7 +111,7 @@ def test_it_stops_when_it_is_asked_to():
     embedder = Knowing(PEOPLE)
     vectors = np.array(embedder.embed_documents(english()), np.float32)
     with pytest.raises(Cancelled):
-        list(tune(english(), vectors, embedder, cancelled=lambda: True))
+        list(calibrate(english(), vectors, embedder, cancelled=lambda: True))
 
 
 def test_the_same_passages_give_the_same_mixture():
@@ -127,7 +127,7 @@ def case(words: str, meaning: str, kind: Kind = "echo") -> Case:
 
 def weight(echo: tuple[str, str], gap: tuple[str, str], *rest: Case) -> float:
     cases = [*[case(*echo)] * 30, *[case(*gap, kind="gap")] * 30, *rest]
-    return best_mixture({"alphabet": cases}, 60).weights["alphabet"]
+    return best_weights({"alphabet": cases}, 60).weights["alphabet"]
 
 
 WORDS_KNOW, MEANING_KNOWS, BOTH_KNOW = ("abc", "ba"), ("ba", "abc"), ("a", "a")
@@ -146,35 +146,45 @@ def test_a_passage_that_neither_half_finds_gains_nothing():
 
 
 def test_another_weight_is_taken_where_both_kinds_of_probe_tell_against_the_usual_one():
-    assert weight(WORDS_KNOW, WORDS_KNOW) < USUAL["alphabet"] < weight(MEANING_KNOWS, MEANING_KNOWS)
+    assert weight(WORDS_KNOW, WORDS_KNOW) < DEFAULT_WEIGHTS["alphabet"] < weight(MEANING_KNOWS, MEANING_KNOWS)
 
 
 def test_the_usual_weight_stands_where_the_kinds_do_not_agree():
-    assert weight(WORDS_KNOW, BOTH_KNOW) == weight(BOTH_KNOW, WORDS_KNOW) == USUAL["alphabet"]
-    assert weight(MEANING_KNOWS, WORDS_KNOW) == USUAL["alphabet"]
+    assert weight(WORDS_KNOW, BOTH_KNOW) == weight(BOTH_KNOW, WORDS_KNOW) == DEFAULT_WEIGHTS["alphabet"]
+    assert weight(MEANING_KNOWS, WORDS_KNOW) == DEFAULT_WEIGHTS["alphabet"]
 
 
 def test_the_usual_weight_is_higher_where_meaning_fills_gaps_surely_better_than_words():
-    assert weight(WORDS_KNOW, MEANING_KNOWS) == weight(BOTH_KNOW, MEANING_KNOWS) == STRONG > USUAL["alphabet"]
+    assert (
+        weight(WORDS_KNOW, MEANING_KNOWS)
+        == weight(BOTH_KNOW, MEANING_KNOWS)
+        == STRONG
+        > DEFAULT_WEIGHTS["alphabet"]
+    )
 
 
 def test_the_usual_weight_is_low_where_meaning_fills_gaps_less_than_half_as_well():
     meaning_lost = ("abc", "bcdefghijk")
-    assert weight(BOTH_KNOW, meaning_lost) == WEAK < USUAL["alphabet"]
-    assert weight(BOTH_KNOW, WORDS_KNOW) == USUAL["alphabet"], "second in place of first is more than half"
+    assert weight(BOTH_KNOW, meaning_lost) == WEAK < DEFAULT_WEIGHTS["alphabet"]
+    assert weight(BOTH_KNOW, WORDS_KNOW) == DEFAULT_WEIGHTS["alphabet"], (
+        "second in place of first is more than half"
+    )
 
 
 def test_a_few_cases_are_chance():
-    assert weight(BOTH_KNOW, BOTH_KNOW, case(*WORDS_KNOW), case(*WORDS_KNOW, kind="gap")) == USUAL["alphabet"]
+    assert (
+        weight(BOTH_KNOW, BOTH_KNOW, case(*WORDS_KNOW), case(*WORDS_KNOW, kind="gap"))
+        == DEFAULT_WEIGHTS["alphabet"]
+    )
 
 
 def test_the_usual_normaliser_stands_where_no_other_is_surely_better():
     cases = [*[case(*BOTH_KNOW)] * 30, *[case(*BOTH_KNOW, kind="gap")] * 30]
-    assert best_mixture({"ko": cases, "ja": cases}, 60).normaliser == Mixture().normaliser
+    assert best_weights({"ko": cases, "ja": cases}, 60).normaliser == HybridWeights().normaliser
 
 
 def test_without_cases_the_mixture_is_the_usual_one():
-    assert best_mixture({}, 3) == Mixture(passages=3)
+    assert best_weights({}, 3) == HybridWeights(passages=3)
 
 
 def test_a_sample_is_the_same_for_the_same_ids_and_takes_few_whole():

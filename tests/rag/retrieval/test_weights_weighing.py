@@ -7,7 +7,7 @@ from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs
 from rag.models.embeddings import Embedder
-from rag.retrieval.weights import FEWEST, Mixture
+from rag.retrieval.weights import FEWEST, HybridWeights
 from storage.database import Database
 
 RIVERS = ["Aare", "Bug", "Cher", "Don", "Ebro", "Foyle", "Göta", "Havel", "Isar", "Jihlava", "Kama", "Loire"]
@@ -33,7 +33,7 @@ def add(library: Library, name: str, content: bytes) -> None:
         pass
 
 
-def weighed(library: Library) -> Mixture:
+def weighed(library: Library) -> HybridWeights:
     for _ in library.weighing.find():
         pass
     assert library.weighing.latest is not None
@@ -44,7 +44,7 @@ def test_a_small_library_searches_with_the_usual_mixture(library):
     assert not library.weighing.due()
     add(library, "short.md", chapters(3))
     assert not library.weighing.due()
-    assert library.weighing.mixture == Mixture()
+    assert library.weighing.mixture == HybridWeights()
     assert library.weighing.latest is None
 
 
@@ -66,7 +66,7 @@ def test_another_embedding_model_starts_with_the_usual_mixture(library, embedder
     weighed(library)
     made_with = library.documents.index_state("vectors")
     library.documents.set_index_state("vectors", {**made_with, "fingerprint": "another"})
-    assert library.weighing.mixture == Mixture()
+    assert library.weighing.mixture == HybridWeights()
     assert library.weighing.due()
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from rag.citations.checker import check
 from rag.passage import Passage
-from rag.text.normalize import plain_ends
+from rag.text.normalize import without_politeness
 
 
 def status(document: str, said: str) -> str:
@@ -49,4 +49,4 @@ def test_politeness_hides_no_difference(document: str, said: str):
 
 @pytest.mark.parametrize("text", ["", "Seoul is big.", "바나나다", "다", "アマチュア", "인천이다 (a) b"])
 def test_other_text_stays_as_it_is(text: str):
-    assert plain_ends(text) == text
+    assert without_politeness(text) == text

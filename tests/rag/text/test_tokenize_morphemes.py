@@ -76,7 +76,9 @@ def test_one_that_cannot_be_loaded_says_what_to_do():
         def _model() -> None:
             raise OSError("no dictionary")
 
-    with pytest.raises(RetrievalError, match=r"sudachipy .* no dictionary.*FOOTNOTE_MORPHEMES=off"):
+    with pytest.raises(
+        RetrievalError, match=r"sudachipy .* no dictionary.*FOOTNOTE_KOREAN_JAPANESE_ANALYZERS=off"
+    ):
         Broken().morphemes("東京へ行く")
 
 

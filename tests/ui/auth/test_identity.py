@@ -143,7 +143,7 @@ def test_a_sign_in_lasts_as_long_as_is_set():
     ],
 )
 def test_where_some_are_admitted_everyone_else_is_not(named, admitted):
-    only = settings(admitted=[named])
+    only = settings(allowed_users=[named])
     if admitted:
         assert visitor_from_token(ANN, only, NOW).name == "Ann"
     else:
@@ -155,11 +155,11 @@ def test_an_address_that_nobody_verified_opens_nothing():
     claimed = {**ANN, "email_verified": False}
     assert not visitor_from_token(claimed, settings(admins=["ann@example.org"]), NOW).admin
     with pytest.raises(EntryRefused):
-        visitor_from_token(claimed, settings(admitted=["@example.org"]), NOW)
+        visitor_from_token(claimed, settings(allowed_users=["@example.org"]), NOW)
 
 
 def test_administrators_are_admitted_by_being_named():
-    only = settings(admitted=["@other.example"], admins=["ann@example.org"])
+    only = settings(allowed_users=["@other.example"], admins=["ann@example.org"])
     assert visitor_from_token(ANN, only, NOW).admin
     assert not visitor_from_token(ANN, settings(), NOW).admin
 

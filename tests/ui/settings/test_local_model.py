@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from rag.jobs import Jobs
 from rag.models.local.catalog import QWEN_0_5B, QWEN_1_5B
 from rag.models.local.install import Installs
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
 from rag.workspace import Workspace
 from tests.ui.conftest import words
@@ -32,7 +32,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def stocked(own_model: OwnModel) -> None:
+def stocked(own_model: LocalModel) -> None:
     """The usual folder for models, in which the tests' model lies."""
     del own_model
 
@@ -69,19 +69,19 @@ def test_what_is_left_of_a_download_is_said(empty: Path, page: Page):
 def test_a_model_that_is_here_is_used_and_put_aside(stocked: None, page: Page):
     at = press(page("settings"), USE)
     model = services.services().llm
-    assert isinstance(model, OwnModel) and not model.ready, "it is not started before it is asked"
+    assert isinstance(model, LocalModel) and not model.ready, "it is not started before it is asked"
     assert "Answers are written by **qwen2.5-coder-0.5b**, on this computer." in words(at).replace("\\", "")
     at = press(at, "own-none")
     assert services.services().llm is None and "None is connected" in words(at)
 
 
 def test_a_connected_server_wins_until_one_switches(stocked: None, page: Page):
-    services.services().change({"own_model": QWEN_0_5B.name, "llm_model": "gpt"})
-    assert not isinstance(services.services().llm, OwnModel)
+    services.services().change({"local_model": QWEN_0_5B.name, "llm_model": "gpt"})
+    assert not isinstance(services.services().llm, LocalModel)
     at = page("settings")
     assert "written by **gpt**" in words(at)
     at = press(at, USE)
-    assert isinstance(services.services().llm, OwnModel) and services.services().settings.llm_model == ""
+    assert isinstance(services.services().llm, LocalModel) and services.services().settings.llm_model == ""
 
 
 def test_a_server_that_the_environment_names_cannot_be_replaced_here(
@@ -103,16 +103,16 @@ def test_any_gguf_is_taken_by_its_path_and_what_is_none_is_refused(stocked: None
     file = QWEN_0_5B.path(default_model_cache())
     at.text_input(key="own-file-path").set_value(str(file))
     next(button for button in at.button if button.label == "Use this file").click().run()
-    assert services.services().settings.own_model == str(file) and not at.error
+    assert services.services().settings.local_model == str(file) and not at.error
 
 
 def test_a_model_is_removed_after_a_question(empty: Path, page: Page):
     file = lay(empty)
-    services.services().change({"own_model": QWEN_1_5B.name})
+    services.services().change({"local_model": QWEN_1_5B.name})
     at = press(page("settings"), f"remove-{QWEN_1_5B.name}")
     assert file.exists()
     at = press(at, f"really-remove-{QWEN_1_5B.name}")
-    assert not file.exists() and services.services().settings.own_model == ""
+    assert not file.exists() and services.services().settings.local_model == ""
 
 
 def test_an_installation_is_followed_and_can_be_stopped(empty: Path, page: Page):
@@ -153,16 +153,16 @@ def test_what_was_installed_has_been_tried_and_is_ready(stocked: None):
 def test_what_was_installed_writes_the_answers_where_no_server_does(here: Workspace):
     held = services.services()
     held._use_own(QWEN_1_5B.name)
-    assert held.settings.own_model == QWEN_1_5B.name
-    held.change({"llm_model": "gpt", "own_model": ""})
+    assert held.settings.local_model == QWEN_1_5B.name
+    held.change({"llm_model": "gpt", "local_model": ""})
     held._use_own(QWEN_1_5B.name)
-    assert held.settings.own_model == ""
+    assert held.settings.local_model == ""
 
 
 def test_an_answer_that_waits_for_the_model_to_start_says_so(stocked: None, here: Workspace):
     held = services.services()
     assert not held.model_starts
-    held.change({"own_model": QWEN_0_5B.name})
+    held.change({"local_model": QWEN_0_5B.name})
     assert held.model_starts
     held.change({"llm_model": "gpt"})
     assert not held.model_starts

@@ -81,10 +81,14 @@ def test_a_reranker_is_off_until_it_is_chosen_and_says_what_it_costs(page: Page,
     at.text_input(key="rerank_base_url").set_value("http://127.0.0.1:9/v1")
     at.text_input(key="rerank_model").set_value("m")
     at.text_input(key="rerank_api_key").set_value(KEY)
-    at.checkbox(key="best_outside").check()
+    at.checkbox(key="lost_in_the_middle_order").check()
     next(button for button in at.button if button.key == "save-reranking").click().run()
     settings = services.services().settings
-    assert (settings.reranker, settings.rerank_model, settings.best_outside) == ("remote", "m", True)
+    assert (settings.reranker, settings.rerank_model, settings.lost_in_the_middle_order) == (
+        "remote",
+        "m",
+        True,
+    )
     assert settings.rerank_base_url == "http://127.0.0.1:9/v1"
     assert settings.rerank_api_key.get_secret_value() == KEY
     assert page("settings").text_input(key="rerank_api_key").value == ""

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 from streamlit.testing.v1 import AppTest
 
-from rag.retrieval.weights import Mixture, Weighed
+from rag.retrieval.weights import CalibratedWeights, HybridWeights
 from rag.workspace import Workspace
 from tests.ui.conftest import words
 from ui.settings.page import weight_lines
@@ -18,8 +18,8 @@ def test_the_settings_page_says_how_words_and_meaning_are_weighed(
 
 
 def test_what_was_found_is_said_language_by_language():
-    mixture = Mixture("z-score", {"ko": 0.2, "alphabet": 0.55}, passages=2000)
-    said = weight_lines(Weighed(mixture, datetime(2026, 11, 21, tzinfo=UTC), 5712, "f", 1))
+    mixture = HybridWeights("z-score", {"ko": 0.2, "alphabet": 0.55}, passages=2000)
+    said = weight_lines(CalibratedWeights(mixture, datetime(2026, 11, 21, tzinfo=UTC), 5712, "f", 1))
     assert said == [
         "English and other alphabets: meaning 55 %, words 45 %.",
         "Korean: meaning counts 20 %, words 80 %.",

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag.raptor.tree import Cost, Grown, Tended
-from rag.raptor.view import Opened, open_tree
+from rag.raptor.tree import Cost, ForestProgress, LayerProgress
+from rag.raptor.view import OpenedPath, open_tree
 from rag.workspace import Workspace
 from storage.records import ChunkSpan
 from storage.trees import NodeRecord
@@ -130,7 +130,9 @@ def test_the_way_through_the_tree_is_shown_for_what_was_found_there(
 def test_a_chart_draws_a_level_s_neighbours_of_the_open_node_and_tells_of_the_rest():
     leaves = tuple(leaf(n) for n in range(40))
     root = NodeRecord("r", 1, "All.", tuple(one.id for one in leaves), document_id="d")
-    drawn = draw_tree(Opened((root, leaves[30]), ((root,), leaves)), "a.txt", lambda _: (), "#000", "#fff")
+    drawn = draw_tree(
+        OpenedPath((root, leaves[30]), ((root,), leaves)), "a.txt", lambda _: (), "#000", "#fff"
+    )
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     said = [item["name"] for item in top["children"]]
     assert said[0] == "24 more" and said[-1] == "4 more" and len(said) == MAX_DRAWN + 2
@@ -143,7 +145,7 @@ def test_what_is_cited_is_marked_by_shape_and_number_and_open_nodes_by_size():
     root = NodeRecord("r", 1, "All.", ("l1", "l2"), document_id="d")
     numbers = {"r": (3,), "l2": (3,)}
     drawn = draw_tree(
-        Opened((root,), ((root,), (one, two))), "a.txt", lambda id_: numbers.get(id_, ()), "#000", "#fff"
+        OpenedPath((root,), ((root,), (one, two))), "a.txt", lambda id_: numbers.get(id_, ()), "#000", "#fff"
     )
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     plain, cited = top["children"]
@@ -152,7 +154,7 @@ def test_what_is_cited_is_marked_by_shape_and_number_and_open_nodes_by_size():
 
 
 def test_several_tops_stand_below_the_name_of_the_tree():
-    drawn = draw_tree(Opened((), ((leaf(1), leaf(2)),)), "All documents", lambda _: (), "#000", "#fff")
+    drawn = draw_tree(OpenedPath((), ((leaf(1), leaf(2)),)), "All documents", lambda _: (), "#000", "#fff")
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     assert top["name"] == "All documents" and len(top["children"]) == 2
     assert drawn.way_at(1) == () and drawn.way_at(3) == ("l2",)
@@ -167,11 +169,11 @@ def test_the_window_of_a_level_is_around_the_open_node(count, chosen, drawn):
 
 def test_how_far_a_build_is_never_goes_back():
     steps = [
-        Tended("a.md", 0, 2, Grown(0, 4, 4)),
-        Tended("a.md", 0, 2, Grown(1, 0, 3)),
-        Tended("a.md", 0, 2, Grown(2, 0, 1)),
-        Tended("b.md", 1, 2, Grown(0, 1, 4)),
-        Tended("", 2, 2, Grown(1, 0, 1)),
+        ForestProgress("a.md", 0, 2, LayerProgress(0, 4, 4)),
+        ForestProgress("a.md", 0, 2, LayerProgress(1, 0, 3)),
+        ForestProgress("a.md", 0, 2, LayerProgress(2, 0, 1)),
+        ForestProgress("b.md", 1, 2, LayerProgress(0, 1, 4)),
+        ForestProgress("", 2, 2, LayerProgress(1, 0, 1)),
     ]
     shares = [share_of(step) for step in [None, *steps]]
     assert shares == sorted(shares) and shares[-1] == 1.0

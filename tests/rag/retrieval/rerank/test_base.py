@@ -9,7 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 from rag.errors import Cancelled, LLMUnreachable, RerankError
 from rag.jobs import Cancel
 from rag.passage import Found, Passage
-from rag.retrieval.rerank.base import NAME, Reranker, Scored
+from rag.retrieval.rerank.base import NAME, Reranker, RerankScores
 from rag.retrieval.rerank.registry import RerankingRetriever
 from tests.rag.retrieval.rerank.shelf import found, ids
 
@@ -20,9 +20,9 @@ class Given(Reranker):
     scores: Sequence[float | None] = ()
     act: Callable[[Cancel], object] = lambda _: None
 
-    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> Scored:
+    def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         self.act(cancelled)
-        return Scored(self.scores, "By hand.")
+        return RerankScores(self.scores, "By hand.")
 
 
 class Told:

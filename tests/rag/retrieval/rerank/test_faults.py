@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rag.retrieval.rerank.registry import ASKING
+from rag.retrieval.rerank.registry import LLM_RERANKERS
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.retrieval.rerank.shelf import found, ids, model
 
@@ -38,20 +38,20 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", ASKING)
+@pytest.mark.parametrize("name", LLM_RERANKERS)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_leaves_the_order_and_is_said(fake_llm: FakeLLM, name: str, fault: str):
     fake_llm.reply(FAULTS[fault])
     given = found(*"abcd")
     with model(fake_llm.url) as llm:
-        result = ASKING[name](llm=llm, seconds=1.0).rerank(given, "Which?")
+        result = LLM_RERANKERS[name](llm=llm, seconds=1.0).rerank(given, "Which?")
     assert result.documents == given
     assert result.failure is not None and str(result.failure).endswith(".")
     assert KEY not in result.note and "Traceback" not in result.note
 
 
-@pytest.mark.parametrize("name", ASKING)
+@pytest.mark.parametrize("name", LLM_RERANKERS)
 def test_a_server_that_is_not_there_leaves_the_order_and_is_named(name: str):
     with model("http://127.0.0.1:9/v1") as llm:
-        result = ASKING[name](llm=llm, seconds=60).rerank(found(*"ab"), "Which?")
+        result = LLM_RERANKERS[name](llm=llm, seconds=60).rerank(found(*"ab"), "Which?")
     assert ids(result.documents) == ["1", "2"] and "127.0.0.1:9" in result.note

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.retrieval.rerank.llm import completed, named, windows
+from rag.retrieval.rerank.llm import complete_order, parse_order, windows
 
 PIECES = [
     "[1]", "[2]", "[3] > [1] > [2]", "[9]", "[0]", "[-1]", "[1] > [1] > [1]", " > ", ">", "[", "]",
@@ -24,7 +24,7 @@ def made_replies(count: int) -> list[str]:
 
 
 def is_permutation(reply: str, count: int) -> bool:
-    return sorted(completed(named(reply, count), count)) == list(range(count))
+    return sorted(complete_order(parse_order(reply, count), count)) == list(range(count))
 
 
 @pytest.mark.parametrize("count", [1, 4, 10])
@@ -43,7 +43,7 @@ def test_whatever_is_sent_is_a_permutation(reply: str, count: int):
 
 @given(st.permutations(range(8)), st.sampled_from([" > ", ">", "\n", " ＞ ", ", "]))
 def test_what_a_model_names_in_full_is_what_is_read(order: list[int], between: str):
-    assert named("Here you are: " + between.join(f"[{at + 1}]" for at in order) + "\nDone.", 8) == order
+    assert parse_order("Here you are: " + between.join(f"[{at + 1}]" for at in order) + "\nDone.", 8) == order
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_a_model_names_in_full_is_what_is_read(order: list[int], between: s
     ],
 )
 def test_an_order_is_found_among_prose(reply: str, order: list[int]):
-    assert named(reply, 4) == order
+    assert parse_order(reply, 4) == order
 
 
 @given(st.integers(0, 60), st.integers(2, 20), st.integers(1, 20))

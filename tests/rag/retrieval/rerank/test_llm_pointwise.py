@@ -7,7 +7,7 @@ from langchain_core.language_models import FakeListChatModel
 from rag.errors import LLMRejected
 from rag.models.llm import LLM, LLMSettings
 from rag.models.protocol import ChatModel
-from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker, RatingReranker, rating
+from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker, RatingReranker, parse_rating
 from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 from tests.rag.retrieval.rerank.shelf import found, ids, model
@@ -96,7 +96,7 @@ def test_a_server_that_hangs_is_left_within_the_time_and_hears_of_it(fake_llm, l
     ],
 )
 def test_a_rating_is_read_strictly(reply, value):
-    assert rating(reply) == value
+    assert parse_rating(reply) == value
 
 
 def test_what_is_no_rating_counts_as_none(fake_llm, llm):

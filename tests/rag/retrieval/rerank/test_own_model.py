@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag.models.local.server import OwnModel
+from rag.models.local.server import LocalModel
 from rag.retrieval.rerank.llm import LogprobReranker
-from rag.retrieval.rerank.registry import ASKING
+from rag.retrieval.rerank.registry import LLM_RERANKERS
 from tests.rag.retrieval.rerank.shelf import found, ids
 
 PATIENT = 110.0
@@ -16,14 +16,14 @@ PASSAGES = (
 )
 
 
-def test_the_passage_that_answers_comes_first_by_the_probability_of_yes(own_model: OwnModel):
+def test_the_passage_that_answers_comes_first_by_the_probability_of_yes(own_model: LocalModel):
     result = LogprobReranker(llm=own_model, seconds=PATIENT).rerank(found(*PASSAGES), QUESTION)
     assert (ids(result.documents)[0], result.note, result.failure) == ("3", "", None)
     scores = [document.metadata["score"] for document in result.documents]
     assert scores == sorted(scores, reverse=True) and 0 < scores[-1] < scores[0] < 1
 
 
-@pytest.mark.parametrize("name", ASKING)
-def test_whatever_it_says_no_passage_is_lost(own_model: OwnModel, name: str):
-    result = ASKING[name](llm=own_model, seconds=PATIENT).rerank(found(*PASSAGES), QUESTION)
+@pytest.mark.parametrize("name", LLM_RERANKERS)
+def test_whatever_it_says_no_passage_is_lost(own_model: LocalModel, name: str):
+    result = LLM_RERANKERS[name](llm=own_model, seconds=PATIENT).rerank(found(*PASSAGES), QUESTION)
     assert sorted(ids(result.documents)) == ["1", "2", "3"]

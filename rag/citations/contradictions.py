@@ -1,7 +1,7 @@
-"""Why a sentence cannot rest on a passage that has its words: what differs between them.
+"""Contradiction rules: differences between a claim and a passage that has its words.
 
-Each question is asked of the claim, of the anchor (the sentence of the passage that says most of it), of
-the window around the anchor and of the whole passage. Pure, without a model.
+The rules compare the claim with the anchor (the sentence of the passage with most of its words), with the
+window around the anchor, and with the whole passage. Pure functions, without a model.
 """
 
 import re
@@ -10,28 +10,21 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from rag.citations.claims import LIGHT, Stated, joined
+from rag.citations.claims import LIGHT, Sentence, joined
 from rag.text.facts import clauses, in_order, is_year, negations, opposed
 from rag.text.language import words_of
 from rag.text.tokenize import tokens
 
-# Two sentences side by side: where they run alike, and what is exchanged, moved or spliced there.
-ALIKE = 0.6
-"""The share of words in the same order from which two sentences run alike, so that a different one tells."""
-COPIED = 0.75
-"""The share of all that is said from which a sentence is a copy: what is other in it was changed."""
-RUN = 0.6
-"""The share that it copies in one go, of which the same is true."""
-NEW = 0.05
-"""The share of its words that a sentence may have of its own and still be another's, put in another order."""
-PAIRED = {"words": 0.4, "letters": 0.6}
-"""The share of neighbours that stay neighbours where a sentence is told in the same words."""
-MOVED = 3
-"""The pieces of a sentence one part of which has moved: before it, itself, after it."""
+# Word order. Shares are of the claim's words, 0 to 1.
+ALIKE = 0.6  # share in the same order from which two sentences are compared word for word
+COPIED = 0.75  # share taken over from which a claim is a copy, and any difference a change
+RUN = 0.6  # share taken over in one run, with the same meaning
+NEW = 0.05  # share of new words that a reordered copy may have
+PAIRED = {"words": 0.4, "letters": 0.6}  # least share of neighbours that stay neighbours
+MOVED = 3  # pieces of a sentence one part of which has moved: before it, itself, after it
 _LEADING = words_of("in on at by for from to with during after before since until under over of as through")
-COVERED = 0.9
-PART = 3
-"""The share of a sentence that two others make up, and how many words each gives at least."""
+COVERED = 0.9  # share of a claim that two spliced sentences make up
+PART = 3  # words that each of them gives at least
 _LETTERS = re.compile("[\u3041-\u30ff\u3400-\u9fff]")
 Step = tuple[str, Sequence[str], Sequence[str]]
 
@@ -42,13 +35,13 @@ def steps(claim: Sequence[str], anchor: Sequence[str]) -> Iterator[Step]:
         yield operation, claim[c:d], anchor[a:b]
 
 
-def tampered(claim: Stated, anchor: Stated) -> bool:
-    """Return whether a claim copies a sentence but for a word that says something else.
+def is_altered_copy(claim: Sentence, anchor: Sentence) -> bool:
+    """Return True where a claim copies a sentence except for a content word.
 
-    >>> copied = Stated("The hall was opened in spring by Tom Berg.", 0, 0)
-    >>> tampered(Stated("The hall was opened in spring by Ann Lee.", 0, 0), copied)
+    >>> copied = Sentence("The hall was opened in spring by Tom Berg.", 0, 0)
+    >>> is_altered_copy(Sentence("The hall was opened in spring by Ann Lee.", 0, 0), copied)
     True
-    >>> tampered(Stated("However, the hall was opened in spring.", 0, 0), copied)
+    >>> is_altered_copy(Sentence("However, the hall was opened in spring.", 0, 0), copied)
     False
     """
     taken = list(steps(claim.surface, anchor.surface))
@@ -68,18 +61,18 @@ def _changes(step: Step, more: Counter[str]) -> bool:
 
 
 def _tells(word: str) -> bool:
-    """Return whether a word says something of the world: no "the", no "became"."""
+    """Return True for a content word: not "the", not "became"."""
     return any(token not in LIGHT for token in tokens(word, "en"))
 
 
-def exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
-    """Return whether, where two sentences run alike, one has something else in a place of the other.
+def is_exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
+    """Return True where two sentences in the same order have different words in one place.
 
-    Words that only moved are no exchange, nor are words that one has more than the other.
+    Words that only moved are no exchange, nor are words that only one of them has.
 
-    >>> exchanged("elder order of deacon".split(), "elder order of elder".split())
+    >>> is_exchanged("elder order of deacon".split(), "elder order of elder".split())
     True
-    >>> exchanged("film open 2004".split(), "2004 film open".split())
+    >>> is_exchanged("film open 2004".split(), "2004 film open".split())
     False
     """
     more, less = Counter(claim) - Counter(anchor), Counter(anchor) - Counter(claim)
@@ -91,23 +84,23 @@ def exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
     )
 
 
-def shuffled(claim: Stated, window: Sequence[Stated], passage: Sequence[Stated]) -> bool:
-    """Return whether the claim has nothing but words of the evidence, in an order that says something else.
+def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]) -> bool:
+    """Return True where the claim has only words of the evidence, in an order of another meaning.
 
-    One part may have moved, as "in 2019" in "In 2019 sales rose": that leaves three pieces, one of which
-    goes back.
+    One part may have moved, as "in 2019" in "In 2019 sales rose": that leaves three pieces, one of them
+    moved back.
     """
     sources = ([unit] for unit in passage)
     return any(_contained(claim, source) and _disordered(claim, source) for source in (window, *sources))
 
 
-def _contained(claim: Stated, source: Sequence[Stated]) -> bool:
-    """Return whether nearly all that a claim says, as it stands, is said by some sentences too."""
+def _contained(claim: Sentence, source: Sequence[Sentence]) -> bool:
+    """Return True where the sentences contain nearly all surface forms of the claim."""
     new = Counter(claim.surface) - Counter(word for unit in source for word in unit.surface)
     return new.total() <= NEW * len(claim.surface)
 
 
-def _disordered(claim: Stated, source: Sequence[Stated]) -> bool:
+def _disordered(claim: Sentence, source: Sequence[Sentence]) -> bool:
     letters = bool(_LETTERS.search(claim.folded))
     if _paired(claim, source) < PAIRED["letters" if letters else "words"]:
         return True
@@ -117,21 +110,21 @@ def _disordered(claim: Stated, source: Sequence[Stated]) -> bool:
     return back > 1 or (back == 1 and not moved)
 
 
-def _paired(claim: Stated, window: Sequence[Stated]) -> float:
-    """Return which part of the claim's neighbouring words are neighbours in the evidence too: 0 to 1."""
+def _paired(claim: Sentence, window: Sequence[Sentence]) -> float:
+    """Return the share of the claim's neighbouring words that are neighbours in the evidence, 0 to 1."""
     pairs = _neighbours(claim.surface)
     given = frozenset(pair for unit in window for pair in _neighbours(unit.surface))
     return sum(pair in given for pair in pairs) / len(pairs) if pairs else 1.0
 
 
 def _neighbours(surface: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return pairs of words; of letters without spaces between them, threes."""
+    """Return pairs of words; triples of letters in scripts without spaces."""
     size = 3 if _LETTERS.search("".join(surface)) else 2
     return [tuple(surface[at : at + size]) for at in range(len(surface) - size + 1)]
 
 
 def _pieces(claim: Sequence[str], source: Sequence[str]) -> list[tuple[int, str]]:
-    """Return where in the source each run of the claim begins, and its first word; others are passed over.
+    """Return for each run of the claim its position in the source and its first word.
 
     >>> _pieces("in 2004 the film opened".split(), "the film opened in 2004".split())
     [(3, 'in'), (0, 'the')]
@@ -149,18 +142,18 @@ def _pieces(claim: Sequence[str], source: Sequence[str]) -> list[tuple[int, str]
 
 
 def _run(claim: Sequence[str], anchor: Sequence[str]) -> int:
-    """Return how many words two texts begin with together."""
+    """Return the number of words in the common beginning of two texts."""
     both = zip(claim, anchor, strict=False)
     return next((at for at, (a, b) in enumerate(both) if a != b), min(len(claim), len(anchor)))
 
 
-def spliced(claim: Stated, passage: Sequence[Stated]) -> bool:
-    """Return whether the claim is the beginning of one sentence and the end of another, word for word.
+def is_spliced(claim: Sentence, passage: Sequence[Sentence]) -> bool:
+    """Return True where the claim joins the beginning of one sentence and the end of another.
 
-    Where the end follows a mere "It" or "He", the beginning may well say who that is.
+    An end that follows only "It" or "He" is no splice: the beginning may name who that is.
 
     >>> told = "The north gate opens at nine.", "The old mill closes at six."
-    >>> spliced(Stated("The north gate closes at six.", 0, 0), [Stated(text, 0, 0) for text in told])
+    >>> is_spliced(Sentence("The north gate closes at six.", 0, 0), [Sentence(text, 0, 0) for text in told])
     True
     """
     said = claim.surface
@@ -177,15 +170,15 @@ def spliced(claim: Stated, passage: Sequence[Stated]) -> bool:
 
 
 def _longest(said: Sequence[str], given: Sequence[str]) -> tuple[int, Sequence[str]]:
-    """Return how far a text runs on in the given at most, and what is left of the given after that."""
+    """Return the length of the longest run of a text in the given, and the rest of the given after it."""
     runs = [(_run(said, given[at:]), at) for at in range(len(given)) if given[at] == said[0]]
     length, at = max(runs, default=(0, 0))
     return length, given[at + length :]
 
 
-ALONE = 0.75
-"""The share of the claim's plain words from which the anchor states the claim by itself, names apart."""
-SAME_CLAUSE = 0.3
+# Rules
+ALONE = 0.75  # share of the claim's words besides names from which the anchor states it by itself
+SAME_CLAUSE = 0.3  # share of a clause's words from which another clause says the same
 _MONTHS = "january february march april may june july august september october november december"
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
@@ -194,32 +187,42 @@ _COUNTS = tuple(frozenset(words.split()) for words in (_MONTHS, _WEEKDAYS, _ORDI
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
 
 
-def differs(claim: Stated, anchor: Stated, window: Sequence[Stated], passage: Sequence[Stated]) -> str:
-    """Return in a word what is other in the claim than in the evidence; empty where nothing is.
+def find_contradiction(
+    claim: Sentence,
+    anchor: Sentence,
+    window: Sequence[Sentence],
+    passage: Sequence[Sentence],
+) -> str:
+    """Return the kind of contradiction between claim and evidence; empty without one.
 
-    `passage` are all sentences whose names a pronoun of the window may stand for.
+    `passage` are all sentences whose names a pronoun of the window may refer to.
 
-    >>> claim, anchor = Stated("It opened in 1933.", 0, 18), Stated("It opened in 1932.", 0, 18)
-    >>> differs(claim, anchor, [anchor], [anchor])
+    >>> claim, anchor = Sentence("It opened in 1933.", 0, 18), Sentence("It opened in 1932.", 0, 18)
+    >>> find_contradiction(claim, anchor, [anchor], [anchor])
     'number'
     """
-    asked: tuple[tuple[str, Callable[[], bool]], ...] = (
+    rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("number", lambda: _other_number(claim, anchor, window, passage)),
         ("name", lambda: _other_name(claim, anchor, passage)),
         ("denial", lambda: _denied(claim, anchor, window)),
         ("direction", lambda: opposed(claim.text, anchor.text) or _reversed(claim, window)),
-        ("word", lambda: tampered(claim, anchor)),
-        ("order", lambda: shuffled(claim, window, passage)),
-        ("splice", lambda: spliced(claim, passage)),
-        ("exchange", lambda: claim.unspaced and exchanged(claim.outline, anchor.outline)),
+        ("word", lambda: is_altered_copy(claim, anchor)),
+        ("order", lambda: is_reordered(claim, window, passage)),
+        ("splice", lambda: is_spliced(claim, passage)),
+        ("exchange", lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline)),
     )
-    return next((what for what, is_so in asked if is_so()), "")
+    return next((kind for kind, contradicts in rules if contradicts()), "")
 
 
-def _other_number(claim: Stated, anchor: Stated, window: Sequence[Stated], passage: Sequence[Stated]) -> bool:
-    """Return whether a number is in the window nowhere, or stands where the anchor has another.
+def _other_number(
+    claim: Sentence,
+    anchor: Sentence,
+    window: Sequence[Sentence],
+    passage: Sequence[Sentence],
+) -> bool:
+    """Return True where a number is missing from the window, or in the place of another in the anchor.
 
-    A year may come from further away, unless the window has another year: "on 7 May" in a text of 2018.
+    A year may be anywhere in the passage, unless the window has another year: "on 7 May" in a text of 2018.
     """
     given = [number for unit in window for number in unit.numbers]
     far = [number for unit in passage for number in unit.numbers]
@@ -233,8 +236,8 @@ def _other_number(claim: Stated, anchor: Stated, window: Sequence[Stated], passa
     ) or not in_order([number for number in claim.numbers if number in anchor.numbers], anchor.numbers)
 
 
-def _counts(unit: Stated) -> Iterator[frozenset[str]]:
-    """Yield what a sentence counts and dates, by kind: years, other numbers, months, weekdays, ordinals."""
+def _counts(unit: Sentence) -> Iterator[frozenset[str]]:
+    """Yield the quantities of a sentence by kind: years, other numbers, months, weekdays, ordinals."""
     words = frozenset(unit.surface)
     yield frozenset(number for number in unit.numbers if is_year(number))
     yield frozenset(number for number in unit.numbers if not is_year(number))
@@ -242,12 +245,12 @@ def _counts(unit: Stated) -> Iterator[frozenset[str]]:
 
 
 def _conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
-    """Return whether each of two has something that the other lacks: {20, 10}, {20} is no conflict."""
+    """Return True where each of two has something that the other lacks: {20, 10}, {20} is no conflict."""
     return bool(claimed - given and given - claimed)
 
 
-def _other_name(claim: Stated, anchor: Stated, passage: Sequence[Stated]) -> bool:
-    """Return whether a name is nowhere, or stands where the anchor has another."""
+def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:
+    """Return True where a name is missing, or in the place of another in the anchor."""
     missing = [name for name in anchor.lacks(claim.names) if name.casefold() not in _DATED]
     if not missing:
         return False
@@ -257,8 +260,8 @@ def _other_name(claim: Stated, anchor: Stated, passage: Sequence[Stated]) -> boo
     return alone and bool(claim.lacks(_sure_names(anchor)))
 
 
-def _sure_names(unit: Stated) -> list[str]:
-    """Return the names of a sentence, but for dates, headings in capitals, and a lone first word."""
+def _sure_names(unit: Sentence) -> list[str]:
+    """Return the names of a sentence except dates, headings in capitals, and a single first word."""
     opening = re.match(r"\W*(\w+)\s+[a-z(]", unit.text)
     return [
         name
@@ -269,10 +272,10 @@ def _sure_names(unit: Stated) -> list[str]:
     ]
 
 
-def _denied(claim: Stated, anchor: Stated, window: Sequence[Stated]) -> bool:
-    """Return whether the evidence denies what the claim says, or the claim what the evidence says.
+def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bool:
+    """Return True where one of claim and evidence is negated and the other is not.
 
-    A clause of the claim is held against the clause that has most of its words.
+    A clause of the claim is compared with the clause that has most of its words.
     """
     near = [clause for clause in clauses(anchor.text) if claim.words & frozenset(tokens(clause))]
     if any(map(negations, near)) != bool(negations(claim.text)):
@@ -287,8 +290,8 @@ def _other_denial(clause: str, given: Sequence[tuple[frozenset[str], str]]) -> b
     return shared > SAME_CLAUSE * len(words) and negations(clause) != negations(nearest)
 
 
-def _reversed(claim: Stated, window: Sequence[Stated]) -> bool:
-    """Return whether a word stands there with its negation: "deactivate" for "activate"."""
+def _reversed(claim: Sentence, window: Sequence[Sentence]) -> bool:
+    """Return True where the evidence has a word with a negating prefix: "deactivate" for "activate"."""
     given = joined(window)
     return any(
         (prefix + word in given and prefix + word not in claim.words)
