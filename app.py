@@ -1,4 +1,4 @@
-"""The server: pages, routes for whoever runs it, what begins and ends with it: `streamlit run app.py`."""
+"""ASGI application: Streamlit pages, health and metrics routes, start and stop. `streamlit run app.py`."""
 
 import gc
 import logging
@@ -19,22 +19,22 @@ from rag.errors import SettingsError
 from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
 from rag.telemetry import disable_tracing
-from ui.auth.identity import Alone, Entrance, on_this_machine, read_entrance
-from ui.auth.middleware import Door
-from ui.server.operations import share_pools
+from ui.auth.identity import AuthMode, LocalUser, is_loopback, read_auth_mode
+from ui.auth.middleware import AuthMiddleware
+from ui.server.operations import limit_malloc_arenas
 
 log = logging.getLogger("footnote")
 
-AGAIN = 20.0  # seconds until what cannot be opened is tried again
-FIRST_PAGE = 1.0  # seconds in which a first page is drawn undisturbed by what is loaded for later
+RETRY = 20.0  # seconds until services that could not be opened are tried again
+FIRST_PAGE = 1.0  # seconds in which the first page is drawn before models are loaded
 
 
 def _warm_up(stopped: threading.Event) -> None:
-    """Open what the first question needs while the first page is being looked at, as soon as it can be."""
+    """Open the services and load the models that the first question needs, trying again until it works."""
     from storage.errors import FootnoteError
     from ui.server.services import services
 
-    said = ""
+    logged = ""
     while not stopped.is_set():
         try:
             opened = services()
@@ -43,11 +43,11 @@ def _warm_up(stopped: threading.Event) -> None:
             opened.warm_up()
             break
         except FootnoteError as error:
-            if str(error) != said:  # what lasts is said once
+            if str(error) != logged:  # an error that lasts is logged once
                 log.error("Footnote cannot work yet. %s", LoggableText(error))
-            said = str(error)
-            stopped.wait(AGAIN)
-    # What is loaded once need not be looked at again whenever garbage is collected.
+            logged = str(error)
+            stopped.wait(RETRY)
+    # Objects that live as long as the process need no garbage collection.
     gc.collect()
     gc.freeze()
 
@@ -56,7 +56,7 @@ def _warm_up(stopped: threading.Event) -> None:
 async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     write_lines(sys.stderr)
     disable_tracing()
-    share_pools()
+    limit_malloc_arenas()
     stopped = threading.Event()
     threading.Thread(target=_warm_up, args=[stopped], name="warm-up", daemon=True).start()
     yield {}
@@ -67,7 +67,7 @@ async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
 
 
 async def _healthz(_: Request) -> PlainTextResponse:
-    """Say that the process is alive: nothing is looked at."""
+    """Answer that the process is alive, without any check."""
     return PlainTextResponse("ok\n")
 
 
@@ -78,25 +78,25 @@ def _readyz(request: Request) -> Response:
 
 
 def _metrics(request: Request) -> Response:
-    from ui.server.operations import counted
+    from ui.server.operations import metrics_text
 
-    return counted(request)
+    return metrics_text(request)
 
 
-def _entrance() -> Entrance:
-    """Return how people come in; end here, before anything is served, where nobody would ask who they are."""
+def _auth_mode() -> AuthMode:
+    """Return the sign-in mode; exit where a public address would be served without sign-in."""
     try:
-        entrance = read_entrance(load(), st.secrets)
-    except SettingsError:  # every page says so, and shows nothing else
-        entrance = Alone()
+        mode = read_auth_mode(load(), st.secrets)
+    except SettingsError:  # every page shows the error and nothing else
+        mode = LocalUser()
     address = st.get_option("server.address")
-    if isinstance(entrance, Alone) and not on_this_machine(address):
+    if isinstance(mode, LocalUser) and not is_loopback(address):
         raise SystemExit(
             f"Footnote was not started: at {address or 'every address of this computer'} everyone could read "
             "the documents, since nobody signs in. Start it with --server.address=127.0.0.1, or set up "
             "sign-in first: docs/operator/sign-in.md."
         )
-    return entrance
+    return mode
 
 
 def _owner_of(session_id: str) -> str | None:
@@ -110,17 +110,17 @@ def _origins() -> list[str]:
 
 
 def _explain(error: Exception) -> bool:
-    """Show a sentence in place of a traceback, which is in the log already."""
+    """Show a sentence in place of the traceback, which is in the log."""
     from storage.errors import FootnoteError
-    from ui.components.markdown import verbatim
+    from ui.components.markdown import escape_text
 
     if isinstance(error, FootnoteError):
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
         return True
     st.error("This page could not be shown. Reload it. If that does not help, see the server's log.")
     return True
 
 
 ROUTES = [Route("/healthz", _healthz), Route("/readyz", _readyz), Route("/metrics", _metrics)]
-DOOR = Middleware(Door, entrance=_entrance(), owner_of=_owner_of, origins=_origins)
-app = st.App("ui/main.py", lifespan=_lifespan, routes=ROUTES, middleware=[DOOR], on_script_error=_explain)
+AUTH = Middleware(AuthMiddleware, mode=_auth_mode(), owner_of=_owner_of, origins=_origins)
+app = st.App("ui/main.py", lifespan=_lifespan, routes=ROUTES, middleware=[AUTH], on_script_error=_explain)

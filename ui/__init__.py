@@ -1,1 +1,1 @@
-"""What a person sees."""
+"""Streamlit pages."""

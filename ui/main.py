@@ -1,4 +1,4 @@
-"""The entry of every page view: page config, navigation, what stands in the way."""
+"""Entry script of every page view: page config, sign-in, navigation."""
 
 from pathlib import Path
 
@@ -6,11 +6,9 @@ import streamlit as st
 
 from storage.errors import FootnoteError
 from ui import pages
-from ui import pages as shell
-from ui.auth import sign_in as signing_in
-from ui.chat import sidebar as conversations
-from ui.components import messages as faults
-from ui.components import messages as notices
+from ui.auth import sign_in
+from ui.chat import sidebar
+from ui.components.messages import show_error, show_flash
 from ui.server.services import services, workspace
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
@@ -59,7 +57,7 @@ def _people() -> None:
     show()
 
 
-pages.draw_with(
+pages.register(
     {
         pages.CHAT.title: _chat,
         pages.DOCUMENTS.title: _documents,
@@ -73,16 +71,18 @@ pages.draw_with(
 
 
 def _show() -> None:
-    """Show the page of the address to whoever is let in."""
-    held = services()
-    shell.mount()
-    visitor = signing_in.let_in(held)
-    notices.show()
-    page = st.navigation(pages.offered(people=held.knows_people()))
-    shell.name_tab(page.title)
-    if page.url_path != pages.CHAT.url_path:  # which draws the list itself, with a chat just begun
-        conversations.show_list(workspace(), None)
-    signing_in.show_visitor(visitor, held)
+    """Show the page of the address to a person who is signed in."""
+    server = services()
+    pages.mount()
+    visitor = sign_in.let_in(server)
+    show_flash()
+    page = st.navigation(pages.for_visitor(people=server.knows_people()))
+    pages.name_tab(page.title)
+    if (
+        page.url_path != pages.CHAT.url_path
+    ):  # the chat page draws the list itself, with a chat that has just begun
+        sidebar.show_list(workspace(), None)
+    sign_in.show_visitor(visitor, server)
     page.run()
 
 
@@ -91,5 +91,5 @@ st.logo(LOGO, size="large")
 try:
     _show()
 except FootnoteError as error:
-    faults.tell(error)
+    show_error(error)
     st.button("Try again")

@@ -1,11 +1,11 @@
-"""Pages of the app, so that each can link to the others."""
+"""Pages of the app, so that each can link to the others; style sheet, drawer and tab title of them all."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import streamlit as st
 
-from ui.components.markdown import plain
+from ui.components.markdown import plain_line
 
 _bodies: dict[str, Callable[[], None]] = {}
 
@@ -40,26 +40,24 @@ def __getattr__(name: str) -> st.Page:
     return st.Page(show, title=title, icon=_ICONS[name], url_path=title.lower(), default=name == "CHAT")
 
 
-def draw_with(bodies: Mapping[str, Callable[[], None]]) -> None:
+def register(bodies: Mapping[str, Callable[[], None]]) -> None:
     """Set the functions that draw the pages, by title; this module imports none of them."""
     _bodies.update(bodies)
 
 
-def offered(*, people: bool) -> list[st.Page]:
+def for_visitor(*, people: bool) -> list[st.Page]:
     """Return the pages of one run, with the People page or without it."""
     return [__getattr__(name) for name in _ICONS if people or name != "PEOPLE"]
 
 
-# What surrounds every page: style sheet, tab title, the drawer that makes way on a narrow screen.
-TITLE = 60  # characters of a tab's title: more is cut by every browser
+MAX_TITLE = 60  # characters: browsers cut longer tab titles
 
-
-# A chat that was chosen is to be seen. On a narrow screen the drawer lies over it.
+# On a narrow screen the drawer lies over the page, so choosing a chat closes it.
 _JS = """
 const CHOICES = '.st-key-chats button, .st-key-new-chat button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
-function makeWay(event) {
+function closeDrawer(event) {
   const choice = event.target instanceof Element ? event.target.closest(CHOICES) : null;
   if (choice && window.matchMedia('(max-width: 767px)').matches) {
     const close = document.querySelector(CLOSE);
@@ -68,8 +66,8 @@ function makeWay(event) {
 }
 
 export default function () {
-  document.addEventListener('click', makeWay);
-  return () => document.removeEventListener('click', makeWay);
+  document.addEventListener('click', closeDrawer);
+  return () => document.removeEventListener('click', closeDrawer);
 }
 """
 _CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
@@ -77,10 +75,10 @@ _shell = st.components.v2.component("footnote_shell", js=_JS, css=_CSS, isolate_
 
 
 def mount() -> None:
-    """Bring style and drawer to the page; called once in each run."""
+    """Mount the style sheet and the drawer script; called once in each run."""
     _shell(key="shell", height=1)
 
 
 def name_tab(title: str) -> None:
-    """Name the browser's tab after what the page shows: "Lab · Footnote"."""
-    st.set_page_config(page_title=f"{plain(title, TITLE)} · Footnote" if title else "Footnote")
+    """Set the title of the browser's tab: "Lab · Footnote"."""
+    st.set_page_config(page_title=f"{plain_line(title, MAX_TITLE)} · Footnote" if title else "Footnote")

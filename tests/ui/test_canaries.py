@@ -90,7 +90,7 @@ def test_each_word_comes_up_with_its_owner_only(crowded: Services, log: io.Strin
         assert '"state": "complete"' in everything and "euros" in everything
     prompts = [CANARY.findall(json.dumps(request.body)) for request in fake.requests]
     assert all(len(set(words)) <= 1 for words in prompts) and sum(map(bool, prompts)) >= 2 * PEOPLE
-    app = Starlette(routes=[Route("/readyz", operating.readyz), Route("/metrics", operating.counted)])
+    app = Starlette(routes=[Route("/readyz", operating.readyz), Route("/metrics", operating.metrics_text)])
     told = [
         TestClient(app).get(path, headers={"Authorization": f"Bearer {TOKEN}"}).text
         for path in ("/readyz", "/metrics")

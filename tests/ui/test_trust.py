@@ -14,7 +14,7 @@ from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import Placed
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
-from ui.chat.trace_panel import times
+from ui.chat.trace_panel import timing
 
 Page = Callable[..., AppTest]
 QUOTE = "It employed 1,204 people."
@@ -168,8 +168,8 @@ def test_where_nothing_was_found_the_nearest_passages_and_what_was_not_searched_
 
 
 def test_times_of_an_answer_that_ended_early_are_those_that_are_known():
-    assert times({"condense": 3.0}) == "3 ms to understand the question: 3 ms in all."
-    assert times({}) == "Not recorded."
+    assert timing({"condense": 3.0}) == "3 ms to understand the question: 3 ms in all."
+    assert timing({}) == "Not recorded."
 
 
 def test_a_chat_can_be_downloaded_in_every_form(page: Page, here: Workspace):

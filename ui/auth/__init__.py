@@ -1,1 +1,1 @@
-"""Sign-in: who is at the page."""
+"""Sign-in: modes, middleware, the signed-in visitor."""

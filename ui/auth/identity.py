@@ -1,4 +1,4 @@
-"""Who comes in, and how the server knows it: one local user, OpenID, or a proxy that says who it is."""
+"""Sign-in modes: one local user, OpenID Connect, or a trusted proxy; and the visitor they identify."""
 
 import importlib.util
 import ipaddress
@@ -11,23 +11,23 @@ from typing import Any, Protocol
 from rag.errors import EntryRefused, SettingsError
 from rag.settings import LOCAL_OWNER, Settings
 
-HOW = "See docs/operator/sign-in.md."
-SECRET_LENGTH = 32  # characters: what signs the sessions' cookies must not be guessed
-PROVIDER = ("client_id", "client_secret", "server_metadata_url")
-LONGEST = 255
+GUIDE = "See docs/operator/sign-in.md."
+SECRET_LENGTH = 32  # characters, at least, of the secret that signs session cookies
+PROVIDER_KEYS = ("client_id", "client_secret", "server_metadata_url")
+MAX_NAME = 255
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
 
 
 @dataclass(frozen=True)
-class Alone:
-    """Nobody signs in: whoever sits at this computer is the one user."""
+class LocalUser:
+    """Mode without sign-in: one user, on this computer only."""
 
     name = "alone"
 
 
 @dataclass(frozen=True)
 class OpenID:
-    """People sign in at one of the `providers`, and anew after so many `hours`."""
+    """Sign-in at one of the `providers`, for a session of `hours`."""
 
     providers: tuple[str, ...]
     hours: float
@@ -36,24 +36,24 @@ class OpenID:
 
 @dataclass(frozen=True)
 class Proxy:
-    """A proxy in one of the `networks` tells in `header` who is asking; from anyone else it is ignored."""
+    """Sign-in by a proxy in one of the `networks`, which names the user in `header`."""
 
     header: str
     networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
     name = "proxy"
 
-    def believes(self, peer: str | None) -> bool:
-        """Tell whether what this peer says of a person is true, for an address such as "10.0.0.7"."""
+    def trusts(self, peer: str | None) -> bool:
+        """Return True if the peer with this address may name the user."""
         address = _address(peer or "")
         return address is not None and any(address in network for network in self.networks)
 
 
-Entrance = Alone | OpenID | Proxy
+AuthMode = LocalUser | OpenID | Proxy
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who is at a page: `id` owns what they keep. They signed in at `since`, and are called `name`."""
+    """Signed-in person: `id` owns their data, `since` is when they signed in."""
 
     id: str
     name: str = ""
@@ -66,24 +66,24 @@ LOCAL_VISITOR = Visitor(LOCAL_OWNER, admin=True)
 
 
 class Secrets(Protocol):
-    """Streamlit's secrets."""
+    """Interface of Streamlit's secrets."""
 
     def load_if_toml_exists(self) -> bool:
-        """Read the files, where there are any; tell whether there are."""
+        """Read the secrets files; return True if there are any."""
 
     def __contains__(self, key: object, /) -> bool: ...
 
     def __getitem__(self, key: str, /) -> Any: ...
 
 
-def read_entrance(settings: Settings, secrets: Secrets) -> Entrance:
-    """Return how people come in, by these settings and what the secrets say; raises SettingsError."""
+def read_auth_mode(settings: Settings, secrets: Secrets) -> AuthMode:
+    """Return the sign-in mode from settings and secrets; raises SettingsError."""
     there = secrets.load_if_toml_exists() and "auth" in secrets
-    return entrance_of(settings, dict(secrets["auth"]) if there else None)
+    return auth_mode(settings, dict(secrets["auth"]) if there else None)
 
 
-def entrance_of(settings: Settings, auth: Mapping[str, Any] | None) -> Entrance:
-    """Return how people come in, by settings and the `[auth]` table of the secrets; raises SettingsError."""
+def auth_mode(settings: Settings, auth: Mapping[str, Any] | None) -> AuthMode:
+    """Return the sign-in mode from settings and the `[auth]` table of the secrets; raises SettingsError."""
     if settings.trusted_header and auth:
         raise SettingsError(
             "FOOTNOTE_TRUSTED_HEADER is set, and .streamlit/secrets.toml has an [auth] table: use only one "
@@ -91,23 +91,23 @@ def entrance_of(settings: Settings, auth: Mapping[str, Any] | None) -> Entrance:
         )
     if auth:
         return _openid(auth, settings.sign_in_hours)
-    return _proxy(settings) if settings.trusted_header or settings.trusted_proxies else Alone()
+    return _proxy(settings) if settings.trusted_header or settings.trusted_proxies else LocalUser()
 
 
-def on_this_machine(address: str | None) -> bool:
-    """Tell whether a server bound to `address` can be reached from this computer only.
+def is_loopback(address: str | None) -> bool:
+    """Return True if a server bound to `address` can be reached from this computer only.
 
-    >>> [on_this_machine(it) for it in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "192.168.1.5", None)]
+    >>> [is_loopback(it) for it in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "192.168.1.5", None)]
     [True, True, True, False, False, False]
     """
     found = _address(address or "")
     return address == "localhost" if found is None else found.is_loopback
 
 
-def by_token(claims: Mapping[str, Any], settings: Settings, now: datetime) -> Visitor:
-    """Return whom an ID token is about: its issuer and subject, since an e-mail address may change hands.
+def visitor_from_token(claims: Mapping[str, Any], settings: Settings, now: datetime) -> Visitor:
+    """Return the visitor of an ID token, by issuer and subject: e-mail addresses can change hands.
 
-    Raises EntryRefused for a token without them, one that is too old, and one who is not admitted.
+    Raises EntryRefused for an incomplete or expired token, and for a person who is not admitted.
     """
     issuer, subject, issued = (claims.get(name) for name in ("iss", "sub", "iat"))
     if not (isinstance(issuer, str) and isinstance(subject, str) and isinstance(issued, int | float)):
@@ -118,11 +118,11 @@ def by_token(claims: Mapping[str, Any], settings: Settings, now: datetime) -> Vi
     verified = claims.get("email_verified") in (True, "true")
     email = str(claims.get("email") or "") if verified else ""
     shown = str(claims.get("name") or claims.get("preferred_username") or email or subject)
-    return _admitted(Visitor(f"{issuer}#{subject}", shown[:LONGEST], email, since), subject, settings)
+    return _admitted(Visitor(f"{issuer}#{subject}", shown[:MAX_NAME], email, since), subject, settings)
 
 
-def by_header(value: str, settings: Settings, since: datetime) -> Visitor:
-    """Return whom a trusted proxy names; raises EntryRefused for one who is not admitted."""
+def visitor_from_header(value: str, settings: Settings, since: datetime) -> Visitor:
+    """Return the visitor that a trusted proxy names; raises EntryRefused for one who is not admitted."""
     email = value if "@" in value else ""
     return _admitted(Visitor(f"proxy:{value}", value, email, since), value, settings)
 
@@ -137,7 +137,7 @@ def _admitted(visitor: Visitor, called: str, settings: Settings) -> Visitor:
 
 
 def _is_named(names: tuple[str, ...], visitor: Visitor, called: str) -> bool:
-    """Tell whether one is among ids, e-mail addresses and, as `@example.org`, domains."""
+    """Return True if ids, e-mail addresses or domains such as `@example.org` include the visitor."""
     email = visitor.email.casefold()
     spelled = {visitor.id, called, email, email[email.rfind("@") :] if email else ""} - {""}
     return any(name in spelled or name.casefold() in spelled - {visitor.id, called} for name in names)
@@ -159,12 +159,12 @@ def _openid(auth: Mapping[str, Any], hours: float) -> OpenID:
     if "client_id" in auth:
         sections = {"": auth, **sections}
     if not sections:
-        raise SettingsError(f"{where} names no provider: it needs {', '.join(PROVIDER)}. {HOW}")
+        raise SettingsError(f"{where} names no provider: it needs {', '.join(PROVIDER_KEYS)}. {GUIDE}")
     for name, section in sections.items():
-        missing = [key for key in PROVIDER if not section.get(key)]
+        missing = [key for key in PROVIDER_KEYS if not section.get(key)]
         if missing:
             raise SettingsError(
-                f"{where}{name and f', provider {name!r},'} lacks {', '.join(missing)}. {HOW}"
+                f"{where}{name and f', provider {name!r},'} lacks {', '.join(missing)}. {GUIDE}"
             )
     return OpenID(tuple(sections), hours)
 
@@ -193,7 +193,7 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Read an address; one of IPv4 in the clothes of IPv6 is the one of IPv4. None where it is none."""
+    """Parse an IP address, unwrapping IPv4 in IPv6; None if it is none."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The door: every connection passes it first. What a stranger says of who they are goes no further."""
+"""Authentication middleware for every connection, and the browser sessions that were admitted."""
 
 import re
 import threading
@@ -15,20 +15,25 @@ from rag.errors import EntryRefused
 from rag.settings import Settings
 from ui.auth.identity import (
     LOCAL_VISITOR,
-    LONGEST,
-    Alone,
-    Entrance,
+    MAX_NAME,
+    AuthMode,
+    LocalUser,
     OpenID,
     Proxy,
     Visitor,
-    by_header,
-    by_token,
-    on_this_machine,
+    is_loopback,
+    visitor_from_header,
+    visitor_from_token,
 )
 
-PERSON, ENTRANCE = "x-footnote-person", "x-footnote-entrance"  # headers that only the door sets
-FOR_ALL = ("/healthz", "/readyz", "/metrics", "/_stcore/health")  # which ask by themselves, or tell nothing
-SAFE = ("GET", "HEAD", "OPTIONS")
+PERSON, AUTH_MODE = "x-footnote-person", "x-footnote-entrance"  # headers that only the middleware sets
+OPEN_PATHS = (
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/_stcore/health",
+)  # they check access themselves, or reveal nothing
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+/?")
 FORWARDED = b"x-forwarded-for"
 NOT_HERE = "Sign-in is not set up, so Footnote answers this computer only."
@@ -37,24 +42,24 @@ UNKNOWN = "The proxy in front of Footnote did not identify you. Open Footnote wh
 NO_SESSION = "Sign in first. Nothing was saved."
 
 
-class Door:
-    """Lets connections in: `entrance` says how people are known, `owner_of` whose a session is."""
+class AuthMiddleware:
+    """ASGI middleware that admits connections by sign-in mode, origin and session owner."""
 
     def __init__(
         self,
         app: ASGIApp,
-        entrance: Entrance,
+        mode: AuthMode,
         owner_of: Callable[[str], str | None],
         origins: Callable[[], list[str]],
     ):
-        """`origins` are those of pages elsewhere that may connect, such as "https://docs.example.org"."""
+        """Take the sign-in mode, a lookup of a session's owner, and other origins that may connect."""
         self._app = app
-        self._entrance = entrance
+        self._mode = mode
         self._owner_of = owner_of
         self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a connection on, with who it is from where a proxy may tell, or refuse it in a sentence."""
+        """Pass a connection on, with the person that a proxy names, or refuse it with a sentence."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -67,11 +72,11 @@ class Door:
 
     def _refusal(self, scope: Scope, person: str | None) -> str:
         server = scope.get("server") or (None,)
-        if isinstance(self._entrance, Alone) and not on_this_machine(server[0]):
+        if isinstance(self._mode, LocalUser) and not is_loopback(server[0]):
             return NOT_HERE
         if _acts(scope) and not _same_site(scope, self._origins()):
             return FROM_ELSEWHERE
-        if isinstance(self._entrance, Proxy) and person is None and scope["path"] not in FOR_ALL:
+        if isinstance(self._mode, Proxy) and person is None and scope["path"] not in OPEN_PATHS:
             return UNKNOWN
         upload = UPLOAD.fullmatch(scope["path"])
         if upload and scope.get("method") != "OPTIONS" and not self._is_theirs(upload[1], person):
@@ -79,36 +84,35 @@ class Door:
         return ""
 
     def _is_theirs(self, session_id: str, person: str | None) -> bool:
-        if isinstance(self._entrance, Alone):
+        if isinstance(self._mode, LocalUser):
             return True
         owner = self._owner_of(session_id)
         return owner is not None and (person is None or owner == f"proxy:{person}")
 
     def _person(self, scope: Scope, receive: Receive) -> str | None:
-        """Return whom the proxy names; None where it names nobody, or several, or is not the proxy."""
-        if not isinstance(self._entrance, Proxy) or not self._entrance.believes(peer_of(scope, receive)):
+        """Return the person that the proxy names; None if it names none or several, or is not trusted."""
+        if not isinstance(self._mode, Proxy) or not self._mode.trusts(peer_of(scope, receive)):
             return None
-        named = [value for name, value in scope["headers"] if name == self._entrance.header.encode()]
+        named = [value for name, value in scope["headers"] if name == self._mode.header.encode()]
         return _readable(named[0]) if len(named) == 1 else None
 
     def _marked(self, scope: Scope, person: str | None) -> Scope:
-        """Return the scope with what the door knows, in the place of what was sent under the same names."""
-        ours = {PERSON.encode(), ENTRANCE.encode()}
-        if isinstance(self._entrance, Proxy):
-            ours.add(self._entrance.header.encode())
+        """Return the scope with our headers, replacing any that the client sent under the same names."""
+        ours = {PERSON.encode(), AUTH_MODE.encode()}
+        if isinstance(self._mode, Proxy):
+            ours.add(self._mode.header.encode())
         headers = [(name, value) for name, value in scope["headers"] if name.replace(b"_", b"-") not in ours]
-        headers.append((ENTRANCE.encode(), self._entrance.name.encode()))
+        headers.append((AUTH_MODE.encode(), self._mode.name.encode()))
         if person is not None:
             headers.append((PERSON.encode(), person.encode()))
         return {**scope, "headers": headers}
 
 
 def peer_of(scope: Scope, receive: Receive) -> str | None:
-    """Return the address at the other end of the wire; None where it cannot be told.
+    """Return the address of the connected peer; None if unknown.
 
-    Uvicorn puts what `X-Forwarded-For` says in the place of it where the peer is this computer: any program
-    here could then say that it is the proxy. So the socket is asked; where there is none to ask, only a
-    connection without that header is taken at its word.
+    For local peers Uvicorn replaces it by `X-Forwarded-For`, so any local program could pose as the proxy.
+    The address is therefore read from the socket; without a socket, only if that header is absent.
     """
     transport = getattr(getattr(receive, "__self__", None), "transport", None)
     if transport is not None:
@@ -121,20 +125,20 @@ def peer_of(scope: Scope, receive: Receive) -> str | None:
 
 
 def _readable(value: bytes) -> str | None:
-    """Return a name as it was sent; None for one that is empty, too long, or not to be shown."""
+    """Decode a name from a header; None if it is empty, too long, or not printable."""
     try:
         text = value.decode("utf-8").strip()
     except UnicodeDecodeError:
         return None
-    return text if 0 < len(text) <= LONGEST and text.isprintable() else None
+    return text if 0 < len(text) <= MAX_NAME and text.isprintable() else None
 
 
 def _acts(scope: Scope) -> bool:
-    return scope["type"] == "websocket" or scope["method"] not in SAFE
+    return scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
 
 
 def _same_site(scope: Scope, origins: list[str]) -> bool:
-    """Tell whether the page that asks is one of ours; what is no browser names none."""
+    """Return True for requests from our own pages or allowed origins, and for clients that are no browser."""
     headers: dict[bytes, Any] = dict(scope["headers"])
     origin = headers.get(b"origin")
     if origin is None:
@@ -151,27 +155,28 @@ async def _refuse(sentence: str, scope: Scope, receive: Receive, send: Send) -> 
     await PlainTextResponse(f"{sentence}\n", 403)(scope, receive, send)
 
 
-# The browser sessions that were let in, and whose each is: what is uploaded into another is refused.
-MOST = 10_000  # sessions: the oldest are forgotten, and uploads into them refused until a page is drawn
+MAX_SESSIONS = (
+    10_000  # sessions: the oldest are forgotten, and uploads into them refused until a page is drawn
+)
 
 
 class Sessions:
-    """Whose each session is, by the id that Streamlit gives it; asked from any thread."""
+    """Owners of the admitted browser sessions, by Streamlit's session id; thread-safe."""
 
     def __init__(self) -> None:
         self._owners: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def admit(self, session_id: str, owner: str) -> None:
-        """Note that a session was let in."""
+        """Record a session as admitted."""
         with self._lock:
             self._owners.pop(session_id, None)
             self._owners[session_id] = owner
-            while len(self._owners) > MOST:
+            while len(self._owners) > MAX_SESSIONS:
                 del self._owners[next(iter(self._owners))]
 
     def refuse(self, session_id: str) -> None:
-        """Forget a session, as at sign-out."""
+        """Forget a session, as on sign-out."""
         with self._lock:
             self._owners.pop(session_id, None)
 
@@ -181,32 +186,35 @@ class Sessions:
             self._owners = {id_: whose for id_, whose in self._owners.items() if whose != owner}
 
     def owner_of(self, session_id: str) -> str | None:
-        """Return whose a session is; None where it was not let in."""
+        """Return a session's owner; None if it was not admitted."""
         return self._owners.get(session_id)
 
 
-# Who is at the page that is being drawn, as the door and Streamlit's sign-in know it.
-SINCE = "here-since"
+SESSION_START = "here-since"
 
 
-def visitor(entrance: Entrance, settings: Settings) -> Visitor | None:
-    """Return who is here; None where nobody has signed in. Raises EntryRefused for one who is not let in."""
-    _confirm_door(entrance)
-    if isinstance(entrance, Alone):
+def current_visitor(mode: AuthMode, settings: Settings) -> Visitor | None:
+    """Return the visitor of the page that is being drawn; None if not signed in. Raises EntryRefused."""
+    _confirm_middleware(mode)
+    if isinstance(mode, LocalUser):
         return LOCAL_VISITOR
-    if isinstance(entrance, OpenID):
-        return by_token(st.user.to_dict(), settings, datetime.now(UTC)) if st.user.is_logged_in else None
+    if isinstance(mode, OpenID):
+        return (
+            visitor_from_token(st.user.to_dict(), settings, datetime.now(UTC))
+            if st.user.is_logged_in
+            else None
+        )
     named = st.context.headers.get_all(PERSON)
-    return by_header(named[0], settings, _since()) if len(named) == 1 else None
+    return visitor_from_header(named[0], settings, _since()) if len(named) == 1 else None
 
 
-def _confirm_door(entrance: Entrance) -> None:
-    """Raise EntryRefused unless the connection came through the door, by the same way of knowing people.
+def _confirm_middleware(mode: AuthMode) -> None:
+    """Raise EntryRefused unless the connection came through the middleware, in the same sign-in mode.
 
-    Where there is no connection at all, as in tests of single pages, nobody is at the other end.
+    Without a connection, as in tests of single pages, there is nothing to confirm.
     """
     headers = st.context.headers
-    if list(headers) and headers.get_all(ENTRANCE) != [entrance.name]:
+    if list(headers) and headers.get_all(AUTH_MODE) != [mode.name]:
         raise EntryRefused(
             "The sign-in method has changed since this server started, or the server was not started with "
             "app.py. Restart it: streamlit run app.py"
@@ -214,6 +222,6 @@ def _confirm_door(entrance: Entrance) -> None:
 
 
 def _since() -> datetime:
-    """Return when this session began, where the proxy does not say since when someone is signed in."""
-    since: datetime = st.session_state.setdefault(SINCE, datetime.now(UTC))
+    """Return the start of this session, since a proxy does not send the time of sign-in."""
+    since: datetime = st.session_state.setdefault(SESSION_START, datetime.now(UTC))
     return since

@@ -1,4 +1,4 @@
-"""The people page, for administrators: who there is, what each holds and used, limits and removal."""
+"""People page, for administrators: accounts with their usage, limits and removal."""
 
 from dataclasses import asdict
 
@@ -6,9 +6,8 @@ import streamlit as st
 
 from rag.quota import NAMES, Limits
 from storage.records import PersonRecord
-from ui.components import messages as notices
 from ui.components.markdown import label
-from ui.components.messages import ask_first
+from ui.components.messages import confirm_deletion, flash
 from ui.server.services import PageServices, services
 
 SHOWN = 50
@@ -21,27 +20,27 @@ TITLES = {
 
 
 def show() -> None:
-    """Show the people page; to anyone but an administrator, that there is nothing to see."""
-    held = services()
+    """Show the People page to administrators."""
+    server = services()
     st.title("People")
-    there = held.visitor()
-    if there is None or not held.knows_people():
+    visitor = server.visitor()
+    if visitor is None or not server.knows_people():
         st.info("Only administrators can see this page.", icon=":material/lock:")
         return
     st.markdown(
         "Everyone who has signed in, most recent first, with storage and usage. Contents are never shown. "
         "People you remove can sign in again, to an empty account, unless your sign-in service stops them."
     )
-    found = _found(held.people.list(), st.text_input("Search people", icon=":material/search:"))
+    found = _search(server.people.list(), st.text_input("Search people", icon=":material/search:"))
     for record in found[:SHOWN]:
-        with st.container(border=True, key=f"person-{_number(record)}"):
-            _show_person(record, held, is_me=record.id == there.id)
+        with st.container(border=True, key=f"person-{_key(record)}"):
+            _show_person(record, server, is_me=record.id == visitor.id)
     if len(found) > SHOWN:
         st.caption(f"{len(found) - SHOWN} more people: search to find them.")
 
 
 def facts(record: PersonRecord) -> str:
-    """Return what someone holds and used, in a line."""
+    """Return a person's storage and usage on one line."""
     seen = "never seen" if record.seen is None else f"seen {record.seen:%Y-%m-%d %H:%M} UTC"
     return " · ".join(
         (
@@ -54,45 +53,45 @@ def facts(record: PersonRecord) -> str:
     )
 
 
-def _found(records: list[PersonRecord], search: str) -> list[PersonRecord]:
+def _search(records: list[PersonRecord], search: str) -> list[PersonRecord]:
     words = search.casefold().split()
     return [it for it in records if all(word in f"{it.name} {it.email} {it.id}".casefold() for word in words)]
 
 
-def _number(record: PersonRecord) -> str:
-    """Return what tells someone apart on the page: an id may have any characters."""
+def _key(record: PersonRecord) -> str:
+    """Return an id in hexadecimal, for widget keys."""
     return record.id.encode().hex()
 
 
-def _show_person(record: PersonRecord, held: PageServices, *, is_me: bool) -> None:
+def _show_person(record: PersonRecord, server: PageServices, *, is_me: bool) -> None:
     name = label(record.name or record.id, 80)
     st.markdown(f"**{name}**" + (" (you)" if is_me else ""))
     st.caption(label(f"{record.email} {record.id}".strip(), 300))
     st.caption(facts(record))
     if record.removing is not None:
-        job = held.removals.running(record.id)
+        job = server.removals.running(record.id)
         done = "Finishes at the next start." if job is None else "Continues in the background."
         st.warning(f"Being removed with all their data. {done}", icon=":material/person_remove:")
         return
     with st.container(horizontal=True):
-        with st.popover("Limits", icon=":material/speed:", key=f"limits-{_number(record)}"):
-            _show_limits(record, held)
+        with st.popover("Limits", icon=":material/speed:", key=f"limits-{_key(record)}"):
+            _show_limits(record, server)
         remove = st.button(
-            "Remove", icon=":material/person_remove:", key=f"remove-{_number(record)}", disabled=is_me
+            "Remove", icon=":material/person_remove:", key=f"remove-{_key(record)}", disabled=is_me
         )
     if remove:
-        ask_first(
+        confirm_deletion(
             "Remove this person?",
             f"**{name}** and all their documents, chats and sources will be deleted.",
-            key=f"really-remove-{_number(record)}",
-            act=lambda: _remove(record, held),
+            key=f"really-remove-{_key(record)}",
+            act=lambda: _remove(record, server),
         )
 
 
-def _show_limits(record: PersonRecord, held: PageServices) -> None:
-    """Let each limit be set for one person; one that is left empty is everyone's."""
-    everyones = asdict(Limits.of(held.settings))
-    with st.form(f"limits-form-{_number(record)}", border=False):
+def _show_limits(record: PersonRecord, server: PageServices) -> None:
+    """Show a form for one person's limits; an empty limit means the default."""
+    everyones = asdict(Limits.of(server.settings))
+    with st.form(f"limits-form-{_key(record)}", border=False):
         given = {
             name: st.number_input(
                 TITLES[name],
@@ -100,17 +99,17 @@ def _show_limits(record: PersonRecord, held: PageServices) -> None:
                 value=record.limits.get(name),
                 step=1,
                 placeholder="No limit" if everyones[name] is None else f"{everyones[name]:,} (default)",
-                key=f"limit-{name}-{_number(record)}",
+                key=f"limit-{name}-{_key(record)}",
             )
             for name in NAMES
         }
-        saved = st.form_submit_button("Save", key=f"save-limits-{_number(record)}")
+        saved = st.form_submit_button("Save", key=f"save-limits-{_key(record)}")
     if saved:
-        held.people.set_limits(record.id, {name: int(it) for name, it in given.items() if it is not None})
-        notices.leave("Saved.", ":material/check:")
+        server.people.set_limits(record.id, {name: int(it) for name, it in given.items() if it is not None})
+        flash("Saved.", ":material/check:")
         st.rerun()
 
 
-def _remove(record: PersonRecord, held: PageServices) -> None:
-    held.remove(record.id)
-    notices.leave("Removal started.", ":material/person_remove:")
+def _remove(record: PersonRecord, server: PageServices) -> None:
+    server.remove(record.id)
+    flash("Removal started.", ":material/person_remove:")

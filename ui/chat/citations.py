@@ -1,4 +1,4 @@
-"""From an answer's markers to what they open: pure, over stored messages."""
+"""Citation markers of a stored answer: their links, targets, and the browser bridge that opens them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ STATUSES = {
     "related": "Not confirmed: ",
     "unsupported": "Not in the cited source: ",
 }
-HINT = 180  # characters of a quote that a pointer resting on a marker shows
+MAX_HINT = 180  # characters of the quote shown on hover
 
 
 @dataclass(frozen=True)
 class CitedPassage:
-    """A passage that an answer was given, and the words of it that are cited."""
+    """Passage that an answer was given, with the citation of its words, if any."""
 
     message: Message
     passage: PassageRecord
@@ -26,7 +26,7 @@ class CitedPassage:
 
     @property
     def exact(self) -> bool:
-        """True where words of the passage are cited, not just the passage."""
+        """Return True if words of the passage are cited, not only the passage."""
         return self.citation is not None and bool(self.citation.quote)
 
     @property
@@ -69,7 +69,7 @@ def split_target(target: str) -> tuple[str, str]:
 
 
 def resolve(message: Message, place: str) -> CitedPassage | None:
-    """Return what `place` names in an answer, None when it names nothing there."""
+    """Return the passage that `place` names in an answer; None if unknown."""
     if place.startswith("p"):
         passage = passage_of(message, _number(place[1:]))
         return CitedPassage(message, passage, None) if passage else None
@@ -82,7 +82,7 @@ def resolve(message: Message, place: str) -> CitedPassage | None:
 
 
 def cited_numbers(message: Message) -> list[int]:
-    """Return the passages' numbers that markers in the answer name, in the order they appear, each once."""
+    """Return the numbers of the cited passages, in order of first appearance."""
     known = {passage.number for passage in message.passages}
     return [n for n in dict.fromkeys(number for _, number in markers(message.content)) if n in known]
 
@@ -102,13 +102,13 @@ def _doubtful(evidence: CitedPassage) -> bool:
 
 def _hint(evidence: CitedPassage) -> str:
     words = " ".join(evidence.quote.split())
-    short = words if len(words) <= HINT else words[: HINT - 1].rstrip() + "…"
+    short = words if len(words) <= MAX_HINT else words[: MAX_HINT - 1].rstrip() + "…"
     status = STATUSES.get(evidence.citation.status, "") if evidence.citation else ""
     return f"{status}“{short}” — {place_and_heading(evidence.passage)}"
 
 
-# The bridge from a citation marker to the page: a click, or Enter, on `#cite-...` opens its evidence.
-KEY = "markers"
+# A click, or Enter, on a link to `#cite-...` opens its source.
+BRIDGE_KEY = "markers"
 _JS = """
 const LINK = 'a[href^="#cite-"]';
 let send = () => {};
@@ -174,7 +174,7 @@ function escape(event) {
   if (event.key === 'Escape') hide();
 }
 
-// When the panel closes, the reader goes on where they were.
+// When the panel closes, focus returns to the marker.
 function comeBack() {
   const open = document.querySelector('[role="dialog"]') !== null;
   if (panel && !open && last) {
@@ -209,11 +209,11 @@ _bridge = st.components.v2.component("footnote_markers", js=_JS)
 
 
 def listen(opened: Callable[[str], None]) -> None:
-    """Mount the bridge once on the page; `opened` is called with the target of the marker that was chosen."""
+    """Mount the browser bridge; `opened` is called with the target of a marker that was activated."""
 
     def changed() -> None:
-        target = st.session_state[KEY].get("opened")
+        target = st.session_state[BRIDGE_KEY].get("opened")
         if isinstance(target, str):
             opened(target)
 
-    _bridge(key=KEY, height=1, on_opened_change=changed)
+    _bridge(key=BRIDGE_KEY, height=1, on_opened_change=changed)

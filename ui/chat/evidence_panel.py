@@ -1,7 +1,7 @@
-"""The evidence panel: the cited words at their place in their document.
+"""Evidence panel: the cited words in context, with the PDF page.
 
-What is shown first is what was stored with the answer; the document is only consulted for what lies
-around it, so an old answer stays whole when its document is gone.
+The quote comes from the stored answer and the document only adds context, so old answers keep their quotes
+when a document is deleted.
 """
 
 from collections.abc import Sequence
@@ -20,16 +20,15 @@ from storage.errors import FootnoteError, NotFound
 from storage.records import CitationFeedback, PageSpan, PassageRecord
 from ui import pages
 from ui.chat.citations import CitedPassage, resolve, split_target
-from ui.components.markdown import label, marked, unwrap, verbatim
-from ui.components.messages import tried
-from ui.trees.labels import TREE, WAY, kind_of, way_in_document
+from ui.components.markdown import escape_text, highlight, label, unwrap
+from ui.components.messages import flash_errors
+from ui.trees.labels import PATH, TREE, kind_of, path_in_document
 
-# A page of a PDF as a picture, the cited words boxed on it.
-SCALE = 2.0  # sharp on a dense screen, about 200 kB a page
+SCALE = 2.0  # pixels per point: sharp on dense screens, about 200 kB a page
 
 
 def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
-    """Whether a passage comes from a file whose pages can be drawn; its name decides nothing."""
+    """Return True if a passage's file is a PDF, judged by its content."""
     try:
         with workspace.library.files.path(passage.sha256).open("rb") as file:
             return b"%PDF-" in file.read(1024)
@@ -38,7 +37,7 @@ def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
 
 
 def show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
-    """Show the page with the cited words highlighted; where their place is uncertain, say so."""
+    """Show a PDF page with the cited words highlighted, or say that their place is uncertain."""
     library, passage = workspace.library, evidence.passage
     words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)
     try:
@@ -47,7 +46,7 @@ def show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> N
             text = library.documents.text(passage.document_id)[span.start : span.end]
             drawn = _draw(path, span.number, text, words)
     except FootnoteError as error:
-        st.info(f"Cannot show this page. {verbatim(str(error))}", icon=":material/image_not_supported:")
+        st.info(f"Cannot show this page. {escape_text(str(error))}", icon=":material/image_not_supported:")
         return
     st.image(
         drawn.png,
@@ -65,11 +64,8 @@ def _draw(path: str, page: int, text: str, words: tuple[int, int]) -> PageImage:
     return page_image(Path(path), page, text, [words], scale=SCALE)
 
 
-# The way through a tree to a cited passage: the summaries above it, which only led there.
-
-
 def show_tree_path(passage: PassageRecord, here: Workspace) -> None:
-    """Show, closed at first, the summaries above a passage that was found in a tree, the topmost first."""
+    """Show the summaries above a passage that was found in a tree, topmost first, collapsed."""
     if not is_leaf_id(passage.chunk_id):
         return
     with st.expander("Path through the summaries", type="compact", icon=":material/account_tree:"):
@@ -83,18 +79,18 @@ def show_tree_path(passage: PassageRecord, here: Workspace) -> None:
         for node in reversed(above):
             st.markdown(f"**{kind_of(node)}**")
             with st.container(border=True):
-                st.markdown(verbatim(node.text))
+                st.markdown(escape_text(node.text))
         st.markdown(f"**Passage {passage.number}**, shown above.")
         st.page_link(
             pages.TREES,
             label="Show in tree",
             icon=":material/account_tree:",
-            query_params={TREE: passage.document_id, WAY: way_in_document(above, passage.chunk_id)},
+            query_params={TREE: passage.document_id, PATH: path_in_document(above, passage.chunk_id)},
         )
 
 
-AROUND = 600  # characters of the document shown on either side of the cited words
-MOST_PAGES = 2  # of a PDF that are drawn for one quote
+CONTEXT = 600  # characters of the document shown on either side of the cited words
+MAX_PAGES = 2  # of a PDF that are drawn for one quote
 PARAMETER = "cite"
 _BADGES = {
     "changed": "This document has changed since this answer was written. The quote shows the earlier text.",
@@ -109,12 +105,12 @@ _HEADINGS = {
 
 
 def choose(target: str) -> None:
-    """Make `target` the evidence that the page shows; it goes into the address, so that it can be shared."""
+    """Open a source by putting its target into the address, so that it can be shared."""
     st.query_params[PARAMETER] = target
 
 
 def show_chosen(workspace: Workspace) -> None:
-    """Open the panel when the address names evidence."""
+    """Open the panel if the address names a source."""
     target = st.query_params.get(PARAMETER)
     if not target:
         return
@@ -144,7 +140,7 @@ def _find(target: str, workspace: Workspace) -> CitedPassage | None:
 def _panel(evidence: CitedPassage, workspace: Workspace) -> None:
     passage = evidence.passage
     found = workspace.standings.of([passage])[passage.document_id]
-    for _, document_id in workspace.standings.present([passage]):  # it may have been added anew
+    for _, document_id in workspace.standings.present([passage]):  # it may have been added again
         passage = replace(passage, document_id=document_id)
         evidence = replace(evidence, passage=passage)
     spans = _pages(evidence, workspace) if found == "here" else []
@@ -171,7 +167,7 @@ def _panel(evidence: CitedPassage, workspace: Workspace) -> None:
 
 
 def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
-    """Link to the thing itself, where its source said where that can be seen."""
+    """Link to the original page of a document that came from a source."""
     address = workspace.library.documents.get(passage.document_id).url or ""
     if address.startswith(("https://", "http://")):
         host = label(urlsplit(address).netloc, 60)
@@ -179,10 +175,10 @@ def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
 
 
 def _pages(evidence: CitedPassage, workspace: Workspace) -> list[PageSpan]:
-    """Return the pages that the cited words stand on; of a passage that reaches over several, the first."""
+    """Return the pages of the cited words; of a whole passage only the first."""
     pages = workspace.library.documents.pages(evidence.passage.document_id)
     touched = [page for page in pages if page.start < evidence.end and evidence.start < page.end]
-    return touched[: MOST_PAGES if evidence.exact else 1]
+    return touched[: MAX_PAGES if evidence.exact else 1]
 
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
@@ -195,7 +191,7 @@ def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
 
 
 def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
-    """Show the cited words, and then among their neighbours; a page's own line ends are not kept."""
+    """Show the cited words, then the same in context; line breaks of a PDF page are joined."""
     status = evidence.citation.status if evidence.citation else "passage"
     if evidence.citation is not None:
         statement = statement_text(evidence.message, evidence.citation)
@@ -207,29 +203,29 @@ def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages:
     st.markdown(f"**{_HEADINGS[status]}**")
     if evidence.exact:
         with st.container(border=True):
-            st.markdown(verbatim(quote))
+            st.markdown(escape_text(quote))
         st.markdown("**In context**")
-    st.markdown(marked(before, quote, after), anchors=False)
+    st.markdown(highlight(before, quote, after), anchors=False)
 
 
 def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
-    """Let the reader say that a statement rests on the wrong source; a second click takes the word back."""
+    """Show a toggle that marks a citation as a wrong source."""
     if evidence.citation is None:
         return
     answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)
-    marked = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"
+    wrong = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"
     st.button(
-        "Marked as wrong source" if marked else "Wrong source",
+        "Marked as wrong source" if wrong else "Wrong source",
         key=f"wrong-{answer_id}-{position}",
         icon=":material/flag:",
-        type="secondary" if marked else "tertiary",
-        help="Remove the mark" if marked else "Saves your feedback on this citation, for evaluation",
+        type="secondary" if wrong else "tertiary",
+        help="Remove the mark" if wrong else "Saves your feedback on this citation, for evaluation",
         on_click=_mark,
-        args=(workspace, answer_id, position, None if marked else "wrong"),
+        args=(workspace, answer_id, position, None if wrong else "wrong"),
     )
 
 
-@tried
+@flash_errors
 def _mark(workspace: Workspace, answer_id: str, position: int, feedback: CitationFeedback | None) -> None:
     workspace.feedback.mark(answer_id, position, feedback)
 
@@ -237,13 +233,13 @@ def _mark(workspace: Workspace, answer_id: str, position: int, feedback: Citatio
 def _neighbours(
     evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
 ) -> tuple[str, str]:
-    """Return the text on either side of the cited words: of the page, the document, or the stored passage."""
+    """Return the text before and after the cited words, from the page, the document or the stored passage."""
     passage, start, end = evidence.passage, evidence.start, evidence.end
     if found == "here":
         text = workspace.library.documents.text(passage.document_id)
         if text[start:end] == evidence.quote:
             first, last = (pages[0].start, max(pages[-1].end, end)) if pages else (0, len(text))
-            head, tail = max(first, start - AROUND), min(last, end + AROUND)
+            head, tail = max(first, start - CONTEXT), min(last, end + CONTEXT)
             return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
     local = slice(start - passage.start, end - passage.start)
     if passage.text[local] == evidence.quote:

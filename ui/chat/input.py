@@ -1,8 +1,7 @@
-"""A question on its way: sent, seen at once, and followed while its answer is written.
+"""Chat input: send a question, show its turn at once, follow its answer.
 
-What a person waits for is the first word, so that nothing else is drawn before it: a question that is sent
-draws only its own turn, and the page around it, with a row for every chat and every answer, a second later,
-or when nobody else waits for a first word.
+A sent question first draws only its own turn, so that the first word comes soon. The page around it, with
+every chat and answer, is drawn a second later, or when nobody else waits for a first word.
 """
 
 from contextlib import suppress
@@ -16,24 +15,22 @@ from rag.chat.pipeline import validated_question
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import TurnRecord
-from ui.chat import message as paging
-from ui.chat import scope
-from ui.chat import sidebar as conversations
-from ui.chat.message import show_question
-from ui.chat.stream import follow
-from ui.components import messages as faults
+from ui.chat import scope, sidebar
+from ui.chat.message import show_newest, show_question, shows_newest
+from ui.chat.stream import follow_answer
 from ui.components.markdown import label
-from ui.documents.upload import report, take
+from ui.components.messages import show_errors
+from ui.documents.upload import add_files, report
 from ui.server.services import services
 
 BOX, TURN = "question", "turn"
-ALONE = 1.0  # seconds that a turn is followed before the page around it is drawn
+TURN_ONLY = 1.0  # seconds in which only the turn is drawn
 _REFUSED, _REWORDED, _SENT = "refused-question", "reworded-question", "question-on-its-way"
 
 
 @dataclass(frozen=True)
-class _Sent:
-    """A question as it was sent: in which chat, or searching what in a new one, and after which documents."""
+class _SentQuestion:
+    """Question as sent, with its chat or scope and the documents to wait for."""
 
     text: str
     chat: str | None
@@ -43,7 +40,7 @@ class _Sent:
 
 
 def show_box(here: Workspace, limit_mb: int) -> None:
-    """Show the box to ask in, which takes files, too."""
+    """Show the chat input, which also takes files."""
     st.chat_input(
         "Ask your documents",
         key=BOX,
@@ -55,12 +52,12 @@ def show_box(here: Workspace, limit_mb: int) -> None:
 
 
 def show_refusal(here: Workspace) -> None:
-    """Say why a question was not taken, if it was not, and keep it here until another one is sent."""
+    """Show why a question was refused, with its text to edit, until another one is sent."""
     refused = st.session_state.get(_REFUSED)
     if refused is None:
         return
     said, sent = refused
-    if sent.chat != st.query_params.get(conversations.PARAMETER):
+    if sent.chat != st.query_params.get(sidebar.PARAMETER):
         del st.session_state[_REFUSED]
         return
     with st.container(border=True, key="refused"):
@@ -73,10 +70,10 @@ def show_refusal(here: Workspace) -> None:
 
 
 def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
-    """Show the turn that is on its way in the open chat, if one is, until its answer has ended.
+    """Show the pending turn of the open chat until its answer has ended.
 
-    `alone` and `around` are its places: without the page, and as a part of it. `left_out` tells that the page
-    has left a turn to this, which may have ended since.
+    `alone` and `around` are its places without the page and as a part of it. `left_out` is True if the page
+    skipped a pending turn, which may have ended since.
     """
     with alone:
         _alone(here)
@@ -88,23 +85,23 @@ def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> No
 
 @st.fragment(key=TURN)
 def _alone(here: Workspace) -> None:
-    """Show a turn that was just sent for a while; after that what is pressed in it is to be heard.
+    """Show a turn that was just sent for a short time.
 
-    Streamlit lets no press of a fragment's own through to it before it has ended.
+    Streamlit handles clicks on a fragment's own widgets only after the fragment has ended.
     """
     place = st.empty()  # so that what is drawn here goes as soon as the page is drawn around it
     sent = st.session_state.pop(_SENT, None)
     if sent is None:
         return
-    if sent.conversation_id == st.query_params.get(conversations.PARAMETER):  # else they went elsewhere
-        with place.container(), faults.told(), suppress(NotFound):  # deleted in another tab: the page says so
-            _show(sent, here, ALONE)
+    if sent.conversation_id == st.query_params.get(sidebar.PARAMETER):  # else they went elsewhere
+        with place.container(), show_errors(), suppress(NotFound):  # deleted in another tab: the page says so
+            _show(sent, here, TURN_ONLY)
     st.rerun()
 
 
 def _follow(here: Workspace) -> bool:
-    """Show the turn that is on its way in the open chat until its answer has ended, if there is one."""
-    chat = st.query_params.get(conversations.PARAMETER)
+    """Show the pending turn of the open chat until its answer has ended; return True if there was one."""
+    chat = st.query_params.get(sidebar.PARAMETER)
     pending = here.conversations.pending(chat) if chat else None
     if pending is None:
         return False
@@ -113,43 +110,42 @@ def _follow(here: Workspace) -> bool:
 
 
 def _show(turn: TurnRecord, here: Workspace, seconds: float | None = None) -> None:
-    """Show a turn until its answer has ended, or for some seconds."""
+    """Show a turn until its answer has ended, or for `seconds`."""
     show_question(turn.question, here, settled=False)
     job = here.answering(turn.answer_id)
     if job is None:
         here.settle(turn.answer_id)
     else:
-        follow(turn, job, here, seconds)
+        follow_answer(turn, job, here, seconds)
 
 
 def _send(here: Workspace) -> None:
-    """Put what was sent to work: files into the library, the question into the chat of the address.
+    """Add the attached files to the library and ask the question in the chat of the address.
 
-    The page as it was drawn last may not know of that chat yet. Where the visitor does something else
-    meanwhile, Streamlit ends this only before any of it is kept, or after all of it is: it looks up wherever
-    the state of the session is read.
+    Streamlit may interrupt a run wherever the session state is read, so all of it is read before anything
+    is stored.
     """
     asked: Any = st.session_state[BOX]
-    told, chosen, chat = report(), scope.next_choice(), st.query_params.get(conversations.PARAMETER)
+    told, chosen, chat = report(), scope.next_choice(), st.query_params.get(sidebar.PARAMETER)
     if asked.text.strip():
         st.session_state.pop(_REFUSED, None)
     told.put_away()
-    read_first = [line.document_id for line in take(asked.files, told, here) if line.document_id]
+    read_first = [line.document_id for line in add_files(asked.files, told, here) if line.document_id]
     if asked.text.strip():
-        _ask(_Sent(asked.text, chat, chosen, tuple(read_first), alone=not asked.files), here)
+        _ask(_SentQuestion(asked.text, chat, chosen, tuple(read_first), alone=not asked.files), here)
 
 
-def _send_anew(sent: "_Sent", here: Workspace) -> None:
-    """Put a question that was refused to work, as it reads now."""
+def _send_anew(sent: "_SentQuestion", here: Workspace) -> None:
+    """Send a refused question again, with its edited text."""
     reworded = replace(sent, text=str(st.session_state[_REWORDED]), searching=scope.next_choice())
     st.session_state.pop(_REFUSED, None)
     _ask(reworded, here)
 
 
-def _ask(sent: "_Sent", here: Workspace) -> None:
+def _ask(sent: "_SentQuestion", here: Workspace) -> None:
     try:
         question = validated_question(sent.text)
-        chat = conversations.find(sent.chat, here)
+        chat = sidebar.find(sent.chat, here)
         turn = here.ask(
             None if chat is None else chat.id, question, searching=sent.searching, after=sent.after
         )
@@ -157,17 +153,17 @@ def _ask(sent: "_Sent", here: Workspace) -> None:
         st.session_state[_REWORDED] = sent.text
         st.session_state[_REFUSED] = (str(error), sent)
         return
-    services().first_words.wait(turn.conversation_id)
+    services().render_priority.start(turn.conversation_id)
     if chat is None:
         scope.forget_next()
-    st.query_params[conversations.PARAMETER] = turn.conversation_id
-    if sent.alone and paging.shows_newest(turn.conversation_id):
+    st.query_params[sidebar.PARAMETER] = turn.conversation_id
+    if sent.alone and shows_newest(turn.conversation_id):
         _show_alone(turn)
-    paging.show_newest()
+    show_newest()
 
 
 def _show_alone(turn: TurnRecord) -> None:
-    """Draw a turn and nothing else, where the page has come so far as to have a place for it."""
+    """Draw only a turn, if the page already has a place for it."""
     st.session_state[_SENT] = turn
     try:
         st.rerun(TURN)

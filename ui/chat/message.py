@@ -1,33 +1,30 @@
-"""One question, or one answer with its sources, as the conversation shows it."""
+"""Messages of a conversation: questions and answers with sources, versions and actions; paging."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
-from rag.chat import pipeline as carrying
-from rag.chat.pipeline import MAX_QUESTION
+from rag.chat import pipeline
 from rag.citations.support import Backing, backing, found_nothing, place_name, remarks
 from rag.retrieval.omissions import Degraded
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord, Rating
 from ui import pages
-from ui.chat import evidence_panel as evidence
-from ui.chat import trace_panel as tracing
+from ui.chat import evidence_panel, trace_panel
 from ui.chat.citations import cited_numbers, links
-from ui.components.markdown import label, safe_answer, verbatim
-from ui.components.messages import tried
+from ui.components.markdown import escape_text, label, safe_answer
+from ui.components.messages import flash_errors
 
-# Which part of a long conversation is shown: its newest messages, or a page further back.
-PAGE = 30  # messages shown at once: a page of hundreds takes long at every click
+PAGE = 30  # messages shown at once: hundreds make every click slow
 _KEY = "turned-back"
 
 
 def page_of(conversation_id: str, read: Callable[[str | None, int], Sequence[Message]]) -> Sequence[Message]:
-    """Return the messages to show, and offer the way to earlier ones.
+    """Return the messages to show, after a button for earlier ones.
 
-    `read` gives the last so many messages, of those before the one that is named if one is.
+    `read` returns the last messages, up to a limit, before the message of the given id.
     """
     starts = _starts(conversation_id)
     messages = read(starts[-1] if starts else None, PAGE + 1)
@@ -37,8 +34,8 @@ def page_of(conversation_id: str, read: Callable[[str | None, int], Sequence[Mes
     return shown
 
 
-def show_ways_forward(conversation_id: str) -> None:
-    """Offer the way to later messages, if there are any."""
+def show_later(conversation_id: str) -> None:
+    """Show buttons for later messages, if there are any."""
     starts = _starts(conversation_id)
     if not starts:
         return
@@ -49,17 +46,17 @@ def show_ways_forward(conversation_id: str) -> None:
 
 
 def show_newest() -> None:
-    """Show the newest messages again: something was asked, or another version is shown."""
+    """Go to the newest messages."""
     st.session_state.pop(_KEY, None)
 
 
 def shows_newest(conversation_id: str) -> bool:
-    """Whether the newest messages of a conversation are what is shown."""
+    """Return True if the newest messages of a conversation are shown."""
     return not _starts(conversation_id)
 
 
 def _starts(conversation_id: str) -> list[str]:
-    """Return the first message of each page that was turned back, of this conversation alone."""
+    """Return the first message of each page that was paged back, in this conversation."""
     if st.session_state.get(_KEY, ("",))[0] != conversation_id:
         st.session_state[_KEY] = (conversation_id, [])
     starts: list[str] = st.session_state[_KEY][1]
@@ -74,22 +71,19 @@ def _turn_forward() -> None:
     st.session_state[_KEY][1].pop()
 
 
-# What can be done to a turn: ask it otherwise, correct how it was understood, answer it anew or go on.
-
-
-def differs(standalone: str | None, asked: str) -> bool:
-    """Whether a question was understood as something else than what was typed, white space aside."""
+def was_reworded(standalone: str | None, asked: str) -> bool:
+    """Return True if the standalone question differs from the typed one, apart from white space."""
     return bool(standalone) and (standalone or "").split() != asked.split()
 
 
 def show_edit(question: Message, workspace: Workspace) -> None:
-    """Show the way to ask a question otherwise."""
+    """Show a button to edit a question."""
     if st.button("Edit", key=f"edit-{question.id}", icon=":material/edit:", type="tertiary"):
         _edit(question, workspace)
 
 
 def show_versions(question: Message, workspace: Workspace) -> None:
-    """Show which of its versions a question is, where there are several, and the ways to its neighbours."""
+    """Show the version of a question and buttons for the neighbouring versions."""
     if not question.versions:
         return
     at, count = question.versions.index(question.id), len(question.versions)
@@ -108,9 +102,9 @@ def show_versions(question: Message, workspace: Workspace) -> None:
                 )
 
 
-def show_understood(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
-    """Show what was searched, where it is not what was typed; with a workspace, the ways to correct it."""
-    if question is None or not (said := understood_as(answer.standalone_question, question)):
+def show_query(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
+    """Show the searched query if it is not the typed one; with a workspace, buttons to change it."""
+    if question is None or not (said := searched_for(answer.standalone_question, question)):
         return
     with st.container(
         key=f"understood-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
@@ -120,9 +114,9 @@ def show_understood(answer: Message, question: Message | None, workspace: Worksp
             _show_corrections(answer, question, workspace)
 
 
-def understood_as(standalone: str | None, question: Message) -> str:
-    """Return in Markdown what was searched for a question; nothing where that is what was typed."""
-    if differs(standalone, question.content):
+def searched_for(standalone: str | None, question: Message) -> str:
+    """Return the searched query in Markdown; empty if it is the typed question."""
+    if was_reworded(standalone, question.content):
         return f"Searched for: **{label(standalone or '', 400)}**"
     return "Searched as typed." if question.standalone_question is not None else ""
 
@@ -130,7 +124,7 @@ def understood_as(standalone: str | None, question: Message) -> str:
 def _show_corrections(answer: Message, question: Message, workspace: Workspace) -> None:
     if st.button("Edit search", key=f"correct-{answer.id}", icon=":material/edit:", type="tertiary"):
         _correct(answer, question, workspace)
-    if differs(answer.standalone_question, question.content):
+    if was_reworded(answer.standalone_question, question.content):
         st.button(
             "Search as typed",
             key=f"as-typed-{answer.id}",
@@ -141,8 +135,8 @@ def _show_corrections(answer: Message, question: Message, workspace: Workspace) 
         )
 
 
-def show_again(answer: Message, workspace: Workspace) -> None:
-    """Show the way to have a question answered anew."""
+def show_regenerate(answer: Message, workspace: Workspace) -> None:
+    """Show a button that answers a question again."""
     st.button(
         "Answer again",
         key=f"again-{answer.id}",
@@ -153,8 +147,8 @@ def show_again(answer: Message, workspace: Workspace) -> None:
     )
 
 
-def show_ways_on(answer: Message, workspace: Workspace, *, model: bool) -> None:
-    """Show, under an answer that ended early, how to have it finished: by a model that goes on, or anew."""
+def show_finish_buttons(answer: Message, workspace: Workspace, *, model: bool) -> None:
+    """Show, under an answer that ended early, buttons to continue or retry it."""
     with st.container(horizontal=True, gap="small"):
         if model and answer.content and answer.passages:
             st.button(
@@ -190,18 +184,18 @@ def _correct(answer: Message, question: Message, workspace: Workspace) -> None:
 
 
 def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], object]) -> None:
-    """Show a text to change; when it is submitted, `act` is called with it and the page run again."""
+    """Show a form with a text to edit; on submit call `act` with it and run the page again."""
     with st.form(f"form-{key}", border=False):
-        changed = st.text_area(name, text, key=key, max_chars=MAX_QUESTION)
+        changed = st.text_area(name, text, key=key, max_chars=pipeline.MAX_QUESTION)
         st.caption("Starts a new branch. Earlier messages stay available.")
         if st.form_submit_button(submit, type="primary") and changed.strip():
             _act(lambda: act(changed))
             st.rerun()
 
 
-@tried
+@flash_errors
 def _act(action: Callable[[], object]) -> None:
-    """Do what was asked for and show the newest of it."""
+    """Run an action and go to the newest messages."""
     show_newest()
     action()
 
@@ -225,10 +219,10 @@ _RATINGS: dict[Rating, tuple[str, str, str]] = {
 
 
 def show_question(message: Message, workspace: Workspace, *, settled: bool) -> None:
-    """Show a question as it was asked; in a settled conversation, with its versions and a way to edit it."""
+    """Show a question; in a settled conversation with versions and an edit button."""
     with st.container(key=f"question-{message.id}"), st.chat_message("user", avatar=QUESTION_AVATAR):
         with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
-            st.markdown(verbatim(message.content), width="stretch")
+            st.markdown(escape_text(message.content), width="stretch")
             if settled:
                 show_edit(message, workspace)
         if settled:
@@ -245,14 +239,13 @@ def show_answer(
     model: bool,
     searched: str = "",
 ) -> None:
-    """Show a finished answer: how much of it is backed, the text, its sources, ways to have it otherwise.
+    """Show a finished answer with its support, sources and actions.
 
-    `standings` tell what became of its passages' documents, by the documents' ids; `settled` whether no
-    answer of the conversation is on its way, `model` whether there is one to go on with. `searched` says in
-    Markdown what it was searched in.
+    `standings` are the states of its passages' documents, by id. `settled` is True if no answer of the
+    conversation is pending, `model` if a language model is connected. `searched` is the scope, as Markdown.
     """
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        show_understood(message, question, workspace if settled else None)
+        show_query(message, question, workspace if settled else None)
         if searched:
             st.caption(searched)
         _show_backing(backing(message), own_words=message.model is None)
@@ -260,23 +253,23 @@ def show_answer(
             st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)
         _show_note(message)
         if settled and message.state in _NOTES:
-            show_ways_on(message, workspace, model=model)
-        show_left_out(Degraded(part.what, part.reason) for part in message.left_out)
-        _show_way_to_add(message, workspace)
+            show_finish_buttons(message, workspace, model=model)
+        show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
+        _show_source_button_add(message, workspace)
         _show_sources(message, standings)
         if found_nothing(message):
             _show_unsearched(message, workspace)
         _show_rating(message, workspace, settled=settled)
 
 
-def show_left_out(parts: Iterable[Degraded]) -> None:
-    """Say which parts of the search gave nothing for an answer, each in a sentence."""
+def show_degraded(parts: Iterable[Degraded]) -> None:
+    """Show a sentence for each part of the search that failed."""
     for part in parts:
         st.caption(f":material/search_off: {label(part.sentence, 600)}")
 
 
 def _show_backing(counted: Backing | None, *, own_words: bool) -> None:
-    """Say over an answer how many of its statements are backed, in words beside the icon."""
+    """Show how many statements of an answer are backed."""
     if counted is None:
         return
     whole, none = counted.backed == counted.total, counted.backed == 0
@@ -286,7 +279,7 @@ def _show_backing(counted: Backing | None, *, own_words: bool) -> None:
 
 
 def _show_unsearched(message: Message, workspace: Workspace) -> None:
-    """Say which files could not be searched for an answer that was not found."""
+    """Show the files that could not be searched for an answer that was not found."""
     trace = workspace.traces.get(message.id)
     if trace is None or not trace.unsearched:
         return
@@ -296,7 +289,7 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
     st.caption("\n".join(["Skipped files:\n", *lines, *rest]))
 
 
-def _show_way_to_add(message: Message, workspace: Workspace) -> None:
+def _show_source_button_add(message: Message, workspace: Workspace) -> None:
     if message.state == "complete" and not message.passages and not workspace.library.documents.list():
         st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
 
@@ -304,7 +297,7 @@ def _show_way_to_add(message: Message, workspace: Workspace) -> None:
 def _show_note(message: Message) -> None:
     if message.state not in _NOTES:
         return
-    reason = verbatim(message.error) if message.error else ""
+    reason = escape_text(message.error) if message.error else ""
     st.warning(f"{_NOTES[message.state]} {reason}".strip(), icon=":material/info:")
 
 
@@ -325,9 +318,9 @@ def _show_sources(message: Message, standings: Mapping[str, Standing]) -> None:
 def _show_others(
     message: Message, others: Sequence[PassageRecord], standings: Mapping[str, Standing]
 ) -> None:
-    """Show the passages that were read and are not cited; open where they are all there is to look at.
+    """Show the passages that were read and not cited; expanded if nothing is cited.
 
-    Closed it is empty, since most stay closed, and a chat has many.
+    While collapsed it draws nothing, since a chat has many.
     """
     passages = (
         f"{len(others)} {'more ' * (len(others) < len(message.passages))}passage{'s' * (len(others) > 1)}"
@@ -343,12 +336,12 @@ def _show_others(
 
 
 def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> None:
-    """Show who wrote an answer, and how it served: a second click takes the word back."""
+    """Show the model of an answer and toggles to rate it."""
     with st.container(key=f"rating-{message.id}", horizontal=True, gap="small", vertical_alignment="center"):
         if message.model:
             st.caption(f"Written by {label(message.model)}", width="content")
         if message.timings_ms or message.passages:
-            tracing.button(message)
+            trace_panel.button(message)
         if message.state != "complete" or not message.passages:
             return
         for rating, (icon, unmarked, marked) in _RATINGS.items():
@@ -362,34 +355,34 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
                 args=(workspace, message.id, None if chosen else rating),
             )
         if settled:
-            show_again(message, workspace)
+            show_regenerate(message, workspace)
 
 
-@tried
+@flash_errors
 def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
     workspace.conversations.rate(answer_id, rating)
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
-    """Show a way to a passage, beside it whether it was carried over, and what became of its document."""
+    """Show a button for a passage, with badges if it was carried over or its document has changed."""
     standing = standings.get(passage.document_id, "here")
-    notes = ["from your previous question"] if carrying.PREVIOUS_QUESTION in passage.found_by else []
+    notes = ["from your previous question"] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
     notes += [f"{standing} since"] if standing != "here" else []
     if not notes:
-        _way_to(message, passage)
+        _source_button(message, passage)
         return
     with st.container(horizontal=True, width="content", gap="xxsmall", vertical_alignment="center"):
-        _way_to(message, passage)
+        _source_button(message, passage)
         for note in notes:
             st.badge(note, color="gray")
 
 
-def _way_to(message: Message, passage: PassageRecord) -> None:
+def _source_button(message: Message, passage: PassageRecord) -> None:
     st.button(
         f"{passage.number} · {label(place_name(passage), 60)}",
         key=f"source-{message.id}-{passage.number}",
         help=label(passage.heading, 200) if passage.heading else None,
-        on_click=evidence.choose,
+        on_click=evidence_panel.choose,
         args=(f"{message.id}-p{passage.number}",),
         type="secondary",
     )

@@ -1,4 +1,4 @@
-"""Which documents a conversation searches: said in words beside the input, and changed there."""
+"""Scope of a conversation: the documents and collections it searches, shown and changed above the input."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -10,23 +10,23 @@ from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
-from ui.components.markdown import label, plain
-from ui.components.messages import tried
+from ui.components.markdown import label, plain_line
+from ui.components.messages import flash_errors
 
-NEXT = "scope-next"  # what is chosen for a chat that has not begun
+NEXT = "scope-next"  # scope of a chat that has not begun
 ALL = "All documents"
 
 Choice = tuple[tuple[str, ...], tuple[str, ...]]  # ids of collections, of documents
 
 
 def show(conversation: ConversationRecord | None, here: Workspace) -> None:
-    """Show what is searched, and in it the ways to change that; nothing where there is nothing to choose."""
+    """Show the scope and a form to change it; nothing while the library is empty."""
     chosen = _chosen(conversation, here)
     if not chosen and not here.library.documents.count():
         return
-    # No popover: it would open below, where there is no room.
+    # No popover: it would open below the input, where there is no space.
     control = st.expander(
-        f"Search in: {label(in_short(chosen), 60)}",
+        f"Search in: {label(summary(chosen), 60)}",
         icon=_icon(chosen),
         type="compact",
         key="scope-expander",
@@ -38,39 +38,39 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
 
 
 def next_choice() -> Choice:
-    """Return the collections and documents that are chosen for the chat that is begun next."""
+    """Return the scope of the next chat: collections and documents."""
     choice: Choice = st.session_state.get(NEXT, ((), ()))
     return choice
 
 
 def forget_next() -> None:
-    """Let the chat after the one that has begun search all documents again."""
+    """Reset the scope of the next chat to all documents."""
     st.session_state.pop(NEXT, None)
 
 
 def choose_next(collections: Collection[str]) -> None:
-    """Have the chat that is begun next search these collections."""
+    """Set the scope of the next chat to these collections."""
     st.session_state[NEXT] = (tuple(collections), ())
 
 
-def in_short(chosen: Sequence[Chosen]) -> str:
-    """Say what is searched: "All documents", a single one's name, or "2 collections, 1 document"."""
+def summary(chosen: Sequence[Chosen]) -> str:
+    """Return the scope in a few words: "All documents", a name, or "2 collections, 1 document"."""
     there = [one for one in chosen if one.there]
     if chosen and not there:
         return "nothing (the selection was deleted)"
     if len(chosen) == 1:
-        return plain(chosen[0].name, 40)
+        return plain_line(chosen[0].name, 40)
     gone = len(chosen) - len(there)
     return f"{counted(chosen)}{f' ({gone} deleted)' if gone else ''}" if chosen else ALL
 
 
-def of_answer(message: Message, *, narrowed: bool) -> str:
-    """Say what an answer was searched in, where answers beside it were searched in less than everything."""
+def answer_scope(message: Message, *, narrowed: bool) -> str:
+    """Return the scope of an answer, if answers of this chat were limited to a part of the library."""
     return searched_in(message.searched_in or ALL.lower()) if narrowed and message.passages else ""
 
 
 def searched_in(said: str) -> str:
-    """Return in Markdown what an answer was searched in."""
+    """Return the scope of an answer as Markdown."""
     return f"Searched in: {label(said, 300)}"
 
 
@@ -89,8 +89,8 @@ def _icon(chosen: Sequence[Chosen]) -> str:
 
 def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
     documents = [record for record in here.library.documents.list() if record.replaces is None]
-    names = distinct({record.id: plain(record.name, 80) for record in documents})
-    collections = {one.id: plain(one.name, LONGEST_NAME) for one in here.library.collections.list()}
+    names = distinct({record.id: plain_line(record.name, 80) for record in documents})
+    collections = {one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()}
     with st.form("scope-form", border=False):
         st.caption(f"Leave empty to search all {len(names):,} documents.")
         _note_gone(chosen)
@@ -111,7 +111,7 @@ def _note_gone(chosen: Sequence[Chosen]) -> None:
 
 
 def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:
-    """Show one of the two lists, with what is chosen of it; a choice made elsewhere makes it another list."""
+    """Show a multiselect of collections or documents; its key changes when another tab changes the scope."""
     if not names:
         return []
     ids = [one.id for one in chosen if one.kind == kind and one.id in names]
@@ -126,7 +126,7 @@ def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Cho
 
 
 def distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """Return names by id, told apart where two are the same: a list of options goes by what they read.
+    """Return names by id, made distinct, since a list of options identifies them by their text.
 
     >>> distinct({"3fa29c": "README.md", "81c025": "README.md", "aa0000": "a.md"})
     {'3fa29c': 'README.md · 3fa2', '81c025': 'README.md · 81c0', 'aa0000': 'a.md'}
@@ -135,7 +135,7 @@ def distinct(names: Mapping[str, str]) -> dict[str, str]:
     return {id_: f"{name} · {id_[:4]}" if there[name] > 1 else name for id_, name in names.items()}
 
 
-@tried
+@flash_errors
 def _keep(
     conversation: ConversationRecord | None,
     here: Workspace,

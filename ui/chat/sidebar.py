@@ -1,4 +1,4 @@
-"""The list of conversations in the sidebar, and what can be done to the open one."""
+"""Chat list in the sidebar, and the header of the open chat with rename, export and delete."""
 
 from contextlib import suppress
 from typing import NoReturn
@@ -11,7 +11,7 @@ from storage.errors import NotFound
 from storage.records import ConversationRecord
 from ui import pages
 from ui.components.markdown import label
-from ui.components.messages import tried
+from ui.components.messages import flash_errors
 
 PARAMETER = "chat"
 SEARCH = "search-chats"
@@ -21,7 +21,7 @@ _FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JS
 
 
 def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
-    """Show the conversations, newest first, those that a search finds."""
+    """Show the conversations, newest first, filtered by the search box."""
     with st.sidebar:
         if st.button("New chat", icon=":material/edit_square:", width="stretch", key="new-chat"):
             _open(None)
@@ -63,7 +63,7 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
         with st.popover("Export", icon=":material/ios_share:", type="tertiary", key="export-chat"):
             for form, name in _FORMS.items():
                 _show_download(workspace, conversation, form, name)
-        # No dialog: what is pressed in one waits until an answer that is being written has ended.
+        # No dialog: its buttons do not respond while an answer is being written.
         with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
             st.markdown("Delete this chat? Your documents stay.")
             st.button(
@@ -76,7 +76,7 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
 
 
 def _show_download(workspace: Workspace, conversation: ConversationRecord, form: FormName, name: str) -> None:
-    """Let the chat be downloaded in one form, made only when it is asked for."""
+    """Show a download button; the file is made when it is pressed."""
     st.download_button(
         name,
         data=lambda: workspace.exported(conversation.id, form).encode(),
@@ -90,7 +90,7 @@ def _show_download(workspace: Workspace, conversation: ConversationRecord, form:
 
 
 def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
-    """Return the conversation that an address names; None where it names none, or one that is gone."""
+    """Return the conversation of an id; None if it does not exist."""
     with suppress(NotFound):
         return workspace.conversations.open(chat) if chat else None
     return None
@@ -118,7 +118,7 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None) -
 
 
 def _open(conversation_id: str | None) -> NoReturn:
-    """Show a conversation, from whatever page."""
+    """Switch to the chat page and open a conversation."""
     st.switch_page(pages.CHAT, query_params={PARAMETER: conversation_id} if conversation_id else None)
 
 
@@ -126,7 +126,7 @@ def _clear_search() -> None:
     st.session_state[SEARCH] = ""
 
 
-@tried
+@flash_errors
 def _rename(workspace: Workspace, conversation_id: str) -> None:
     title = " ".join(str(st.session_state[f"title-{conversation_id}"]).split())
     with suppress(NotFound):  # deleted in another tab: the page says so
@@ -134,7 +134,7 @@ def _rename(workspace: Workspace, conversation_id: str) -> None:
             workspace.conversations.rename(conversation_id, title)
 
 
-@tried
+@flash_errors
 def _delete(workspace: Workspace, conversation_id: str) -> None:
     with suppress(NotFound):  # deleted in another tab
         workspace.delete_conversation(conversation_id)

@@ -1,4 +1,4 @@
-"""An answer while it is being written: the page follows a job of the server and may leave at any time."""
+"""Answer stream: the page follows the server's job and may be left at any time."""
 
 import time
 from dataclasses import dataclass
@@ -13,28 +13,27 @@ from rag.retrieval.omissions import Degraded
 from rag.retrieval.rerank.registry import Reranking
 from rag.workspace import Workspace
 from storage.records import Message, TurnRecord
-from ui.chat.message import ANSWER_AVATAR, show_left_out, understood_as
+from ui.chat.message import ANSWER_AVATAR, searched_for, show_degraded
 from ui.chat.scope import searched_in
 from ui.components.markdown import safe_answer
 from ui.server.services import services
 
-WAIT = 0.1  # seconds between looks at the job: how soon a click is noticed
-PACE = 0.1  # seconds between drawings: each sends the whole answer, and eyes follow no faster
-GIVING_WAY = 0.5  # seconds between them while others wait for their first word
-LONGER = 3.0  # seconds more than asked that an answer is followed alone while others wait for theirs
+POLL = 0.1  # seconds between polls of the job, and until a click is noticed
+REDRAW = 0.1  # seconds between redraws, each of which sends the whole answer
+REDRAW_YIELDING = 0.5  # seconds between redraws while others wait for their first word
+MAX_YIELD = 3.0  # seconds by which drawing the page is delayed while others wait
 
 
-def follow(turn: TurnRecord, job: Job[Any], workspace: Workspace, seconds: float | None = None) -> None:
-    """Show the answer of a turn grow until its job ends, or for some seconds.
-
-    With `seconds` it shows no way to stop it yet.
-    """
+def follow_answer(
+    turn: TurnRecord, job: Job[Any], workspace: Workspace, seconds: float | None = None
+) -> None:
+    """Show the answer of a turn until its job ends, or for `seconds`, then without a Stop button."""
     deadline = None if seconds is None else time.monotonic() + seconds
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        growing = _Growing(turn.question, st.container(), st.empty(), st.container())
+        partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.container())
         if deadline is None:
             _show_stop(turn.answer_id, workspace)
-        _write(job, growing, turn.conversation_id, deadline)
+        _write(job, partial, turn.conversation_id, deadline)
 
 
 def _show_stop(answer_id: str, workspace: Workspace) -> None:
@@ -48,27 +47,27 @@ def _show_stop(answer_id: str, workspace: Workspace) -> None:
 
 
 @dataclass
-class _Growing:
-    """The answer to a question as far as it has come, in its three places on the page."""
+class _PartialAnswer:
+    """Partial answer with its three places on the page: query, text, failures."""
 
     question: Message
-    understood: Any
+    query: Any
     text: Any
-    missing: Any
+    failures: Any
     written: str = ""
     found: bool = False
 
     def take(self, event: object) -> None:
-        """Show what an event tells; pieces of the answer wait for `draw`."""
+        """Handle an event; tokens are only shown by `draw`."""
         match event:
             case Condensed(standalone):
-                if said := understood_as(standalone, self.question):
-                    self.understood.caption(said)
+                if said := searched_for(standalone, self.question):
+                    self.query.caption(said)
             case SearchedIn(said):
-                self.understood.caption(searched_in(said))
+                self.query.caption(searched_in(said))
             case Degraded():
-                with self.missing:
-                    show_left_out((event,))
+                with self.failures:
+                    show_degraded((event,))
             case Reranking(count):
                 self.text.caption(f"Reranking {count} passages…")
             case Sources(passages):
@@ -78,13 +77,13 @@ class _Growing:
                 self.written += piece
 
     def draw(self) -> None:
-        """Show what is written."""
+        """Show the text so far."""
         if self.written:
             self.text.markdown(safe_answer(self.written), anchors=False)
 
 
 def _reading(count: int, *, starting: bool) -> str:
-    """Return what is said until the first word comes.
+    """Return the status line until the first word comes.
 
     >>> _reading(1, starting=False), _reading(4, starting=True)
     ('Reading 1 passage…', 'Starting the model, then reading 4 passages…')
@@ -93,26 +92,26 @@ def _reading(count: int, *, starting: bool) -> str:
     return f"Starting the model, then r{read}" if starting else f"R{read}"
 
 
-def _write(job: Job[Any], growing: _Growing, chat: str, deadline: float | None) -> None:
-    seen, first_words = 0, services().first_words
-    growing.text.caption("Searching your documents…")
+def _write(job: Job[Any], partial: _PartialAnswer, chat: str, deadline: float | None) -> None:
+    seen, priority = 0, services().render_priority
+    partial.text.caption("Searching your documents…")
     while not _passed(deadline, chat):
-        fresh = job.since(seen, wait=WAIT)
+        fresh = job.since(seen, wait=POLL)
         seen += len(fresh)
         for event in fresh:
-            growing.take(event)
-        if growing.found or job.done:
-            first_words.come(chat)
+            partial.take(event)
+        if partial.found or job.done:
+            priority.finish(chat)
         if fresh:
-            growing.draw()
+            partial.draw()
         elif job.done:
             return
-        if growing.written and not job.done:
-            time.sleep(GIVING_WAY if first_words.awaited_beside(chat) else PACE)
-        st.session_state.get("look")  # lets a click through: the script is only interrupted when it looks up
+        if partial.written and not job.done:
+            time.sleep(REDRAW_YIELDING if priority.others_waiting(chat) else REDRAW)
+        st.session_state.get("look")  # lets Streamlit interrupt the script on a click
 
 
 def _passed(deadline: float | None, chat: str) -> bool:
-    """Whether it is time to draw the page around; not while others wait, but for a while."""
+    """Return True after the deadline; while others wait, only after `MAX_YIELD` more seconds."""
     late = 0.0 if deadline is None else time.monotonic() - deadline
-    return late > 0 and (late > LONGER or not services().first_words.awaited_beside(chat))
+    return late > 0 and (late > MAX_YIELD or not services().render_priority.others_waiting(chat))

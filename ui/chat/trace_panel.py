@@ -1,4 +1,4 @@
-"""How was this answered? The question used, who found what, what was sent, times and settings, as stored."""
+"""Trace panel "How was this answered?": query, retrieval, requests, timing and settings, as stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from rag.workspace import Workspace
 from storage.answers import SentRecord, Trace
 from storage.errors import NotFound
 from storage.records import Message, PassageRecord
-from ui.components.labels import name_of
-from ui.components.markdown import label, verbatim
+from ui.components.labels import retriever_name
+from ui.components.markdown import escape_text, label
 
 PARAMETER = "how"
 TITLE = "How was this answered?"
@@ -62,7 +62,7 @@ _NOT_KEPT = "This answer is from an earlier version of Footnote, which did not s
 
 
 def button(message: Message) -> None:
-    """Show the way to the panel of an answer."""
+    """Show a button that opens the trace of an answer."""
     st.button(
         TITLE,
         key=f"how-{message.id}",
@@ -74,12 +74,12 @@ def button(message: Message) -> None:
 
 
 def choose(answer_id: str) -> None:
-    """Make the trace of an answer what the page shows; it goes into the address, so that it can be shared."""
+    """Open a trace by putting the answer's id into the address, so that it can be shared."""
     st.query_params[PARAMETER] = answer_id
 
 
 def show_chosen(workspace: Workspace) -> None:
-    """Open the panel when the address names an answer."""
+    """Open the panel if the address names an answer."""
     answer_id = st.query_params.get(PARAMETER)
     if not answer_id:
         return
@@ -100,14 +100,14 @@ def _dismiss() -> None:
 def _panel(message: Message, trace: Trace | None) -> None:
     if message.standalone_question:
         _heading("Search query")
-        st.markdown(verbatim(message.standalone_question))
+        st.markdown(escape_text(message.standalone_question))
     _heading("Passages and the searches that found them")
     _passages(message.passages)
     _heading("Sent to the language model")
     _sent(message, trace)
     if message.timings_ms:
         _heading("Timing")
-        st.markdown(times(message.timings_ms))
+        st.markdown(timing(message.timings_ms))
     if trace is not None and trace.settings:
         _heading("Settings")
         st.markdown("\n".join(settings(trace.settings)))
@@ -125,7 +125,7 @@ def _passages(passages: Sequence[PassageRecord]) -> None:
     with st.expander("Passage text", type="compact"):
         for passage in passages:
             st.markdown(f"**{passage.number} · {label(place_name(passage), 90)}**")
-            st.markdown(verbatim(passage.text))
+            st.markdown(escape_text(passage.text))
 
 
 def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
@@ -134,20 +134,20 @@ def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
     return [
         {
             "Passage": f"{passage.number} · {label(place_name(passage), 60)}",
-            **{_search_name(name): finding(passage.found_by.get(name)) for name in searches},
+            **{_search_name(name): rank_and_score(passage.found_by.get(name)) for name in searches},
             "Score": f"{passage.score:.3f}",
         }
         for passage in passages
     ]
 
 
-def finding(found: Mapping[str, Any] | None) -> str:
-    """Say where a search had a passage: {"rank": 1, "score": 7.512} -> "rank 1, score 7.51"."""
+def rank_and_score(found: Mapping[str, Any] | None) -> str:
+    """Return a passage's rank and score in a search: {"rank": 1, "score": 7.512} -> "rank 1, score 7.51"."""
     return f"rank {found['rank']}, score {found['score']:.3g}" if found else NONE
 
 
 def _search_name(name: str) -> str:
-    return _NOT_RETRIEVERS.get(name) or label(name_of(name), 40)
+    return _NOT_RETRIEVERS.get(name) or label(retriever_name(name), 40)
 
 
 def _sent(message: Message, trace: Trace | None) -> None:
@@ -175,10 +175,10 @@ def _request(number: int, request: SentRecord) -> None:
             st.code(content, language=None, wrap_lines=True)
 
 
-def times(laps: Mapping[str, float]) -> str:
-    """Say how long each step took, from when each had ended in milliseconds.
+def timing(laps: Mapping[str, float]) -> str:
+    """Return the duration of each step, from the milliseconds at which each ended.
 
-    >>> times({"retrieve": 52.0, "first_token": 850.0, "total": 2350.0})
+    >>> timing({"retrieve": 52.0, "first_token": 850.0, "total": 2350.0})
     '52 ms to search, 798 ms to the first word, 1.5 s to the end: 2.4 s in all.'
     """
     ended = [laps[step] for step in _STEPS if step in laps]
@@ -193,7 +193,7 @@ def _duration(ms: float) -> str:
 
 
 def settings(kept: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a list's lines, one for each setting that is kept; one of another version by its own name."""
+    """Yield a list item for each stored setting; unknown ones keep their own name."""
     for name, value in kept.items():
-        shown = name_of(str(value)) if name == "retriever" else str(value)
+        shown = retriever_name(str(value)) if name == "retriever" else str(value)
         yield f"- {_SETTINGS.get(name, label(name, 40))}: {label(shown, 200)}"

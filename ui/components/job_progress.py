@@ -1,4 +1,4 @@
-"""A job of the server on the page: how far it is, a way to stop it, and the page drawn anew at its end."""
+"""Progress of background jobs and of document ingestion, with a Stop button."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,32 +10,31 @@ from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import DocumentRecord
 from ui.components.markdown import label
-from ui.components.messages import told
+from ui.components.messages import show_errors
 
-TICK = 0.5  # seconds between looks
+TICK = 0.5  # seconds between updates of a job
 E = TypeVar("E")
 
 
-def follow_job(job: Job[E], said: Callable[[E | None], tuple[float, str]], *, key: str) -> None:
-    """Show a job until it ends; the page may leave, and a later one finds it again.
+def follow_job(job: Job[E], describe: Callable[[E | None], tuple[float, str]], *, key: str) -> None:
+    """Show a job's progress until it ends, then run the page again.
 
-    `said` makes a share from 0 to 1 and a sentence of its latest event, None before the first.
+    `describe` returns a share from 0 to 1 and a sentence for the latest event; None before the first event.
     """
-    _strip(job, said, key)
+    _job_strip(job, describe, key)
 
 
 @st.fragment(run_every=TICK)
-def _strip(job: Job[Any], said: Callable[[Any], tuple[float, str]], key: str) -> None:
+def _job_strip(job: Job[Any], describe: Callable[[Any], tuple[float, str]], key: str) -> None:
     if job.done:
         st.rerun()
-    share, text = said(job.latest)
+    share, text = describe(job.latest)
     st.progress(min(1.0, share), text=text)
     st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=key)
     st.caption("Continues if you leave this page.")
 
 
-# How far the documents are that are being read, in words and as a share.
-INGEST_TICK = 1.0
+INGEST_TICK = 1.0  # seconds between updates of the ingest progress
 STATES = {
     "queued": "Waiting",
     "reading": "Reading",
@@ -48,19 +47,19 @@ _STAGES = {"reading": "reading", "words": "indexing words", "meaning": "indexing
 
 
 def state_name(record: DocumentRecord) -> str:
-    """Return a document's state in words."""
+    """Return the label of a document's ingest state."""
     return STATES[record.state]
 
 
 def share(progress: IngestProgress | None) -> float:
-    """Return how much of its stage is done, from 0 to 1."""
+    """Return the share of the current stage that is done, from 0 to 1."""
     return progress.done / progress.total if progress and progress.total else 0.0
 
 
 def step_name(progress: IngestProgress) -> str:
-    """Return what is being done to a document: "indexing meaning, 40 of 128".
+    """Return the current ingest step: "indexing meaning, 40 of 128".
 
-    Reading is counted where the pages are pictures whose text has to be recognised.
+    Pages are counted while reading only where they need OCR.
     """
     counted = progress.stage == "meaning" or (progress.stage == "reading" and progress.total > 1)
     page = "page " if progress.stage == "reading" else ""
@@ -68,21 +67,21 @@ def step_name(progress: IngestProgress) -> str:
 
 
 def unfinished(workspace: Workspace) -> list[DocumentRecord]:
-    """Return the documents whose ingest runs or waits."""
+    """Return the documents whose ingest is running or queued."""
     return [
         record for record in workspace.library.documents.unfinished() if workspace.ingest.running(record.id)
     ]
 
 
 def show_ingest(workspace: Workspace) -> None:
-    """Show in the sidebar what is being read, while something is."""
+    """Show ingest progress in the sidebar while documents are being read."""
     if unfinished(workspace):
         with st.sidebar:
             _ingest_strip(workspace)
 
 
 @st.fragment(run_every=INGEST_TICK)
-@told()
+@show_errors()
 def _ingest_strip(workspace: Workspace) -> None:
     running = unfinished(workspace)
     if not running:

@@ -1,4 +1,4 @@
-"""Text of models and documents as Markdown that shows and never acts.
+"""Sanitised Markdown of untrusted text: documents, model answers, names.
 
 Nothing in it becomes HTML, an image, a link, a formula, an emoji short code, an icon or a colour.
 """
@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-# An invisible word joiner: parts of the page look for patterns after escapes are resolved, so an
-# escape alone does not stop `:smile:` or ` -> `. It never goes into an address, which may be copied.
+# Invisible word joiner. Streamlit looks for `:smile:` and ` -> ` after escapes are resolved, so an escape
+# alone does not stop them. Addresses never contain it, because people copy them.
 JOINER = "\u2060"
 _NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#+\-=|$~:&!{}^]")
@@ -20,24 +20,24 @@ _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
 def label(text: str, limit: int = 120) -> str:
-    """Return any text as one line for a button, a title or a caption, cut after `limit` characters."""
-    return escaped(plain(text, limit))
+    """Return escaped text on one line for a button, a title or a caption, cut after `limit` characters."""
+    return escape_line(plain_line(text, limit))
 
 
-def plain(text: str, limit: int = 120) -> str:
-    """Return the same line without escapes, for what is no Markdown: options of a list, a tab's title."""
-    line = " ".join(cleaned(text).split())
+def plain_line(text: str, limit: int = 120) -> str:
+    """Return text on one line without escapes, where no Markdown is read: list options, tab titles."""
+    line = " ".join(clean(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def verbatim(text: str) -> str:
-    """Return a document's text with its lines kept; nothing in it is Markdown any more."""
-    paragraphs = re.split(r"\n\s*\n", cleaned(text))
+def escape_text(text: str) -> str:
+    """Escape a text of several lines, with its line breaks and paragraphs kept."""
+    paragraphs = re.split(r"\n\s*\n", clean(text))
     return "\n\n".join("\\\n".join(_lines(part)) for part in paragraphs if part.strip())
 
 
 def unwrap(text: str) -> str:
-    r"""Join the lines that a page's narrowness had broken: "a\nb\n\nc" -> "a b\n\nc"."""
+    r"""Join lines that were wrapped by the page width: "a\nb\n\nc" -> "a b\n\nc"."""
     return re.sub(r"\n\s*", _line_end, text)
 
 
@@ -50,25 +50,25 @@ def _line_end(match: re.Match[str]) -> str:
     return "" if _UNSPACED.fullmatch(around) else " "
 
 
-def marked(before: str, quote: str, after: str) -> str:
-    """Return `quote` in a colour of its own between its neighbours, lines kept."""
+def highlight(before: str, quote: str, after: str) -> str:
+    """Return `quote` highlighted between the text before and after it, escaped, lines kept."""
     highlighted = "\n\n".join(
         "\\\n".join(f":yellow-background[{line}]" for line in _lines(part))
-        for part in re.split(r"\n\s*\n", cleaned(quote))
+        for part in re.split(r"\n\s*\n", clean(quote))
         if part.strip()
     )
-    head, tail = verbatim(before), verbatim(after)
+    head, tail = escape_text(before), escape_text(after)
     return head + _seam(before, at_end=True) * bool(head) + highlighted + _seam(after) * bool(tail) + tail
 
 
-def cleaned(text: str) -> str:
-    """Return text with plain line ends and without characters that act unseen."""
+def clean(text: str) -> str:
+    """Normalise line ends and remove control and bidirectional characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _NOT_TEXT.sub(lambda m: " " if m[0] in "\x0b\x0c" else "", text)
 
 
 def _seam(neighbour: str, at_end: bool = False) -> str:
-    """Return what parts the quote from its neighbour: a new paragraph, a new line, or a space."""
+    """Return the separator between a quote and its neighbour: paragraph, line break or space."""
     space = neighbour[len(neighbour.rstrip()) :] if at_end else neighbour[: -len(neighbour.lstrip()) or None]
     if space.count("\n") > 1:
         return "\n\n"
@@ -76,13 +76,13 @@ def _seam(neighbour: str, at_end: bool = False) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return [escaped(line.strip()) for line in text.split("\n") if line.strip()]
+    return [escape_line(line.strip()) for line in text.split("\n") if line.strip()]
 
 
-def escaped(text: str) -> str:
-    """Escape one line, so that it is shown as it stands."""
-    escaped = joined(_word(piece) for piece in re.split(r"(\s+)", text))
-    return _NUMBERED.sub(r"\1\\\2", escaped)
+def escape_line(text: str) -> str:
+    """Escape one line of text."""
+    escape_line = join_inline(_word(piece) for piece in re.split(r"(\s+)", text))
+    return _NUMBERED.sub(r"\1\\\2", escape_line)
 
 
 def _word(piece: str) -> str:
@@ -94,7 +94,7 @@ def _word(piece: str) -> str:
 
 
 def _address(piece: str) -> str:
-    """Show an address as code: no link is made of it and it copies as it is. (www.a) -> (`www.a`)."""
+    """Show an address as code, so that it is not linked and copies unchanged: (www.a) -> (`www.a`)."""
     right = piece.rstrip(".,;:!?)]}\"'*>")
     core = right.lstrip("([{\"'<*")
     lead, tail = right[: len(right) - len(core)], piece[len(right) :]
@@ -102,7 +102,7 @@ def _address(piece: str) -> str:
 
 
 def _code_or_mark(part: str) -> str:
-    """Keep out of code what would end it, or would end the colour around it."""
+    """Return code; back ticks and brackets are escaped, since they would end the code or its colour."""
     return f"\\{part}" if part in ("`", "[", "]") else code(part) if part else ""
 
 
@@ -115,13 +115,13 @@ def code(text: str) -> str:
     return "`" + text.replace(":material/", f":{JOINER}material/") + "`"
 
 
-def joined(parts: Iterable[str]) -> str:
-    """Put inline parts together; two code spans that touch would else become one."""
+def join_inline(parts: Iterable[str]) -> str:
+    """Join inline parts, keeping two adjacent code spans apart."""
     return "".join(parts).replace("``", f"`{JOINER}`").replace("``", f"`{JOINER}`")
 
 
-# A model's answer as Markdown that shows and never acts, its markers as links to their evidence.
-_OPEN, _CLOSE = "\ue000", "\ue001"  # around a marker's link number, taken out of all text first
+# Model answers: a subset of Markdown is kept, citation markers become links.
+_OPEN, _CLOSE = "\ue000", "\ue001"  # around a link's number; removed from the input first
 _MARKER = re.compile(r"\[(\d{1,3})\]")
 _IMAGE = re.compile(r"!\[([^\[\]]{0,500})\]\([^()\n]{0,2000}\)")
 _LINK = re.compile(r"(?<!!)\[([^\[\]]{1,500})\]\(([^()\s]{0,2000})(?: [^()\n]{0,500})?\)")
@@ -141,21 +141,21 @@ _DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
 
 @dataclass(frozen=True)
 class Link:
-    """What a marker `[number]` at a place in an answer opens: `#cite-` + target, with a hint to show."""
+    """Link of a citation marker `[number]` to `#cite-` + target, with a hint for hovering."""
 
     number: int
     target: str
     hint: str
-    doubtful: bool = False  # shown as [n?]: the source does not say what the statement says
+    doubtful: bool = False  # shown as [n?]: the source does not confirm the statement
 
 
 def safe_answer(
     text: str, links: Sequence[tuple[int, Link]] = (), notes: Sequence[tuple[int, str]] = ()
 ) -> str:
-    """Return a model's answer as harmless Markdown; a marker becomes a link where `links` has its offset.
+    """Return a model's answer as sanitised Markdown with links and notes.
 
-    `links` are pairs of an offset in `text`, where a marker's `[` stands, and what it opens; `notes` pairs
-    of an offset and our own words, shown small after what stands before it.
+    `links` are pairs of the offset of a marker's `[` in `text` and its link; `notes` are pairs of an offset
+    and a note, which is shown as a badge there.
     """
     table: list[Link | str] = [*(link for _, link in links), *(words for _, words in notes)]
     at = {offset: number for number, (offset, _) in enumerate(links)}
@@ -166,11 +166,11 @@ def safe_answer(
         end = max(end, offset)
     numbered += _numbered(text, end, len(text), at, table)
     numbered = re.sub(rf"(?<=\S) {_OPEN}", f"\u00a0{_OPEN}", numbered)  # no line begins with a marker
-    return "\n".join(_Blocks(cleaned(numbered).split("\n"), table).render()).strip("\n")
+    return "\n".join(_Blocks(clean(numbered).split("\n"), table).render()).strip("\n")
 
 
 def _numbered(text: str, start: int, end: int, at: dict[int, int], table: Sequence[Link | str]) -> str:
-    """Return a part of the text, each known marker as its number in the table."""
+    """Return `text[start:end]` with each known marker replaced by its index in the table."""
 
     def sentinel(match: re.Match[str]) -> str:
         number = at.get(start + match.start())
@@ -182,12 +182,12 @@ def _numbered(text: str, start: int, end: int, at: dict[int, int], table: Sequen
 
 
 def _hint(text: str) -> str:
-    line = " ".join(cleaned(text).split())
+    line = " ".join(clean(text).split())
     return re.sub(r"[\\\"`*_\[\]<>|$&:]", r"\\\g<0>", line)
 
 
 class _Blocks:
-    """One pass over an answer's lines, writing each known block anew."""
+    """Renderer of an answer's blocks, in one pass over its lines."""
 
     def __init__(self, lines: list[str], marks: Sequence[Link | str]):
         self._lines = lines
@@ -221,14 +221,14 @@ class _Blocks:
         return [""]
 
     def _item(self, item: re.Match[str], text: str) -> str:
-        """Write a list item, its depth as four spaces a level whatever it was before."""
+        """Render a list item, indented by four spaces a level."""
         indent = len(item[1].expandtabs(4))
         self._indents = [outer for outer in self._indents if outer < indent] + [indent]
         bullet = "-" if item[2] in "-*+" else item[2]
         return "    " * (len(self._indents) - 1) + f"{bullet} {self._inline(text.strip())}"
 
     def _fenced(self, index: int, rest: Iterator[int]) -> Iterator[str]:
-        """Code as it stands, inside a fence longer than any it holds; an open one ends with the text."""
+        """Render fenced code inside a fence longer than any it contains; an open fence ends with the text."""
         opening = _FENCE.match(self._lines[index])
         fence = opening[1] if opening else "```"
         body = []
@@ -264,9 +264,9 @@ class _Blocks:
         text = _LINK.sub(lambda m: f"{m[1]} ({m[2]})" if m[2] else m[1], text)
         out, end = [], 0
         for match in _INLINE.finditer(text):
-            out += [escaped(text[end : match.start()]), self._span(match)]
+            out += [escape_line(text[end : match.start()]), self._span(match)]
             end = match.end()
-        return joined([*out, escaped(text[end:])])
+        return join_inline([*out, escape_line(text[end:])])
 
     def _span(self, match: re.Match[str]) -> str:
         if match["code"]:
@@ -278,12 +278,12 @@ class _Blocks:
 
     def _mark(self, mark: Link | str) -> str:
         if isinstance(mark, str):
-            return f":orange-badge[{escaped(mark)}]"
+            return f":orange-badge[{escape_line(mark)}]"
         doubt = "?" if mark.doubtful else ""
         return f'[\\[{mark.number}{doubt}\\]](#cite-{mark.target} "{_hint(mark.hint)}")'
 
     def _bare(self, text: str) -> str:
-        """Put the markers back as they were written, for places where a link or a note cannot be."""
+        """Restore the original markers, where no link or note is possible."""
         return re.sub(f"\u00a0?{_OPEN}(\\d+){_CLOSE}", self._unmarked, text)
 
     def _unmarked(self, match: re.Match[str]) -> str:

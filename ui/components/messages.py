@@ -1,4 +1,4 @@
-"""A word on what was just done, kept over the run of the page that follows it."""
+"""Flash messages, errors of a page, and the confirmation dialog before a deletion."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -9,82 +9,80 @@ from typing import ParamSpec
 import streamlit as st
 
 from storage.errors import FootnoteError
-from ui.components.markdown import label, verbatim
+from ui.components.markdown import escape_text, label
 
-_KEY = "notice"
-
-
-def leave(text: str, icon: str) -> None:
-    """Have `text` shown by the next run: what a run shows before it ends itself is never seen."""
-    st.session_state[_KEY] = (text, icon)
+_FLASH, _LOGGED = "notice", "faults"
 
 
-def show() -> None:
-    """Show what the run before left."""
-    notice = st.session_state.get(_KEY)
+def flash(text: str, icon: str) -> None:
+    """Show a toast in the next run of the page, since a run that is ended early shows none."""
+    st.session_state[_FLASH] = (text, icon)
+
+
+def show_flash() -> None:
+    """Show the toast that the previous run left."""
+    notice = st.session_state.get(_FLASH)
     if notice is not None:
         text, icon = notice
         st.toast(text, icon=icon)
-        del st.session_state[_KEY]  # not before: Streamlit may end the run at any line that speaks to it
+        del st.session_state[_FLASH]  # not before: Streamlit may end the run at any call
 
 
-# What a page cannot show or do, said to whoever is at it: at once, or by the next run of the page.
 P = ParamSpec("P")
-_TOLD = "faults"
 log = logging.getLogger(__name__)
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Say why a part of a page cannot be shown, in its place.
+def show_errors() -> Iterator[None]:
+    """Show an error in place of the part of the page that raised it.
 
-    A fragment needs it as a decorator: what goes wrong in one does not reach the page around it.
+    Fragments need it as a decorator, because their errors do not reach the page.
     """
     try:
         yield
     except FootnoteError as error:
-        tell(error)
+        show_error(error)
 
 
-def tell(error: FootnoteError) -> None:
-    """Say what went wrong; in the log once a visit, however often it is drawn."""
-    told_before: set[str] = st.session_state.setdefault(_TOLD, set())
-    if str(error) not in told_before:
+def show_error(error: FootnoteError) -> None:
+    """Show an error; log it once in a session."""
+    logged: set[str] = st.session_state.setdefault(_LOGGED, set())
+    if str(error) not in logged:
         log.warning("A page could not be shown: %s", error)
-    told_before.add(str(error))
-    st.error(verbatim(str(error)), icon=":material/error:")
+    logged.add(str(error))
+    st.error(escape_text(str(error)), icon=":material/error:")
 
 
-def tried(act: Callable[P, object]) -> Callable[P, None]:
-    """Return what does the same when something is pressed, or has the next run of the page say why not."""
+def flash_errors(act: Callable[P, object]) -> Callable[P, None]:
+    """Wrap a callback of a widget, so that the next run of the page shows its error."""
 
     @wraps(act)
-    def pressed(*given: P.args, **named: P.kwargs) -> None:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            act(*given, **named)
+            act(*args, **kwargs)
         except FootnoteError as error:
-            leave(label(str(error), 300), ":material/error:")
+            flash(label(str(error), 300), ":material/error:")
 
-    return pressed
-
-
-# A question before what cannot be undone.
+    return wrapped
 
 
-def ask_first(question: str, consequence: str, *, key: str, act: Callable[[], None]) -> None:
-    """Ask in a dialog whether to delete; `act` is called, and the page run again, when the answer is yes.
+def confirm_deletion(question: str, consequence: str, *, key: str, act: Callable[[], None]) -> None:
+    """Ask in a dialog whether to delete; call `act` and run the page again if confirmed.
 
-    Where it cannot be done, that run says why. `consequence` is Markdown: whatever of it is not ours must
-    be escaped.
+    `consequence` is Markdown, so text of users and documents in it must be escaped.
     """
-    st.dialog(question, width="small", icon=":material/delete:")(_answer)(consequence, key, act)
+    st.dialog(question, width="small", icon=":material/delete:")(_confirm)(consequence, key, act)
 
 
-def _answer(consequence: str, key: str, act: Callable[[], None]) -> None:
+def _confirm(consequence: str, key: str, act: Callable[[], None]) -> None:
     st.markdown(consequence)
     with st.container(horizontal=True):
         if st.button(
-            "Delete permanently", type="primary", icon=":material/delete:", key=key, on_click=tried(act)
+            "Delete permanently",
+            type="primary",
+            icon=":material/delete:",
+            key=key,
+            on_click=flash_errors(act),
         ):
             st.rerun()
         if st.button("Cancel", key=f"keep-{key}"):

@@ -1,4 +1,4 @@
-"""Collections on the documents page: which one is looked at, a new one, and what can be done to it."""
+"""Collections on the documents page: filter, create, rename, delete, and passage sizes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -13,18 +13,16 @@ from storage.errors import FootnoteError
 from storage.records import DocumentRecord
 from ui import pages
 from ui.chat import scope
-from ui.components import messages as notices
 from ui.components.job_progress import follow_job, share, step_name
-from ui.components.markdown import label, plain
-from ui.components.messages import ask_first, tried
+from ui.components.markdown import label, plain_line
+from ui.components.messages import confirm_deletion, flash, flash_errors
 
-# How the documents of a collection are split into passages: its sizes, and how far a change of them is.
 SMALLEST, LARGEST = 100, 8000  # letters of a passage
 _LETTERS = "In Latin letters. A Hangul, Kana or Han character counts as 2.7."
 
 
-def show(here: Workspace, chosen: CollectionRecord) -> None:
-    """Show the sizes of a collection's passages and the way to change them."""
+def show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
+    """Show a form for a collection's passage sizes."""
     now = Splitting(**chosen.splitting) if chosen.splitting else Splitting()
     with (
         st.popover(
@@ -61,10 +59,10 @@ def show(here: Workspace, chosen: CollectionRecord) -> None:
 
 
 def show_progress(here: Workspace) -> None:
-    """Show how far the documents are that are split anew; where that was stopped, the way to go on."""
+    """Show re-indexing progress, or a button to resume it after a stop."""
     job = here.ingest.splitting()
     if job is not None:
-        follow_job(job, said, key="stop-splitting")
+        follow_job(job, resplit_progress, key="stop-splitting")
         return
     due = len(here.library.collections.due())
     if due:
@@ -73,11 +71,13 @@ def show_progress(here: Workspace) -> None:
                 f"{due:,} document{'s are' if due != 1 else ' is'} still indexed with the old sizes.",
                 width="content",
             )
-            st.button("Re-index", key="split-anew", type="tertiary", on_click=tried(here.ingest.split_if_due))
+            st.button(
+                "Re-index", key="split-anew", type="tertiary", on_click=flash_errors(here.ingest.split_if_due)
+            )
 
 
-def said(step: Resplit | None) -> tuple[float, str]:
-    """Return how far a splitting is, as a share and in words."""
+def resplit_progress(step: Resplit | None) -> tuple[float, str]:
+    """Return the share of re-indexing that is done, and a sentence."""
     if step is None:
         return 0.0, "Re-indexing documents"
     where = f"{step.done + 1:,} of {step.total:,}"
@@ -92,25 +92,25 @@ def _consequence(documents: int) -> str:
     return f"{what} will be re-indexed. Search keeps working meanwhile, and answers keep their quotes."
 
 
-@tried
+@flash_errors
 def _change(here: Workspace, chosen: CollectionRecord, wanted: Callable[[], Splitting]) -> None:
     splitting = wanted()
     kept = None if splitting == Splitting() else asdict(splitting)
     here.library.collections.set_splitting(chosen.id, kept)
     here.ingest.split_if_due()
-    notices.leave("Saved.", ":material/check:")
+    flash("Saved.", ":material/check:")
 
 
-EVERY, NONE = "every", "none"  # what is shown beside a collection's own id
+EVERY, NONE = "every", "none"  # filter values beside collection ids
 SHOWN, SEARCH, ADD_TO, NEW = "documents-shown", "documents-search", "documents-add-to", "documents-new"
 UNSORTED = "Unsorted"
 
 
 def choose_shown(here: Workspace) -> None:
-    """Show which documents the list has: all, those of a collection, those in none, or by their name."""
+    """Show the filters of the document list: collection and name."""
     collections = {one.id: one for one in here.library.collections.list()}
     with st.container(key="documents-filter", horizontal=True, vertical_alignment="bottom", gap="small"):
-        # No counts in them: a list forgets what is chosen when its options read otherwise.
+        # No counts in the names: a selectbox loses its value when its options change.
         names = {EVERY: scope.ALL, **_names(collections.values()), NONE: UNSORTED}
         if not collections or st.session_state.get(SHOWN) not in names:
             st.session_state[SHOWN] = EVERY
@@ -120,7 +120,7 @@ def choose_shown(here: Workspace) -> None:
                 list(names),
                 format_func=lambda id_: names.get(id_, id_),
                 key=SHOWN,
-                persist_state="session",  # a run that ends when a file was taken does not come to it
+                persist_state="session",  # a run that ends after an upload does not reach it
             )
         st.text_input(
             "Filter by name",
@@ -135,8 +135,8 @@ def choose_shown(here: Workspace) -> None:
         _show_actions(here, chosen)
 
 
-def shown(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
-    """Return the documents that the list shows."""
+def filtered(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
+    """Return the documents that pass the filters."""
     where = st.session_state.get(SHOWN, EVERY)
     words = str(st.session_state.get(SEARCH, "")).casefold().split()
     return [
@@ -148,7 +148,7 @@ def shown(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
 
 
 def choose_target(here: Workspace) -> str | None:
-    """Show into which collection files are added that are dropped now; None for none."""
+    """Show the collection for new files and return its id, or None."""
     names = _names(here.library.collections.list())
     if not names:
         return None
@@ -166,7 +166,7 @@ def choose_target(here: Workspace) -> str | None:
 
 
 def _names(collections: Iterable[CollectionRecord]) -> dict[str, str]:
-    return {one.id: plain(one.name, LONGEST_NAME) for one in collections}
+    return {one.id: plain_line(one.name, LONGEST_NAME) for one in collections}
 
 
 def _show_new(here: Workspace) -> None:
@@ -198,9 +198,9 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
                 on_change=_rename,
                 args=(here, chosen.id),
             )
-        show(here, chosen)
+        show_passage_sizes(here, chosen)
         if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
-            ask_first(
+            confirm_deletion(
                 "Delete this collection?",
                 f"**{label(chosen.name)}** will be deleted{_stay(chosen.documents)}. Chats that search "
                 "only this collection will find nothing until you change what they search.",
@@ -210,33 +210,33 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
 
 
 def _stay(documents: int) -> str:
-    return f". Its {documents_in_words(documents)}, unsorted" if documents else ""
+    return f". Its {documents_stay(documents)}, unsorted" if documents else ""
 
 
-def documents_in_words(number: int) -> str:
-    """Return what stays: ``1 -> "document stays"``, ``12 -> "12 documents stay"``."""
+def documents_stay(number: int) -> str:
+    """Return ``1 -> "document stays"``, ``12 -> "12 documents stay"``."""
     return "document stays" if number == 1 else f"{number:,} documents stay"
 
 
-@tried
+@flash_errors
 def _create(here: Workspace) -> None:
     created = here.library.collections.create(str(st.session_state[NEW]))
     st.session_state[NEW] = ""
     st.session_state[SHOWN] = created.id
-    notices.leave(f"Collection “{label(created.name, 60)}” created.", ":material/folder:")
+    flash(f"Collection “{label(created.name, 60)}” created.", ":material/folder:")
 
 
-@tried
+@flash_errors
 def _rename(here: Workspace, collection_id: str) -> None:
     key = f"collection-name-{collection_id}"
     try:
         here.library.collections.rename(collection_id, str(st.session_state[key]))
     except FootnoteError:
-        st.session_state.pop(key, None)  # what it is called is shown again
+        st.session_state.pop(key, None)  # shows the old name again
         raise
 
 
 def _delete(here: Workspace, chosen: CollectionRecord) -> None:
     here.library.collections.delete(chosen.id)
     here.ingest.split_if_due()
-    notices.leave(f"{label(chosen.name, 60)} was deleted. Its documents stay.", ":material/delete:")
+    flash(f"{label(chosen.name, 60)} was deleted. Its documents stay.", ":material/delete:")

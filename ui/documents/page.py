@@ -1,4 +1,4 @@
-"""The documents page: add, see how far each is and where it belongs, move, download, delete."""
+"""Documents page: upload, list with ingest state and collection, move, download, delete."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,43 +11,41 @@ from storage.collections import LONGEST_NAME, CollectionRecord, Collections
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui import pages
-from ui.components import messages as notices
-from ui.components.job_progress import INGEST_TICK as TICK
-from ui.components.job_progress import share, state_name, step_name
-from ui.components.markdown import label, plain, verbatim
-from ui.components.messages import ask_first, told, tried
+from ui.components.job_progress import INGEST_TICK, share, state_name, step_name
+from ui.components.markdown import escape_text, label, plain_line
+from ui.components.messages import confirm_deletion, flash, flash_errors, show_errors
 from ui.documents import collections
-from ui.documents import collections as splitting
 from ui.documents.collections import UNSORTED
 from ui.documents.upload import show_report, uploader
 from ui.server.services import services, workspace
 
-# Documents moved between collections: one, those that are ticked, or all that the list shows.
-TICKED = "documents-ticked"
+SELECTED = "documents-ticked"
 
 
-def ticked(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
-    """Return the documents that are ticked and still there, on whatever page of the list."""
-    marked: set[str] = st.session_state.get(TICKED, set())
+def selected(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
+    """Return the selected documents that still exist, on all pages of the list."""
+    marked: set[str] = st.session_state.get(SELECTED, set())
     return [record for record in records if record.id in marked]
 
 
-def show_tick(record: DocumentRecord) -> None:
-    """Show a box to tick a document with."""
+def show_checkbox(record: DocumentRecord) -> None:
+    """Show the checkbox of a document."""
     key = f"tick-{record.id}"
-    st.session_state[key] = record.id in st.session_state.setdefault(TICKED, set())
+    st.session_state[key] = record.id in st.session_state.setdefault(SELECTED, set())
     st.checkbox(
-        f"Select {plain(record.name, 60)}",
+        f"Select {plain_line(record.name, 60)}",
         key=key,
         label_visibility="collapsed",
-        on_change=_tick,
+        on_change=_toggle,
         args=(record.id,),
     )
 
 
-def show_bar(records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord], here: Workspace) -> None:
-    """Show how many documents are ticked, and what can be done with them."""
-    chosen = ticked(records)
+def show_selection(
+    records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord], here: Workspace
+) -> None:
+    """Show the number of selected documents, with actions."""
+    chosen = selected(records)
     with st.container(key="documents-ticked-bar", horizontal=True, gap="small", vertical_alignment="center"):
         if not chosen:
             st.button(
@@ -55,31 +53,31 @@ def show_bar(records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord],
                 key="tick-all",
                 icon=":material/select_all:",
                 type="tertiary",
-                on_click=_tick_all,
+                on_click=_select_all,
                 args=([record.id for record in shown],),
             )
             return
         st.caption(f"{len(chosen):,} selected", width="content")
         if st.button("Move", key="move-ticked", icon=":material/drive_file_move:", type="tertiary"):
-            ask_where(chosen, here)
+            move_dialog(chosen, here)
         st.button(
             "Clear selection",
             key="tick-none",
             icon=":material/deselect:",
             type="tertiary",
-            on_click=_tick_none,
+            on_click=_select_none,
         )
 
 
 @st.dialog("Move to collection", icon=":material/drive_file_move:")
-def ask_where(records: Sequence[DocumentRecord], here: Workspace) -> None:
-    """Ask in a dialog where documents shall go, and move them."""
+def move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
+    """Ask in a dialog for a collection, and move documents there."""
     key = records[0].id
     one = f"**{label(records[0].name, 90)}**"
     st.markdown(one if len(records) == 1 else f"**{len(records):,} documents**")
     names = {
         "": UNSORTED,
-        **{one.id: plain(one.name, LONGEST_NAME) for one in here.library.collections.list()},
+        **{one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()},
     }
     where = st.selectbox(
         "Collection",
@@ -103,41 +101,41 @@ def ask_where(records: Sequence[DocumentRecord], here: Workspace) -> None:
         st.rerun()
 
 
-@tried
+@flash_errors
 def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
     to = _target(str(st.session_state[key]), here.library.collections)
     moved = here.library.collections.put([record.id for record in records], to.id if to else None)
     here.ingest.split_if_due()
-    _tick_none()
+    _select_none()
     many = "document was" if moved == 1 else "documents were"
     name = to.name if to else UNSORTED
-    notices.leave(f"{moved:,} {many} moved to {label(name, 60)}.", ":material/drive_file_move:")
+    flash(f"{moved:,} {many} moved to {label(name, 60)}.", ":material/drive_file_move:")
 
 
 def _target(where: str, collections: Collections) -> CollectionRecord | None:
-    """Return the collection that an id or a typed name stands for, made where needed; None for none."""
+    """Return the collection of an id or typed name, created if needed; None for no collection."""
     if not where:
         return None
     known = {one.id: one for one in collections.list()}
     return known.get(where) or collections.named(where) or collections.create(where)
 
 
-def _tick(document_id: str) -> None:
-    marked: set[str] = st.session_state.setdefault(TICKED, set())
+def _toggle(document_id: str) -> None:
+    marked: set[str] = st.session_state.setdefault(SELECTED, set())
     (marked.add if st.session_state[f"tick-{document_id}"] else marked.discard)(document_id)
 
 
-def _tick_all(document_ids: Sequence[str]) -> None:
-    st.session_state[TICKED] = set(document_ids)
+def _select_all(document_ids: Sequence[str]) -> None:
+    st.session_state[SELECTED] = set(document_ids)
 
 
-def _tick_none() -> None:
-    st.session_state[TICKED] = set()
+def _select_none() -> None:
+    st.session_state[SELECTED] = set()
 
 
 PAGE = 25
 Color = Literal["gray", "blue", "green", "red"]
-LOOK = 5.0  # seconds between looks at documents that wait to be tried again
+LOOK = 5.0  # seconds between updates while documents wait for a retry
 _BADGES: dict[str, tuple[str, Color]] = {
     "queued": (":material/schedule:", "gray"),
     "reading": (":material/menu_book:", "blue"),
@@ -160,10 +158,10 @@ def show() -> None:
         st.markdown("No documents yet. Drop files above; you can ask within seconds.")
         return
     collections.choose_shown(here)
-    splitting.show_progress(here)
+    collections.show_progress(here)
     busy = any(here.ingest.running(record.id) for record in records)
     waits = any(record.state in UNFINISHED for record in records)
-    st.fragment(_rows, run_every=TICK if busy else LOOK if waits else None)(here, busy)
+    st.fragment(_rows, run_every=INGEST_TICK if busy else LOOK if waits else None)(here, busy)
 
 
 def _totals(records: list[DocumentRecord]) -> None:
@@ -172,14 +170,14 @@ def _totals(records: list[DocumentRecord]) -> None:
     st.caption(" · ".join(count for count in counts if count))
 
 
-@told()
+@show_errors()
 def _rows(here: Workspace, busy: bool) -> None:
-    """Show one page of rows; once nothing runs any more, have the page drawn without looking again."""
+    """Show one page of rows; when ingest has ended, run the page again without polling."""
     records = here.library.documents.list()
-    listed = collections.shown(records)
+    listed = collections.filtered(records)
     if listed:
         _totals(listed)
-        show_bar(records, listed, here)
+        show_selection(records, listed, here)
     else:
         st.caption("No matching documents.")
     names = {one.id: one.name for one in here.library.collections.list()}
@@ -199,7 +197,7 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
     icon, color = _BADGES[record.state]
     with st.container(border=True, gap="xsmall", key=f"document-{record.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-            show_tick(record)
+            show_checkbox(record)
             st.markdown(f"**{label(record.name, 90)}**", width="stretch")
             _actions(record, here)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -212,14 +210,14 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
         progress = here.ingest.progress(record.id)
         if progress is not None:
             st.progress(share(progress), text=step_name(progress).capitalize())
-        for said in filter(None, (record.reason, record.note)):
-            st.markdown(verbatim(said))
+        for text in filter(None, (record.reason, record.note)):
+            st.markdown(escape_text(text))
         if record.state in UNFINISHED and not here.ingest.running(record.id):
-            _offer_to_try_again(record, here)
+            _retry_button(record, here)
 
 
 def origin(sources: Sequence[str]) -> str:
-    """Return in words, as Markdown, from which sources a document came by itself.
+    """Return the names of a document's sources, as Markdown.
 
     >>> origin(["Our wiki", "보고서"])
     'From Our wiki and 보고서'
@@ -229,9 +227,9 @@ def origin(sources: Sequence[str]) -> str:
     return f"From {named}" + (f" and {more} more source{'' if more == 1 else 's'}" if more > 0 else "")
 
 
-def _offer_to_try_again(record: DocumentRecord, here: Workspace) -> None:
+def _retry_button(record: DocumentRecord, here: Workspace) -> None:
     if st.button("Try again", icon=":material/refresh:", type="tertiary", key=f"try-again-{record.id}"):
-        tried(here.ingest.start)(record.id)
+        flash_errors(here.ingest.start)(record.id)
         st.rerun()
 
 
@@ -247,9 +245,9 @@ def _actions(record: DocumentRecord, here: Workspace) -> None:
             width="stretch",
         )
         if st.button("Move", icon=":material/drive_file_move:", key=f"move-{record.id}", width="stretch"):
-            ask_where([record], here)
+            move_dialog([record], here)
         if st.button("Delete", icon=":material/delete:", key=f"ask-{record.id}", width="stretch"):
-            ask_first(
+            confirm_deletion(
                 "Delete this document?",
                 f"**{label(record.name)}** will be deleted. Existing answers keep their quotes.",
                 key=f"remove-{record.id}",
@@ -259,7 +257,7 @@ def _actions(record: DocumentRecord, here: Workspace) -> None:
 
 def _remove(record: DocumentRecord, here: Workspace) -> None:
     here.ingest.remove(record.id)
-    notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
+    flash(f"{label(record.name, 60)} was deleted.", ":material/delete:")
 
 
 def _facts(record: DocumentRecord) -> str:
@@ -278,7 +276,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _size(octets: int) -> str:
-    """Return a size for people: 1536 -> "1.5 kB"."""
+    """Format a size in bytes: 1536 -> "1.5 kB"."""
     value = float(octets)
     for unit in ("bytes", "kB", "MB"):
         if value < 1024:

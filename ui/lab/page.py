@@ -1,4 +1,4 @@
-"""The lab page: which way of searching finds the right passages in one's own documents."""
+"""Lab page: compare retrievers on questions about the user's own documents."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,9 @@ from storage.errors import FootnoteError
 from storage.records import DocumentRecord, QuestionSetRecord
 from ui import pages
 from ui.components.job_progress import follow_job
-from ui.components.labels import GOOD_FOR, NAMES
+from ui.components.labels import RETRIEVERS, USES
 from ui.components.markdown import label
-from ui.lab import results as lab_results
-from ui.lab import sets as lab_sets
-from ui.lab import sets as lab_ways
+from ui.lab import results, sets
 from ui.server.services import workspace
 
 
@@ -32,17 +30,17 @@ def show() -> None:
         st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
         return
     st.header("Questions")
-    lab_ways.show_making(here)
-    chosen = lab_sets.choose(here)
+    sets.show_making(here)
+    chosen = sets.choose(here)
     if chosen is None:
         st.markdown("No questions yet. Add some:")
-        lab_ways.lab_ways_show(here, searchable, None)
+        sets.show_add_questions(here, searchable, None)
         return
-    lab_sets.show(here, chosen)
+    sets.show(here, chosen)
     with st.expander("Add questions, or start another set", icon=":material/add:", key="lab-more"):
-        lab_ways.lab_ways_show(here, searchable, chosen)
+        sets.show_add_questions(here, searchable, chosen)
     _show_comparison(here.lab, chosen, searchable)
-    lab_results.show(here, chosen)
+    results.show(here, chosen)
 
 
 def _searchable(here: Workspace) -> list[DocumentRecord]:
@@ -62,10 +60,10 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
     with st.container(key="lab-searches", gap="xsmall"):
         wanted = [
             name
-            for name in NAMES
-            if st.checkbox(f"**{NAMES[name]}.** {GOOD_FOR[name]}", value=True, key=f"lab-compare-{name}")
+            for name in RETRIEVERS
+            if st.checkbox(f"**{RETRIEVERS[name]}.** {USES[name]}", value=True, key=f"lab-compare-{name}")
         ]
-    documents = lab_sets.choose_documents(searchable, "lab-documents")
+    documents = sets.choose_documents(searchable, "lab-documents")
     if not wanted:
         st.caption("Select at least one search mode.")
     ready = bool(wanted) and chosen.questions > 0
@@ -76,16 +74,16 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
     except FootnoteError as error:
         st.error(label(str(error), 500), icon=":material/error:")
         return
-    lab_results.show_newest(chosen.id)
+    results.show_newest(chosen.id)
     st.rerun()
 
 
 def _show_running(job: Job[RunProgress]) -> None:
-    def said(progress: RunProgress | None) -> tuple[float, str]:
+    def describe(progress: RunProgress | None) -> tuple[float, str]:
         if progress is None:
             return 0.0, "Waiting for another task of the Lab to finish"
         if not progress.rows:
             return 0.0, "Opening the indexes"
         return progress.done / progress.total, f"Asked {progress.done:,} of {progress.total:,}"
 
-    follow_job(job, said, key="lab-stop-run")
+    follow_job(job, describe, key="lab-stop-run")

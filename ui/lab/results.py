@@ -1,4 +1,4 @@
-"""What a run of the lab found: table, chart, the runs before it, and the default that follows from it."""
+"""Results of a lab run: table, chart, comparison with other runs, results by question, default retriever."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -18,17 +18,16 @@ from storage.records import (
     ResultRecord,
     RunRecord,
 )
-from ui.components import messages as notices
-from ui.components.labels import name_of
-from ui.components.markdown import label, verbatim
-from ui.lab.sets import count, right_place
+from ui.components.labels import retriever_name
+from ui.components.markdown import escape_text, label
+from ui.components.messages import flash
+from ui.lab.sets import count, show_marked_passage
 from ui.server.services import services
 
-# A run question by question: which search found the right passage at which rank, and what else.
 PAGE = 10  # questions shown at once
 SHOWN = 12  # passages of a question shown, the best first
 NONE = "–"
-MISSED = 1_000_000  # stands for no rank, after all others
+MISSED = 1_000_000  # rank of a passage that was not found
 _STATUSES = {
     "gone": "not asked: its document was deleted",
     "outside": "not asked: not in the selected documents",
@@ -36,7 +35,7 @@ _STATUSES = {
 
 
 def show_questions(here: Workspace, run: RunRecord) -> None:
-    """Show the questions of a run a page at a time, each with the rank at which every search was right."""
+    """Show the questions of a run a page at a time, with the rank of the right passage in each search."""
     st.subheader("Results by question")
     missed_only = st.toggle("Only questions that a search missed", key=f"lab-missed-{run.id}")
     findings = _by_position(here.lab.runs.findings(run.id))
@@ -59,11 +58,11 @@ def show_questions(here: Workspace, run: RunRecord) -> None:
         st.pagination(last, key=f"lab-page-{run.id}-{missed_only}")
 
 
-def ranks(findings: Sequence[FindingRecord]) -> str:
-    """Return where each search had the first right passage: ``"Rank 1: Words. Not found: Meaning."``."""
+def rank_line(findings: Sequence[FindingRecord]) -> str:
+    """Return the rank of the first right passage in each search: ``"Rank 1: Words. Not found: Meaning."``."""
     by_rank: dict[int, list[str]] = {}
     for one in findings:
-        by_rank.setdefault(one.first_right or MISSED, []).append(name_of(one.retriever))
+        by_rank.setdefault(one.first_right or MISSED, []).append(retriever_name(one.retriever))
     if list(by_rank) == [1]:
         return "First in every search." if len(findings) > 1 else "First."
     return " ".join(f"{_rank_name(rank)}: {'; '.join(by_rank[rank])}." for rank in sorted(by_rank))
@@ -92,30 +91,32 @@ def _row(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, r
             st.dialog(label(one.text, 200), width="large", icon=":material/science:")(_panel)(
                 one, findings, here, run
             )
-        st.caption(_STATUSES.get(one.status) or ranks(findings))
+        st.caption(_STATUSES.get(one.status) or rank_line(findings))
 
 
 def _panel(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, run: RunRecord) -> None:
     question = _question(one, here, run)
     for passage in question.passages if question else ():
-        right_place(passage)
+        show_marked_passage(passage)
     st.markdown("**Rank in each search**")
-    rows = merged(findings)
+    rows = merge_findings(findings)
     st.table(_matrix(rows[:SHOWN], findings), hide_index=True, alt="Passages and their ranks")
     for finding in findings:
         if finding.error:
-            st.warning(f"{name_of(finding.retriever)}: {label(finding.error, 500)}", icon=":material/info:")
+            st.warning(
+                f"{retriever_name(finding.retriever)}: {label(finding.error, 500)}", icon=":material/info:"
+            )
     st.markdown("**Passages**")
     texts = here.library.documents.chunks_by_id(found.chunk_id for found, _ in rows[:SHOWN])
     for number, (found, _) in enumerate(rows[:SHOWN], start=1):
         with st.expander(_passage_name(number, found), type="compact", key=f"lab-text-{found.chunk_id}"):
             chunk = texts.get(found.chunk_id)
-            st.markdown(verbatim(chunk.text) if chunk else "This passage no longer exists.")
-    st.caption("Times: " + ", ".join(f"{name_of(f.retriever)} {f.ms:.1f} ms" for f in findings))
+            st.markdown(escape_text(chunk.text) if chunk else "This passage no longer exists.")
+    st.caption("Times: " + ", ".join(f"{retriever_name(f.retriever)} {f.ms:.1f} ms" for f in findings))
 
 
-def merged(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord, Mapping[str, int]]]:
-    """Return each passage once with its rank in every search: the right ones first, then by best rank."""
+def merge_findings(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord, Mapping[str, int]]]:
+    """Return each passage once with its rank in every search, right ones first, then by best rank."""
     found: dict[str, FoundRecord] = {}
     places: dict[str, dict[str, int]] = {}
     for finding in findings:
@@ -135,7 +136,7 @@ def _matrix(
     return [
         {
             "Passage": _passage_name(number, found),
-            **{name_of(name): str(places.get(name, NONE)) for name in searches},
+            **{retriever_name(name): str(places.get(name, NONE)) for name in searches},
         }
         for number, (found, places) in enumerate(rows, start=1)
     ]
@@ -180,7 +181,7 @@ how far up in it the right ones stand, from 0 (never found) to 1 (always first).
 
 
 def show(here: Workspace, chosen: QuestionSetRecord) -> None:
-    """Show the newest run over a set, or another that is chosen."""
+    """Show the newest run of a question set, or a chosen one."""
     runs = here.lab.compare(chosen.id)
     st.header("Results")
     if not runs:
@@ -202,12 +203,12 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
 
 
 def show_newest(set_id: str) -> None:
-    """Have the page look at the newest run of a set again."""
+    """Select the newest run of a set."""
     st.session_state.pop(_run_key(set_id), None)
 
 
 def best(results: Sequence[ResultRecord], metric: str) -> frozenset[str]:
-    """Return the retrievers with the best value, none where all have the same."""
+    """Return the retrievers with the best value; none if all are equal."""
     values = {result.retriever: result.metrics.get(metric, 0.0) for result in results}
     if len(set(values.values())) < 2:
         return frozenset()
@@ -215,12 +216,12 @@ def best(results: Sequence[ResultRecord], metric: str) -> frozenset[str]:
 
 
 def verdict(results: Sequence[ResultRecord]) -> str:
-    """Say in a sentence which search found most among the first five, and where by."""
+    """Return a sentence that names the best retriever by nDCG@10."""
     leaders = [name for name in ranked(results) if name in best(results, "ndcg@10")]
     if not leaders:
         return "All search modes did equally well."
     first = next(result for result in results if result.retriever == leaders[0])
-    names = " and ".join(f"**{name_of(name)}**" for name in leaders)
+    names = " and ".join(f"**{retriever_name(name)}**" for name in leaders)
     return (
         f"{names} ranked the right passages highest: {first.metrics['recall@5']:.0%} are among the first "
         f"five, {first.metrics['recall@1']:.0%} stand first."
@@ -228,7 +229,7 @@ def verdict(results: Sequence[ResultRecord]) -> str:
 
 
 def ranked(results: Sequence[ResultRecord]) -> list[str]:
-    """Return the retrievers, the best by nDCG@10 first; of equals the quicker."""
+    """Return the retrievers by nDCG@10, ties by speed."""
     ordered = sorted(results, key=lambda result: (-result.metrics.get("ndcg@10", 0.0), result.p50_ms))
     return [result.retriever for result in ordered]
 
@@ -271,11 +272,11 @@ def _show_state(run: RunRecord) -> None:
 
 
 def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
-    """Make rows of Markdown: the best of a column is bold and says so."""
+    """Return table rows in Markdown, with the best value of a column in bold."""
     leaders = {metric: best(results, metric) for metric in METRICS}
     rows = []
     for result in sorted(results, key=lambda one: ranked(results).index(one.retriever)):
-        row = {"Search": name_of(result.retriever)}
+        row = {"Search": retriever_name(result.retriever)}
         for metric, title in METRICS.items():
             value = f"{result.metrics.get(metric, 0.0):.2f}"
             row[title] = f"**{value}\u00a0best**" if result.retriever in leaders[metric] else value
@@ -296,7 +297,7 @@ def _chart(results: Sequence[ResultRecord]) -> None:
         key="lab-chart",
     )
     of = _value(metric)
-    values = {name_of(one.retriever): of(one) for one in results}
+    values = {retriever_name(one.retriever): of(one) for one in results}
     ordered = sorted(values, key=lambda name: values[name], reverse=metric in METRICS)
     said = "; ".join(f"{name}: {values[name]:.2f}" for name in ordered)
     st.bar_chart(
@@ -316,16 +317,20 @@ def _value(metric: str) -> Callable[[ResultRecord], float]:
 
 
 def _make_default(run: RunRecord) -> None:
-    held = services()
-    if not held.administers():
+    server = services()
+    if not server.administers():
         return
     order = ranked(run.results)
     fixed = "retriever" in fixed_fields()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="lab-default-row"):
         wanted = st.selectbox(
-            "Default search mode", order, format_func=name_of, key=f"lab-default-{run.id}", disabled=fixed
+            "Default search mode",
+            order,
+            format_func=retriever_name,
+            key=f"lab-default-{run.id}",
+            disabled=fixed,
         )
-        is_default = wanted == held.settings.retriever
+        is_default = wanted == server.settings.retriever
         pressed = st.button(
             "Current default" if is_default else "Make default",
             icon=":material/check:" if is_default else ":material/star:",
@@ -334,21 +339,21 @@ def _make_default(run: RunRecord) -> None:
         )
     if fixed:
         st.caption(
-            f"Set by the server's configuration to “{name_of(held.settings.retriever)}”. It cannot be "
-            "changed here."
+            f"Set by the server's configuration to “{retriever_name(server.settings.retriever)}”. It cannot "
+            "be changed here."
         )
     if pressed:
         try:
-            held.change({"retriever": wanted})
+            server.change({"retriever": wanted})
         except FootnoteError as error:
             st.error(label(str(error), 500), icon=":material/error:")
             return
-        notices.leave(f"Default search mode: {name_of(wanted)}.", ":material/check:")
+        flash(f"Default search mode: {retriever_name(wanted)}.", ":material/check:")
         st.rerun()
 
 
 def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
-    """Show this run beside another over the same set, and what else than the searches differs."""
+    """Show this run beside another of the same set, and differences in their conditions."""
     if not others:
         return
     with st.expander("Compare with another run", icon=":material/compare_arrows:", key="lab-compare-runs"):
@@ -374,7 +379,7 @@ def _beside(run: RunRecord, other: RunRecord) -> list[dict[str, str]]:
     theirs = {one.retriever: one for one in other.results}
     return [
         {
-            "Search": name_of(name),
+            "Search": retriever_name(name),
             **_pair("nDCG@10", "ndcg@10", name, mine, theirs),
             **_pair("Recall@5", "recall@5", name, mine, theirs),
         }

@@ -1,4 +1,4 @@
-"""The question sets of the lab: which one is looked at, and what is in it."""
+"""Question sets of the lab: choose, show, rename and delete them, add questions."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,9 @@ from rag.passage import Passage
 from rag.workspace import Workspace
 from storage.records import DocumentRecord, MarkedPassage, QuestionRecord, QuestionSetRecord
 from ui import pages
-from ui.components import messages as notices
 from ui.components.job_progress import follow_job
-from ui.components.markdown import label, plain, verbatim
-from ui.components.messages import ask_first, tried
+from ui.components.markdown import escape_text, label, plain_line
+from ui.components.messages import confirm_deletion, flash, flash_errors, show_flash
 from ui.server.services import services
 
 PAGE = 10  # questions shown at once
@@ -30,7 +29,7 @@ ORIGINS = {
 
 
 def choose(here: Workspace) -> QuestionSetRecord | None:
-    """Show the choice of a set and return the chosen one; None where there is none."""
+    """Show the question sets and return the chosen one; None if there is none."""
     by_id = {one.id: one for one in here.lab.sets.list()}
     if not by_id:
         return None
@@ -44,25 +43,25 @@ def choose(here: Workspace) -> QuestionSetRecord | None:
 
 
 def choose_next(set_id: str, notice: str) -> None:
-    """Have the next run of the page show a set, and say why."""
+    """Select a set in the next run of the page, with a toast."""
     st.session_state[NEXT] = set_id
-    notices.leave(notice, ":material/science:")
+    flash(notice, ":material/science:")
 
 
 def choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str]:
-    """Show a choice among documents; none chosen stands for all of them."""
+    """Show a multiselect of documents; empty means all."""
     names = {record.id: record.name for record in searchable}
     return st.multiselect(
         "Documents",
         list(names),
-        format_func=lambda id_: plain(names[id_], 60),
+        format_func=lambda id_: plain_line(names[id_], 60),
         placeholder=f"All {len(names)} documents" if len(names) > 1 else "Your document",
         key=key,
     )
 
 
 def show(here: Workspace, chosen: QuestionSetRecord) -> None:
-    """Show a set's questions with their right passages, a page at a time, and rename and delete."""
+    """Show a set's questions with their right passages, a page at a time, and its actions."""
     if chosen.origin == "sentences":
         st.info(
             "These questions repeat words of their answers, which favours search by words. Useful as a "
@@ -85,21 +84,21 @@ def count(questions: int) -> str:
     return f"{questions} question{'' if questions == 1 else 's'}"
 
 
-def right_place(passage: MarkedPassage) -> None:
-    """Show the words that answer a question, and whose they are."""
+def show_marked_passage(passage: MarkedPassage) -> None:
+    """Show the passage that answers a question, with its document."""
     st.caption(f"Answered in **{label(passage.document, 80)}**:")
     with st.container(border=True):
-        st.markdown(verbatim(passage.quote))
+        st.markdown(escape_text(passage.quote))
 
 
 def _name_of(one: QuestionSetRecord) -> str:
-    return f"{plain(one.name, 60)} ({count(one.questions)}, {ORIGINS[one.origin]})"
+    return f"{plain_line(one.name, 60)} ({count(one.questions)}, {ORIGINS[one.origin]})"
 
 
 def _question(number: int, question: QuestionRecord, here: Workspace) -> None:
     with st.expander(f"{number}\\. {label(question.text, 200)}", type="compact", key=f"lab-q-{question.id}"):
         for passage in question.passages:
-            right_place(passage)
+            show_marked_passage(passage)
         if st.button("Remove", icon=":material/remove:", key=f"lab-remove-{question.id}"):
             here.lab.sets.remove_question(question.id)
             st.rerun()
@@ -117,7 +116,7 @@ def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
                 args=(here, chosen.id),
             )
         if st.button("Delete set", icon=":material/delete:", type="tertiary", key="lab-delete"):
-            ask_first(
+            confirm_deletion(
                 "Delete this question set?",
                 f"**{label(chosen.name)}** will be deleted with its questions and runs.",
                 key=f"lab-delete-{chosen.id}",
@@ -125,15 +124,14 @@ def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
             )
 
 
-@tried
+@flash_errors
 def _rename(here: Workspace, set_id: str) -> None:
     name = " ".join(str(st.session_state[f"lab-name-{set_id}"]).split())
     if name:
         here.lab.sets.rename(set_id, name)
 
 
-# Three ways to questions with known answers: made from the documents, typed, collected from the chats.
-WAYS = {
+SOURCES = {
     "made": "Generate from documents",
     "typed": "Type a question",
     "feedback": "Collect helpful answers",
@@ -142,12 +140,12 @@ SENTENCES, MODEL = "Made from the documents' sentences", "Written by the connect
 TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
 
 
-def lab_ways_show(
+def show_add_questions(
     here: Workspace, searchable: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
 ) -> None:
-    """Show the three ways; a typed question goes into `chosen`, or begins a set."""
+    """Show the three ways to add questions; a typed one is added to `chosen` or to a new set."""
     way = st.segmented_control(
-        "How", list(WAYS), format_func=WAYS.__getitem__, default="made", required=True, key="lab-way"
+        "How", list(SOURCES), format_func=SOURCES.__getitem__, default="made", required=True, key="lab-way"
     )
     if way == "made":
         _make(here, searchable)
@@ -158,13 +156,13 @@ def lab_ways_show(
 
 
 def show_making(here: Workspace) -> None:
-    """Show the making of questions while it runs; at its end, choose what it made and say how it went."""
+    """Show the progress of generating questions; at its end, select the new set."""
     job: Job[MakingProgress] | None = here.lab.making() or st.session_state.get(JOB)
     if job is None:
         return
     if not job.done:
         st.session_state[JOB] = job
-        follow_job(job, _how_far, key="lab-stop-making")
+        follow_job(job, _making_progress, key="lab-stop-making")
         return
     st.session_state.pop(JOB, None)
     made = job.latest
@@ -172,10 +170,10 @@ def show_making(here: Workspace) -> None:
         st.warning(label(str(job.error), 500), icon=":material/info:")
     if made is not None and made.set_id is not None:
         choose_next(made.set_id, f"{count(made.done)} created.")
-        notices.show()
+        show_flash()
 
 
-def _how_far(progress: MakingProgress | None) -> tuple[float, str]:
+def _making_progress(progress: MakingProgress | None) -> tuple[float, str]:
     if progress is None:
         return 0.0, "Waiting for another task of the Lab to finish"
     latest = f": {label(progress.latest, 80)}" if progress.latest else ""
@@ -200,7 +198,7 @@ def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
 
 
 def _choose_author() -> str:
-    """Show who can write the questions; without a connected model there is no choice."""
+    """Show the choice between model and sentences; without a model there is no choice."""
     if services().llm is not None:
         captions = ["Writes a question for each passage.", _FAVOURS_WORDS]
         return str(st.radio("Questions are", [MODEL, SENTENCES], captions=captions, key="lab-made-by"))
@@ -243,7 +241,7 @@ def _mark(passage: Passage) -> bool:
     heading = f" · {label(passage.heading, 80)}" if passage.heading else ""
     with st.container(border=True):
         yes = st.checkbox(f"**{label(passage.document, 60)}{place}**{heading}", key=f"{MARKED}-{passage.id}")
-        st.markdown(verbatim(passage.text))
+        st.markdown(escape_text(passage.text))
     return yes
 
 
@@ -267,7 +265,7 @@ def _collect(here: Workspace) -> None:
     )
     name = st.text_input("Set name", "Helpful answers", max_chars=120, key="lab-collect-name")
     collecting = st.button("Collect", icon=":material/thumb_up:", key="lab-collect")
-    _offer_cases(here)
+    _show_cases_download(here)
     if not collecting:
         return
     try:
@@ -280,8 +278,8 @@ def _collect(here: Workspace) -> None:
     st.rerun()
 
 
-def _offer_cases(here: Workspace) -> None:
-    """Let what was said of single citations be downloaded, made only when it is asked for."""
+def _show_cases_download(here: Workspace) -> None:
+    """Show a button to download citation feedback as test cases."""
     st.markdown(
         "Test cases for the citation checker: verified citations of helpful answers, and citations you "
         "marked as wrong. One claim with its passage per line."

@@ -1,4 +1,4 @@
-"""The server's services as a page sees them: who is at it, and what they may do."""
+"""Services of one server process, with sign-in and permissions for its pages."""
 
 import threading
 import time
@@ -7,84 +7,83 @@ from typing import Any
 
 import streamlit as st
 
-from rag import settings as config
 from rag.errors import EntryRefused
 from rag.services import Services
+from rag.settings import Settings
+from rag.settings import load as load_settings
 from rag.workspace import Workspace
-from ui.auth import middleware as visiting
-from ui.auth.identity import Alone, Visitor, read_entrance
-from ui.auth.middleware import Sessions
+from ui.auth.identity import LocalUser, Visitor, read_auth_mode
+from ui.auth.middleware import Sessions, current_visitor
 
-# Who waits for the first word of an answer, on the whole server: whoever has one gives way to them.
-LONGEST = 3.0  # seconds: who waits longer waits for something else than for others to be drawn
+MAX_WAIT = 3.0  # seconds after which a waiting chat has no priority any more
 
 
-class FirstWords:
-    """The chats in which a question was sent whose passages are not found yet; asked from any thread."""
+class RenderPriority:
+    """Render priority for chats that wait for the first word of an answer, server-wide; thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._since: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def wait(self, chat: str) -> None:
-        """Note that a question was sent in a chat."""
+    def start(self, chat: str) -> None:
+        """Record that a question was sent in a chat."""
         with self._lock:
             now = self._clock()
-            self._since = {other: since for other, since in self._since.items() if now - since < LONGEST}
+            self._since = {other: since for other, since in self._since.items() if now - since < MAX_WAIT}
             self._since[chat] = now
 
-    def come(self, chat: str) -> None:
-        """Note that the rest is the model's: the passages are found, or the answer has ended."""
+    def finish(self, chat: str) -> None:
+        """Record that the passages were found or the answer has ended."""
         with self._lock:
             self._since.pop(chat, None)
 
-    def awaited_beside(self, chat: str) -> bool:
-        """Whether someone waits in another chat."""
+    def others_waiting(self, chat: str) -> bool:
+        """Return True while another chat waits."""
         with self._lock:
             now = self._clock()
-            return any(other != chat and now - since < LONGEST for other, since in self._since.items())
+            return any(other != chat and now - since < MAX_WAIT for other, since in self._since.items())
 
 
-FOR_ADMINISTRATORS = "Only administrators can change settings."
+ADMINISTRATORS_ONLY = "Only administrators can change settings."
 
 
 class PageServices(Services):
-    """The services of one server, with the people and the browser sessions at its pages."""
+    """Services of one server, with its visitors and browser sessions."""
 
-    def __init__(self, settings: config.Settings):
+    def __init__(self, settings: Settings):
         """Open everything; raises SettingsError or StorageError."""
-        self.entrance, self.sessions = read_entrance(settings, st.secrets), Sessions()
-        self.first_words = FirstWords()
-        super().__init__(settings, local=isinstance(self.entrance, Alone))
+        self.auth_mode, self.sessions = read_auth_mode(settings, st.secrets), Sessions()
+        self.render_priority = RenderPriority()
+        super().__init__(settings, local=isinstance(self.auth_mode, LocalUser))
 
     def visitor(self) -> Visitor | None:
-        """Return who is at the page that is being drawn; None where nobody has signed in, or EntryRefused."""
-        return visiting.visitor(self.entrance, self.settings)
+        """Return the visitor of the page that is being drawn; None if not signed in. Raises EntryRefused."""
+        return current_visitor(self.auth_mode, self.settings)
 
     def administers(self) -> bool:
-        """Tell whether who is at this page may change what is everyone's."""
-        there = self.visitor()
-        return there is not None and there.admin
+        """Return True if the visitor is an administrator."""
+        visitor = self.visitor()
+        return visitor is not None and visitor.admin
 
     def knows_people(self) -> bool:
-        """Tell whether who is at this page may see who else there is: administrators, where any sign in."""
-        return not isinstance(self.entrance, Alone) and self.administers()
+        """Return True if the visitor may manage people: an administrator, where people sign in."""
+        return not isinstance(self.auth_mode, LocalUser) and self.administers()
 
     def remove(self, owner: str) -> None:
-        """Remove a person with all they own; raises EntryRefused where no administrator asks for it."""
+        """Remove a person with all their data; raises EntryRefused unless the visitor is an administrator."""
         if not self.knows_people():
             raise EntryRefused("Only administrators can remove people.")
         self.sessions.end(owner)
         self.removals.start(owner)
 
     def change(self, changes: Mapping[str, Any]) -> None:
-        """Keep settings that an administrator changed and work by them from now on.
+        """Save and apply changed settings.
 
-        Raises SettingsError, or EntryRefused for anyone else, and changes nothing.
+        Raises SettingsError, or EntryRefused unless the visitor is an administrator; then nothing changes.
         """
         if not self.administers():
-            raise EntryRefused(FOR_ADMINISTRATORS)
+            raise EntryRefused(ADMINISTRATORS_ONLY)
         self.apply(changes)
 
 
@@ -93,29 +92,29 @@ _opening = threading.Lock()
 
 
 def services() -> PageServices:
-    """Return the server's services, opened at the first call; raises FootnoteError when they cannot be."""
+    """Return the server's services, opened at the first call; raises FootnoteError."""
     global _opened
     with _opening:
         if _opened is None:
-            _opened = PageServices(config.load())
+            _opened = PageServices(load_settings())
         return _opened
 
 
 def workspace() -> Workspace:
-    """Return what the person at this page may see and do; raises EntryRefused where nobody has signed in."""
-    there = services().visitor()
-    if there is None:
+    """Return the visitor's workspace; raises EntryRefused if nobody has signed in."""
+    visitor = services().visitor()
+    if visitor is None:
         raise EntryRefused("Sign in first.")
-    return services().workspace(there.id)
+    return services().workspace(visitor.id)
 
 
 def owner_of(session_id: str) -> str | None:
-    """Return whose a browser session is that was let in; opens nothing."""
+    """Return the owner of an admitted browser session, without opening the services."""
     return None if _opened is None else _opened.sessions.owner_of(session_id)
 
 
 def close() -> None:
-    """Close the server's services; the next call of `services` opens them anew."""
+    """Close the server's services; the next call of `services` opens them again."""
     global _opened
     with _opening:
         if _opened is not None:

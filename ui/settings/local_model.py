@@ -1,4 +1,4 @@
-"""A model of one's own on the settings page: installed by one click, used, removed."""
+"""Local models on the settings page: install, use, remove."""
 
 import shutil
 from collections.abc import Mapping
@@ -7,22 +7,21 @@ from typing import Any
 
 import streamlit as st
 
-from rag.models.local import catalog as shelf
+from rag.models.local import catalog
 from rag.models.local.catalog import MODEL_PACKAGES, ModelChoice, ModelPackage, find_package, size
 from rag.models.local.install import InstallProgress
 from rag.settings import Settings
 from storage.errors import FootnoteError
-from ui.components import messages as notices
 from ui.components.job_progress import follow_job
-from ui.components.markdown import label, verbatim
-from ui.components.messages import ask_first, tried
+from ui.components.markdown import escape_text, label
+from ui.components.messages import confirm_deletion, flash, flash_errors
 from ui.server.services import PageServices
 
 FIXED = "Set by the server's configuration. It cannot be changed here."
 
 
-def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
-    """Show the models that can run here: what each costs, how far it is, and which one is used."""
+def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
+    """Show the models that can run on this computer, with size, progress and actions."""
     st.subheader("Local model")
     st.markdown(
         "Runs on this computer: no server, no key, and nothing leaves it. Small models write short, plain "
@@ -30,21 +29,21 @@ def show_own_model(held: PageServices, fixed: frozenset[str]) -> None:
     )
     for offer in MODEL_PACKAGES:
         with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
-            _show_offer(held, offer, fixed)
-    _show_file(held, fixed)
-    if held.settings.local_model and not held.settings.connected:
+            _show_offer(server, offer, fixed)
+    _show_file(server, fixed)
+    if server.settings.local_model and not server.settings.connected:
         st.button(
             "Use no model",
             key="own-none",
-            on_click=tried(_use),
-            args=(held, {"local_model": ""}),
+            on_click=flash_errors(_use),
+            args=(server, {"local_model": ""}),
             disabled="local_model" in fixed,
             help=FIXED if "local_model" in fixed else "Footnote then only shows matching passages.",
         )
 
 
-def used(settings: Settings) -> str:
-    """Return the sentence that says which model writes the answers."""
+def model_in_use(settings: Settings) -> str:
+    """Return a sentence that names the model in use."""
     if settings.connected:
         return f"Answers are written by **{label(settings.llm_model)}**."
     if settings.local_model:
@@ -56,29 +55,29 @@ def used(settings: Settings) -> str:
     )
 
 
-def _show_offer(held: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
-    cache, job = held.settings.model_cache, held.installs.running(offer)
+def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
+    cache, job = server.settings.model_cache, server.installs.running(offer)
     st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
     if job is not None:
-        follow_job(job, _said, key=f"stop-{offer.name}")
+        follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return
-    st.caption(state(offer, held.settings))
-    if failure := held.installs.failure(offer):
-        st.error(verbatim(failure), icon=":material/error:")
+    st.caption(state(offer, server.settings))
+    if failure := server.installs.failure(offer):
+        st.error(escape_text(failure), icon=":material/error:")
     with st.container(horizontal=True):
-        if shelf.is_installed(offer, cache):
-            _use_button(held, offer, fixed)
+        if catalog.is_installed(offer, cache):
+            _use_button(server, offer, fixed)
             if st.button(f"Remove {offer.name}", icon=":material/delete:", key=f"remove-{offer.name}"):
-                _ask_to_remove(held, offer)
+                _ask_to_remove(server, offer)
         elif st.button(_install_label(offer, cache), icon=":material/download:", key=f"install-{offer.name}"):
-            held.installs.start(offer)
+            server.installs.start(offer)
             st.rerun()
 
 
 def state(offer: ModelPackage, settings: Settings) -> str:
-    """Return whether a model is here, and what it takes of the disk and of the memory."""
-    memory = f"about {size(offer.memory)} of memory in use"
-    if shelf.is_installed(offer, settings.model_cache):
+    """Return in words if a model is installed, with its disk and memory use."""
+    memory = f"about {size(offer.memory)} of memory when running"
+    if catalog.is_installed(offer, settings.model_cache):
         using = " It writes your answers." if _is_used(offer.name, settings) else ""
         return f"Installed: {offer.size} on disk, {memory}.{using}"
     free = size(_free(settings.model_cache))
@@ -86,13 +85,13 @@ def state(offer: ModelPackage, settings: Settings) -> str:
 
 
 def _install_label(offer: ModelPackage, cache: Path) -> str:
-    """Return what the button says: how much is to come is said before it comes."""
-    if begun := shelf.partial_bytes(offer, cache):
+    """Return the label of the install button, with the download size."""
+    if begun := catalog.partial_bytes(offer, cache):
         return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
     return f"Install {offer.name} ({offer.size} to download)"
 
 
-def _said(step: InstallProgress | None) -> tuple[float, str]:
+def _install_progress(step: InstallProgress | None) -> tuple[float, str]:
     if step is None:
         return 0.0, "Checking existing files"
     if not step.total:
@@ -100,34 +99,34 @@ def _said(step: InstallProgress | None) -> tuple[float, str]:
     return step.done / step.total, f"Downloading {step.what}: {size(step.done)} of {size(step.total)}"
 
 
-def _use_button(held: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
-    settings = held.settings
-    bound = _bound(settings, fixed)
+def _use_button(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
+    settings = server.settings
+    bound = _is_fixed(settings, fixed)
     instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
     st.button(
         f"Use {offer.name}{instead}",
         key=f"use-{offer.name}",
         icon=":material/check:",
-        on_click=tried(_use),
-        args=(held, _alone(offer.name)),
+        on_click=flash_errors(_use),
+        args=(server, _select_local(offer.name)),
         disabled=bound or _is_used(offer.name, settings),
         help=FIXED if bound else None,
     )
 
 
-def _bound(settings: Settings, fixed: frozenset[str]) -> bool:
-    """Return whether the choice of a model is not this page's."""
+def _is_fixed(settings: Settings, fixed: frozenset[str]) -> bool:
+    """Return True if the model is fixed by the server's configuration."""
     return "local_model" in fixed or (settings.connected and "llm_model" in fixed)
 
 
-def _alone(spec: str) -> dict[str, str]:
-    """Return the changes that have a model of one's own write the answers: a connected server would win."""
+def _select_local(spec: str) -> dict[str, str]:
+    """Return the changes that select a local model; a connected server would win, so it is unset."""
     return {"local_model": spec, "llm_model": ""}
 
 
-def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
-    settings = held.settings
-    bound = _bound(settings, fixed)
+def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
+    settings = server.settings
+    bound = _is_fixed(settings, fixed)
     with st.form("own-file", border=True):
         path = st.text_input(
             "Other model: path of a GGUF file on this computer",
@@ -137,37 +136,37 @@ def _show_file(held: PageServices, fixed: frozenset[str]) -> None:
             help=FIXED if bound else None,
         )
         if st.form_submit_button("Use this file", disabled=bound) and path.strip():
-            _use_file(held, path.strip())
+            _use_file(server, path.strip())
 
 
-def _use_file(held: PageServices, path: str) -> None:
+def _use_file(server: PageServices, path: str) -> None:
     try:
-        _use(held, _alone(shelf.validate_spec(path)))
+        _use(server, _select_local(catalog.validate_spec(path)))
     except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
     else:
         st.rerun()
 
 
-def _use(held: PageServices, changes: Mapping[str, Any]) -> None:
-    held.change(changes)
-    notices.leave("Saved.", ":material/check:")
+def _use(server: PageServices, changes: Mapping[str, Any]) -> None:
+    server.change(changes)
+    flash("Saved.", ":material/check:")
 
 
-def _ask_to_remove(held: PageServices, offer: ModelPackage) -> None:
-    ask_first(
+def _ask_to_remove(server: PageServices, offer: ModelPackage) -> None:
+    confirm_deletion(
         f"Remove {offer.title}?",
         f"This frees {offer.size}. To use the model again, you download it again.",
         key=f"really-remove-{offer.name}",
-        act=lambda: _remove(held, offer),
+        act=lambda: _remove(server, offer),
     )
 
 
-def _remove(held: PageServices, offer: ModelPackage) -> None:
-    if held.settings.local_model == offer.name:
-        held.change({"local_model": ""})
-    shelf.remove(offer, held.settings.model_cache)
-    notices.leave("Removed.", ":material/delete:")
+def _remove(server: PageServices, offer: ModelPackage) -> None:
+    if server.settings.local_model == offer.name:
+        server.change({"local_model": ""})
+    catalog.remove(offer, server.settings.model_cache)
+    flash("Removed.", ":material/delete:")
 
 
 def _is_used(spec: str, settings: Settings) -> bool:
@@ -175,6 +174,6 @@ def _is_used(spec: str, settings: Settings) -> bool:
 
 
 def _free(cache: Path) -> int:
-    """Return the bytes that are free where models are kept, or will be."""
+    """Return the free bytes on the disk of the model cache."""
     there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
     return shutil.disk_usage(there).free

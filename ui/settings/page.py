@@ -1,4 +1,4 @@
-"""The settings page: the model that writes answers, and how passages are found."""
+"""Settings page: language model, search, embedding model, weights, reranking, summaries."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -15,16 +15,14 @@ from rag.settings import RerankerName, RetrieverName, Settings, fixed_fields
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
-from ui.components import messages as notices
 from ui.components.job_progress import follow_job
-from ui.components.labels import OVER_TREES, RECOMMENDED, good_for_all, name_of
-from ui.components.markdown import label, verbatim
-from ui.components.messages import tried
-from ui.server.services import FOR_ADMINISTRATORS, PageServices, services, workspace
-from ui.settings.local_model import show_own_model, used
+from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, retriever_help, retriever_name
+from ui.components.markdown import escape_text, label
+from ui.components.messages import flash, flash_errors
+from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
+from ui.settings.local_model import model_in_use, show_local_models
 from ui.trees.labels import MODES, cost_of
 
-# Documents being embedded by another model: how far that is, which one answers meanwhile, how to stop it.
 _STEPS = {
     "embedding": "Embedding your documents: {done:,} of {total:,} passages",
     "trees": "Embedding the summary trees: {done:,} of {total:,} summaries and passages",
@@ -33,14 +31,14 @@ _STEPS = {
 
 
 def show_reindexing(workspace: Workspace, chosen: str) -> None:
-    """Show what the change to the `chosen` model has come to, or what a change would take."""
+    """Show the progress of re-indexing with the `chosen` model, or the cost of a change."""
     reindex, job = workspace.library.reindexer, workspace.reindexing.job
     answering = label(reindex.answering or "")
     if job is not None:
         st.markdown(f"Until this is done, search uses **{answering}**.")
-        follow_job(job, said, key="stop-reindexing")
+        follow_job(job, reindex_progress, key="stop-reindexing")
     elif workspace.reindexing.failed:
-        st.error(verbatim(workspace.reindexing.failed), icon=":material/error:")
+        st.error(escape_text(workspace.reindexing.failed), icon=":material/error:")
         st.markdown(f"Search uses **{answering}**.")
         _button(workspace, "Try again")
     elif reindex.begun:
@@ -56,10 +54,10 @@ def show_reindexing(workspace: Workspace, chosen: str) -> None:
         )
 
 
-def said(step: ReindexProgress | None) -> tuple[float, str]:
+def reindex_progress(step: ReindexProgress | None) -> tuple[float, str]:
     """Return the share that is done, and a sentence.
 
-    >>> said(ReindexProgress("embedding", 500, 2000))
+    >>> reindex_progress(ReindexProgress("embedding", 500, 2000))
     (0.25, 'Embedding your documents: 500 of 2,000 passages')
     """
     if step is None:
@@ -68,13 +66,14 @@ def said(step: ReindexProgress | None) -> tuple[float, str]:
 
 
 def _button(workspace: Workspace, name: str) -> None:
-    st.button(name, icon=":material/refresh:", on_click=tried(workspace.reindexing.start), key="reindex")
+    st.button(
+        name, icon=":material/refresh:", on_click=flash_errors(workspace.reindexing.start), key="reindex"
+    )
 
 
-# How words and meaning are weighed here, said in words, and the way to find it anew.
 TICK = 1.0
 _WRITINGS = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese", "alphabet": "English and other alphabets"}
-_COMPARED = {  # how scores were made comparable, by normaliser
+_COMPARED = {  # score normalisers
     "min-max": "scores normalised by their range (min-max)",
     "z-score": "scores normalised by their spread (z-score)",
     "theoretical": "scores normalised by the best one (theoretical min-max)",
@@ -89,14 +88,14 @@ _HOW = (
 )
 
 
-def show_weighing(workspace: Workspace) -> None:
-    """Show how words and meaning are weighed; while it is being found, how far that is."""
+def show_weights(workspace: Workspace) -> None:
+    """Show the weights of words and meaning, or the progress of measuring them."""
     with st.container(border=True):
         st.markdown("**Weights of words and meaning**")
         if workspace.ingest.weighing() is not None:
             _progress(workspace)
         else:
-            _found(workspace)
+            _show_found_weights(workspace)
         with st.expander("How the weights are found"):
             st.markdown(_HOW)
 
@@ -109,18 +108,18 @@ def _progress(workspace: Workspace) -> None:
     st.progress(tuned.done / max(1, tuned.total), text=f"Measuring: {tuned.done} of {tuned.total} passages")
 
 
-def _found(workspace: Workspace) -> None:
-    st.markdown("\n".join(f"- {line}" for line in lines(workspace.library.weighing.latest)))
+def _show_found_weights(workspace: Workspace) -> None:
+    st.markdown("\n".join(f"- {line}" for line in weight_lines(workspace.library.weighing.latest)))
     if workspace.library.weighing.latest is not None:
-        st.button("Recalculate", icon=":material/refresh:", on_click=tried(workspace.ingest.weigh))
+        st.button("Recalculate", icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh))
 
 
-def lines(weighed: CalibratedWeights | None) -> list[str]:
-    """Return what to say of a mixture, a line for each language.
+def weight_lines(weighed: CalibratedWeights | None) -> list[str]:
+    """Return the weights in words, a line for each language.
 
-    >>> lines(None)[0]
+    >>> weight_lines(None)[0]
     'English and other alphabets: meaning 55 %, words 45 %.'
-    >>> lines(None)[-1]
+    >>> weight_lines(None)[-1]
     'Default weights, until there are 30 passages to measure with.'
     """
     if weighed is None or not weighed.mixture.weights:
@@ -144,10 +143,9 @@ def _share(meaning: float) -> str:
     return f"Meaning {meaning:.0%}, words {1 - meaning:.0%}".replace("%", " %")
 
 
-# How passages are put in order on the settings page: which reranker, and what each one costs, in words.
 Options = Callable[[str, str], dict[str, Any]]
-"""What every field is made with: by its setting's name, and what it is for."""
-NAMES: dict[str, str] = {
+"""Function from a setting's name and help text to the arguments of its widget."""
+RERANKERS: dict[str, str] = {
     "none": "Off",
     "cross-encoder": "Cross-encoder",
     "pointwise-logprob": "Language model, yes or no",
@@ -157,8 +155,8 @@ NAMES: dict[str, str] = {
 }
 
 
-def costs(settings: Settings) -> dict[str, str]:
-    """Return what each reranker does and what it takes, by name."""
+def reranker_costs(settings: Settings) -> dict[str, str]:
+    """Return a description of each reranker with its cost, by name."""
     found = settings.fetch_k
     requests = len(
         windows(found, *(ListwiseReranker.model_fields[part].default for part in ("size", "step")))
@@ -176,7 +174,7 @@ def costs(settings: Settings) -> dict[str, str]:
 
 
 def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -> dict[str, Any] | None:
-    """Show the form; return what was set in it when it is saved, else None."""
+    """Show the form; return the changes when it is saved, else None."""
 
     def options(field: str, text: str) -> dict[str, Any]:
         return {"key": field, "disabled": field in fixed, "help": fixed_help if field in fixed else text}
@@ -207,8 +205,8 @@ def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
         "Reranker",
         names,
         index=names.index(settings.reranker),
-        format_func=lambda name: NAMES[name],
-        **options("reranker", _list_of(costs(settings))),
+        format_func=lambda name: RERANKERS[name],
+        **options("reranker", _reranker_help(reranker_costs(settings))),
     )
     model = st.text_input(
         "Reranker model, for a cross-encoder or a server",
@@ -223,7 +221,7 @@ def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
 
 
 def _server(settings: Settings, options: Options) -> dict[str, Any]:
-    """Return the address, and the key if one was typed: else the old one stays."""
+    """Return the address, and the key if one was typed; otherwise the old key stays."""
     address = st.text_input(
         "Reranker address, for a server",
         settings.rerank_base_url or "",
@@ -240,12 +238,11 @@ def _server(settings: Settings, options: Options) -> dict[str, Any]:
     return {"rerank_base_url": address.strip() or None, **({"rerank_api_key": typed} if typed else {})}
 
 
-def _list_of(said: dict[str, str]) -> str:
+def _reranker_help(sentences: dict[str, str]) -> str:
     """Return a Markdown list of what each reranker costs."""
-    return "\n".join(f"- **{NAMES[name]}.** {sentence}" for name, sentence in said.items())
+    return "\n".join(f"- **{RERANKERS[name]}.** {sentence}" for name, sentence in sentences.items())
 
 
-# Whether trees are built, on the settings page: who writes their summaries, and what that takes.
 _ABOUT = (
     "Document summaries help with broad questions such as “What is this about?” Footnote builds them in the "
     "background once documents are read, and then offers two more search modes above. Answers still cite the "
@@ -256,7 +253,7 @@ _ABOUT = (
 def show_tree_setting(
     settings: Settings, fixed: frozenset[str], fixed_help: str, here: Workspace
 ) -> dict[str, Any] | None:
-    """Show the form; return what was set in it when it is saved, else None."""
+    """Show the form; return the changes when it is saved, else None."""
     modes = get_args(Settings.model_fields["raptor"].annotation)
     st.subheader("Document summaries", anchor="document-summaries")
     st.markdown(_ABOUT)
@@ -278,18 +275,18 @@ def show_tree_setting(
 
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
-    """Return what each choice means and takes, before it is made."""
+    """Return a description of each choice with its cost."""
     model = f"{label(settings.llm_model or settings.local_model, 60)} reads every document once. "
     unconnected = "No model is connected. Until then, summaries quote the documents. "
     connected = settings.connected or bool(settings.local_model)
     return [
         "Existing summaries are kept.",
-        f"Uses no model. {_takes(here, by_model=False)}",
-        f"{model if connected else unconnected}{_takes(here, by_model=connected)}",
+        f"Uses no model. {_cost(here, by_model=False)}",
+        f"{model if connected else unconnected}{_cost(here, by_model=connected)}",
     ]
 
 
-def _takes(here: Workspace, *, by_model: bool) -> str:
+def _cost(here: Workspace, *, by_model: bool) -> str:
     try:
         cost = here.library.forest.cost(by_model=by_model)
     except FootnoteError as error:
@@ -307,21 +304,21 @@ _FIXED = "Set by the server's configuration. It cannot be changed here."
 
 def show() -> None:
     """Show the settings page."""
-    all_of_it = services()
+    server = services()
     fixed = fixed_fields()
     st.title("Settings")
-    if not all_of_it.administers():
-        st.info(FOR_ADMINISTRATORS, icon=":material/lock:")
+    if not server.administers():
+        st.info(ADMINISTRATORS_ONLY, icon=":material/lock:")
         return
-    _model(all_of_it, fixed)
-    _finding(all_of_it, fixed)
+    _model(server, fixed)
+    _finding(server, fixed)
 
 
-def _model(held: PageServices, fixed: frozenset[str]) -> None:
-    settings = held.settings
+def _model(server: PageServices, fixed: frozenset[str]) -> None:
+    settings = server.settings
     st.header("Language model")
-    st.markdown(used(settings))
-    show_own_model(held, fixed)
+    st.markdown(model_in_use(settings))
+    show_local_models(server, fixed)
     st.subheader("Model server")
     with st.form("model", border=True):
         changes = {
@@ -344,24 +341,24 @@ def _model(held: PageServices, fixed: frozenset[str]) -> None:
         with st.container(horizontal=True):
             save = st.form_submit_button("Save", type="primary")
             test = st.form_submit_button("Test connection", icon=":material/cable:")
-    if save and _change(held, changes, fixed):
+    if save and _change(server, changes, fixed):
         st.rerun()
     if test:
         _test(settings, changes)
 
 
-def _ways(settings: Settings) -> list[str]:
-    """Return the ways of searching there are: those over trees where trees are built."""
+def _retrievers(settings: Settings) -> list[str]:
+    """Return the retrievers to offer; those over trees only if trees are built."""
     trees = settings.raptor != "off"
     return [
         name
         for name in get_args(RetrieverName)
-        if trees or name not in OVER_TREES or name == settings.retriever
+        if trees or name not in TREE_RETRIEVERS or name == settings.retriever
     ]
 
 
-def _finding(held: PageServices, fixed: frozenset[str]) -> None:
-    settings = held.settings
+def _finding(server: PageServices, fixed: frozenset[str]) -> None:
+    settings = server.settings
     st.header("Search")
     with st.form("finding", border=True):
         changes = {
@@ -370,26 +367,26 @@ def _finding(held: PageServices, fixed: frozenset[str]) -> None:
             "embedding_model": _embedding_model(settings, fixed),
         }
         save = st.form_submit_button("Save", type="primary", key="save-finding")
-    if save and _change(held, changes, fixed):
+    if save and _change(server, changes, fixed):
         st.rerun()
     show_reindexing(workspace(), settings.embedding_model)
     if settings.retriever == "ensemble-cc":
-        show_weighing(workspace())
+        show_weights(workspace())
     for show_part in (show_reranking, partial(show_tree_setting, here=workspace())):
         chosen = show_part(settings, fixed, _FIXED)
-        if chosen is not None and _change(held, chosen, fixed):
+        if chosen is not None and _change(server, chosen, fixed):
             st.rerun()
 
 
 def _search(settings: Settings, fixed: frozenset[str]) -> str:
-    ways = _ways(settings)
+    retrievers = _retrievers(settings)
     return st.selectbox(
         "Search mode",
-        ways,
-        index=ways.index(settings.retriever),
-        format_func=lambda name: name_of(name) + (" (recommended)" if name == RECOMMENDED else ""),
+        retrievers,
+        index=retrievers.index(settings.retriever),
+        format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
         disabled="retriever" in fixed,
-        help=_FIXED if "retriever" in fixed else good_for_all(),
+        help=_FIXED if "retriever" in fixed else retriever_help(),
     )
 
 
@@ -422,24 +419,24 @@ def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
     ).strip()
 
 
-def _change(held: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
-    """Keep what may be changed here; on a wrong value say so, and keep nothing."""
+def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
+    """Save the changes, except of fixed settings; show an error and save nothing if one is invalid."""
     try:
-        held.change({name: value for name, value in changes.items() if name not in fixed})
+        server.change({name: value for name, value in changes.items() if name not in fixed})
     except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
         return False
-    notices.leave("Saved.", ":material/check:")
+    flash("Saved.", ":material/check:")
     return True
 
 
 def _test(settings: Settings, changes: Mapping[str, str]) -> None:
-    """Ask the server what models it has, with what is typed in the form but not saved yet."""
+    """List the server's models, using the unsaved values of the form."""
     try:
-        with LLM(_tried(settings, changes)) as llm, st.spinner("Connecting…"):
+        with LLM(_unsaved_settings(settings, changes)) as llm, st.spinner("Connecting…"):
             models = llm.models()
     except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
         return
     st.success("Connected.", icon=":material/check_circle:")
     wanted = changes["llm_model"]
@@ -448,7 +445,7 @@ def _test(settings: Settings, changes: Mapping[str, str]) -> None:
     st.markdown("Available models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
 
 
-def _tried(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:
+def _unsaved_settings(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:
     return LLMSettings(
         base_url=changes["llm_base_url"],
         api_key=changes.get("llm_api_key", settings.llm_api_key.get_secret_value()),

@@ -1,4 +1,4 @@
-"""A source added, changed or deleted, each in a dialog; its connection can be tested before."""
+"""Dialogs to add, edit and delete a source, with a connection test."""
 
 import types
 from collections.abc import Callable, Mapping
@@ -12,15 +12,12 @@ from rag.connectors.registry import KINDS, checked
 from rag.errors import FootnoteError
 from rag.workspace import Workspace
 from storage.records import SourceRecord
-from ui.components import messages as notices
-from ui.components.markdown import label, verbatim
-from ui.components.messages import tried
-
-# A form for the settings of a source, made from what its kind wants to be told.
+from ui.components.markdown import escape_text, label
+from ui.components.messages import flash, flash_errors
 
 
-def fields(settings: type[BaseModel], current: Mapping[str, Any], *, key: str) -> dict[str, Any]:
-    """Show an input for each setting and return what is in them; `current` is what they begin with."""
+def settings_form(settings: type[BaseModel], current: Mapping[str, Any], *, key: str) -> dict[str, Any]:
+    """Show an input for each field of a settings model and return the values, initially `current`."""
     return {
         name: _input(field, current.get(name, _default(field)), f"{key}-{name}")
         for name, field in settings.model_fields.items()
@@ -32,32 +29,32 @@ def _default(field: FieldInfo) -> Any:
 
 
 def _input(field: FieldInfo, value: Any, key: str) -> Any:
-    """Show one setting: a box to tick, a choice, a number, a text, or texts a line each."""
+    """Show the input for one field, by its type."""
     wanted = _plain(field.annotation)
-    title, told = field.title or key.rpartition("-")[2], field.description
+    title, text = field.title or key.rpartition("-")[2], field.description
     if wanted is bool:
-        return st.checkbox(title, value=bool(value), help=told, key=key)
+        return st.checkbox(title, value=bool(value), help=text, key=key)
     if get_origin(wanted) is Literal:
         options = get_args(wanted)
         return st.selectbox(
-            title, options, index=options.index(value) if value in options else 0, help=told, key=key
+            title, options, index=options.index(value) if value in options else 0, help=text, key=key
         )
     if wanted in (int, float):
-        return st.number_input(title, value=value, help=told, key=key)
+        return st.number_input(title, value=value, help=text, key=key)
     if get_origin(wanted) in (tuple, list, frozenset, set):
-        text = st.text_area(title, "\n".join(value or ()), help=told, key=key, height=100)
-        return [line.strip() for line in text.splitlines() if line.strip()]
-    return st.text_input(title, value or "", help=told, key=key).strip()
+        value_lines = st.text_area(title, "\n".join(value or ()), help=text, key=key, height=100)
+        return [line.strip() for line in value_lines.splitlines() if line.strip()]
+    return st.text_input(title, value or "", help=text, key=key).strip()
 
 
 def _plain(annotation: Any) -> Any:
-    """Return the type of a setting that may be absent as if it were there: ``str | None`` -> ``str``."""
+    """Return the type of an optional field: ``str | None`` -> ``str``."""
     if get_origin(annotation) in (Union, types.UnionType):
         return next(part for part in get_args(annotation) if part is not type(None))
     return annotation
 
 
-EVERY: Mapping[int, str] = {
+INTERVALS: Mapping[int, str] = {
     0: "Manually",
     5: "Every 5 minutes",
     60: "Every hour",
@@ -67,17 +64,17 @@ EVERY: Mapping[int, str] = {
 
 
 def add(here: Workspace) -> None:
-    """Ask for a new source; it is read at once."""
+    """Open the dialog for a new source, which is synced at once."""
     st.dialog("Add a source", width="medium", icon=":material/add:")(_add)(here)
 
 
 def change(here: Workspace, record: SourceRecord) -> None:
-    """Ask for other settings of a source."""
+    """Open the dialog for a source's settings."""
     st.dialog("Edit source", width="medium", icon=":material/edit:")(_change)(here, record)
 
 
 def delete(here: Workspace, record: SourceRecord) -> None:
-    """Ask whether a source goes, and whether its documents go with it."""
+    """Open the dialog that deletes a source, with or without its documents."""
     st.dialog("Delete this source?", width="small", icon=":material/delete:")(_delete)(here, record)
 
 
@@ -91,67 +88,67 @@ def _add(here: Workspace) -> None:
         key="source-kind",
     )
     st.caption(KINDS[kind].brings)
-    given = _Given.asked(kind, "", {}, None, key=f"source-new-{kind}")
+    form = _SourceForm.show(kind, "", {}, None, key=f"source-new-{kind}")
 
-    def keep(settings: dict[str, Any]) -> None:
-        record = here.syncing.sources.create(kind, given.name or KINDS[kind].title, settings, given.every)
+    def save(settings: dict[str, Any]) -> None:
+        record = here.syncing.sources.create(kind, form.name or KINDS[kind].title, settings, form.every)
         here.syncing.start(record.id)
 
-    _finish(here, given, "Add and sync", keep)
+    _finish(here, form, "Add and sync", save)
 
 
 def _change(here: Workspace, record: SourceRecord) -> None:
-    given = _Given.asked(
+    form = _SourceForm.show(
         record.kind, record.name, record.settings, record.every, key=f"source-change-{record.id}"
     )
 
-    def keep(settings: dict[str, Any]) -> None:
-        here.syncing.change(record.id, given.name or record.name, settings, given.every)
+    def save(settings: dict[str, Any]) -> None:
+        here.syncing.change(record.id, form.name or record.name, settings, form.every)
 
-    _finish(here, given, "Save", keep)
+    _finish(here, form, "Save", save)
 
 
-class _Given:
-    """What stands in the inputs of a dialog."""
+class _SourceForm:
+    """Values in the inputs of a dialog."""
 
     def __init__(self, kind: str, name: str, settings: dict[str, Any], every: int | None, key: str):
         self.kind, self.name, self.settings, self.every, self.key = kind, name, settings, every, key
 
     @classmethod
-    def asked(
+    def show(
         cls, kind: str, name: str, settings: Mapping[str, Any], every: int | None, *, key: str
-    ) -> "_Given":
-        """Show the inputs of a kind, filled with what there is."""
+    ) -> "_SourceForm":
+        """Show the inputs for a kind of source, with the current values."""
         named = st.text_input("Name", name, placeholder=KINDS[kind].title, key=f"{key}-name")
-        wanted = fields(KINDS[kind].settings, settings, key=key)
+        wanted = settings_form(KINDS[kind].settings, settings, key=key)
         minutes = every or 0
-        options = [*EVERY, *([] if minutes in EVERY else [minutes])]
+        options = [*INTERVALS, *([] if minutes in INTERVALS else [minutes])]
         often = st.selectbox(
             "Sync",
             options,
             index=options.index(minutes),
-            format_func=lambda minutes: EVERY.get(minutes, f"Every {minutes} minutes"),
+            format_func=lambda minutes: INTERVALS.get(minutes, f"Every {minutes} minutes"),
             key=f"{key}-every",
         )
         return cls(kind, named.strip(), wanted, often or None, key)
 
 
-def _finish(here: Workspace, given: _Given, verb: str, keep: Callable[[dict[str, Any]], None]) -> None:
-    """Show what can be done with what was given: keep it, or see first whether it can be reached."""
+def _finish(here: Workspace, form: _SourceForm, verb: str, save: Callable[[dict[str, Any]], None]) -> None:
+    """Show the buttons to save the source and to test its connection."""
     with st.container(horizontal=True):
-        kept = st.button(verb, type="primary", key=f"{given.key}-keep")
-        tested = st.button("Test connection", icon=":material/cable:", key=f"{given.key}-test")
+        kept = st.button(verb, type="primary", key=f"{form.key}-keep")
+        tested = st.button("Test connection", icon=":material/cable:", key=f"{form.key}-test")
     if not (kept or tested):
         return
     try:
-        settings = checked(given.kind, given.settings)
+        settings = checked(form.kind, form.settings)
         if tested:
             with st.spinner("Connecting…"):
-                st.success(verbatim(_reached(here, given.kind, settings)), icon=":material/check_circle:")
+                st.success(escape_text(_reached(here, form.kind, settings)), icon=":material/check_circle:")
             return
-        keep(settings)
+        save(settings)
     except FootnoteError as error:
-        st.error(verbatim(str(error)), icon=":material/error:")
+        st.error(escape_text(str(error)), icon=":material/error:")
         return
     st.rerun()
 
@@ -175,7 +172,7 @@ def _delete(here: Workspace, record: SourceRecord) -> None:
             st.rerun()
 
 
-@tried
+@flash_errors
 def _remove(here: Workspace, record: SourceRecord, *, keep_documents: bool) -> None:
     here.syncing.delete(record.id, keep_documents=keep_documents)
-    notices.leave(f"{label(record.name, 60)} was deleted.", ":material/delete:")
+    flash(f"{label(record.name, 60)} was deleted.", ":material/delete:")

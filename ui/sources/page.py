@@ -1,4 +1,4 @@
-"""The sources page: where documents come from by themselves, when each was read, and what came of it."""
+"""Sources page: connected sources with their sync state, schedule and items."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,18 +13,17 @@ from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import ItemRecord, SourceRecord, Tally
 from ui.components.job_progress import STATES
-from ui.components.markdown import label, verbatim
-from ui.components.messages import ask_first, told, tried
+from ui.components.markdown import escape_text, label
+from ui.components.messages import confirm_deletion, flash_errors, show_errors
 from ui.server.services import services, workspace
-from ui.sources import editor as source_editing
+from ui.sources import editor
 
-# What is at a source, item by item: what became of each, and why some failed.
 PAGE = 25
 ALL, FAILED = "All", "Failed"
 
 
 def show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
-    """Show the items of a source a page at a time, those that failed first."""
+    """Show the items of a source a page at a time, failed ones first."""
     with st.expander(f"Items ({tally.items:,})", key=f"source-items-{record.id}"):
         failed_only = False
         if 0 < tally.failed < tally.items:
@@ -45,13 +44,13 @@ def show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
 def _show_item(item: ItemRecord) -> None:
     st.markdown(f"{icon(item)} {label(item.name, 100)} · {state(item)}")
     if item.reason:
-        st.caption(verbatim(item.reason))
+        st.caption(escape_text(item.reason))
         if item.tries:
             st.caption(next_try(item, datetime.now(UTC)))
 
 
 def state(item: ItemRecord) -> str:
-    """Return in words what became of an item."""
+    """Return the state of an item in words."""
     if item.state is not None and item.state != "refused":
         return STATES[item.state] + (", an older version" if item.reason else "")
     if item.reason is not None:
@@ -60,7 +59,7 @@ def state(item: ItemRecord) -> str:
 
 
 def next_try(item: ItemRecord, now: datetime) -> str:
-    """Return when an item is tried again that failed."""
+    """Return the time of the next retry of a failed item, in words."""
     if item.due is None:
         return "Retried when it changes, or with Sync now."
     if item.due <= now:
@@ -71,13 +70,13 @@ def next_try(item: ItemRecord, now: datetime) -> str:
 
 
 def icon(item: ItemRecord) -> str:
-    """Return the sign beside it."""
+    """Return the icon of an item."""
     if item.reason is not None:
         return ":material/error:"
     return ":material/check_circle:" if item.state == "ready" else ":material/schedule:"
 
 
-TICK = 1.0  # seconds between looks
+TICK = 1.0  # seconds between updates
 Color = Literal["gray", "blue", "green", "red", "orange"]
 _ENDS: Mapping[str, tuple[str, str, Color]] = {
     "failed": ("could not be read", ":material/error:", "red"),
@@ -90,14 +89,14 @@ def show() -> None:
     """Show the sources page."""
     here = workspace()
     st.title("Sources")
-    if not services().administers():  # they are read with the server's own folders and secrets
+    if not services().administers():  # sources use the server's folders and secrets
         st.info("Only administrators can add sources.")
         return
     st.markdown(
         "Connect a folder, wiki, drive or site. Footnote keeps it in sync: new, changed and deleted files."
     )
     if st.button("Add a source", type="primary", icon=":material/add:", key="source-add"):
-        source_editing.add(here)
+        editor.add(here)
     records = here.syncing.sources.list()
     if not records:
         st.markdown("No sources yet. To add single files, go to Documents.")
@@ -107,13 +106,13 @@ def show() -> None:
 
 
 def _is_busy(here: Workspace, records: Sequence[SourceRecord]) -> bool:
-    """Return whether a source, or any document, is being read: told without asking the ledger."""
+    """Return True while a source or document is being read, without a query of the ledger."""
     return bool(here.ingest.all_running()) or any(here.syncing.job(record.id) for record in records)
 
 
 @dataclass(frozen=True)
-class Look:
-    """A source as one look found it: what is at it, its sync, how many of its documents are being read."""
+class SourceStatus:
+    """Source with its item counts, running sync, and number of documents being read."""
 
     record: SourceRecord
     tally: Tally
@@ -121,46 +120,46 @@ class Look:
     reading: int
 
 
-def looks(here: Workspace) -> list[Look]:
-    """Look at all sources once."""
+def source_statuses(here: Workspace) -> list[SourceStatus]:
+    """Return the status of all sources."""
     tallies, running = here.syncing.items.tallies(), here.ingest.all_running()
     found = ((record, tallies.get(record.id, Tally())) for record in here.syncing.sources.list())
     return [
-        Look(record, tally, here.syncing.job(record.id), len(tally.unfinished & running))
+        SourceStatus(record, tally, here.syncing.job(record.id), len(tally.unfinished & running))
         for record, tally in found
     ]
 
 
-@told()
+@show_errors()
 def _show_sources(here: Workspace, busy: bool) -> None:
-    """Show every source; once nothing runs any more, have the page drawn without looking again."""
-    found = looks(here)
-    for look in found:
-        with st.container(border=True, key=f"source-{look.record.id}"):
-            _show_source(look, here)
-    if busy and not _is_busy(here, [look.record for look in found]):
+    """Show every source; when nothing runs any more, run the page again without polling."""
+    found = source_statuses(here)
+    for status in found:
+        with st.container(border=True, key=f"source-{status.record.id}"):
+            _show_source(status, here)
+    if busy and not _is_busy(here, [status.record for status in found]):
         st.rerun()
 
 
-def _show_source(look: Look, here: Workspace) -> None:
-    record, job = look.record, look.job
+def _show_source(status: SourceStatus, here: Workspace) -> None:
+    record, job = status.record, status.job
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"**{label(record.name, 80)}**", width="stretch")
         _actions(record, here)
-    _show_state(look)
+    _show_state(status)
     if job is not None:
-        share, text = said(look.tally.items, job.latest)
+        share, text = sync_progress(status.tally.items, job.latest)
         st.progress(share, text=text)
         st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=f"source-stop-{record.id}")
     else:
-        _show_ways_on(look, here)
-    if look.tally.items:
-        show_items(record, look.tally, here)
+        _show_sync_buttons(status, here)
+    if status.tally.items:
+        show_items(record, status.tally, here)
 
 
-def _show_ways_on(look: Look, here: Workspace) -> None:
-    """Offer to read a source now, and to confirm that one which was emptied is meant to be empty."""
-    record, held = look.record, look.tally.documents
+def _show_sync_buttons(status: SourceStatus, here: Workspace) -> None:
+    """Show the buttons to sync a source, and to confirm that it is empty."""
+    record, held = status.record, status.tally.documents
     with st.container(horizontal=True, gap="small"):
         if st.button("Sync now", icon=":material/sync:", key=f"source-sync-{record.id}"):
             _sync(record, here)
@@ -168,7 +167,7 @@ def _show_ways_on(look: Look, here: Workspace) -> None:
         if record.state == "emptied" and st.button(
             "Confirm that it is empty", icon=":material/delete_sweep:", key=f"source-emptied-{record.id}"
         ):
-            ask_first(
+            confirm_deletion(
                 "This source is empty now. Delete its documents?",
                 f"**{label(record.name)}** will be checked once more. If it is still empty, "
                 f"{'the document' if held == 1 else f'all {held:,} documents'} that came only from it "
@@ -178,35 +177,35 @@ def _show_ways_on(look: Look, here: Workspace) -> None:
             )
 
 
-def _show_state(look: Look) -> None:
-    name, icon, color = badge(look)
+def _show_state(status: SourceStatus) -> None:
+    name, icon, color = badge(status)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(name, icon=icon, color=color)
-        st.caption(facts(look.record, look.tally, datetime.now(UTC)), width="content")
-    if look.record.reason and look.job is None:
-        st.markdown(verbatim(look.record.reason))
+        st.caption(facts(status.record, status.tally, datetime.now(UTC)), width="content")
+    if status.record.reason and status.job is None:
+        st.markdown(escape_text(status.record.reason))
 
 
-def badge(look: Look) -> tuple[str, str, Color]:
-    """Return how a source is, in words, with a sign and a colour."""
-    if look.job is not None:
+def badge(status: SourceStatus) -> tuple[str, str, Color]:
+    """Return the label, icon and colour of a source's state."""
+    if status.job is not None:
         return "syncing", ":material/sync:", "blue"
-    if look.reading:
-        documents = f"{look.reading:,} document{'' if look.reading == 1 else 's'}"
+    if status.reading:
+        documents = f"{status.reading:,} document{'' if status.reading == 1 else 's'}"
         return f"reading {documents}", ":material/menu_book:", "blue"
-    if look.record.state in _ENDS:
-        return _ENDS[look.record.state]
-    if look.record.ended is None:
+    if status.record.state in _ENDS:
+        return _ENDS[status.record.state]
+    if status.record.ended is None:
         return "not synced yet", ":material/schedule:", "gray"
-    if not look.tally.items:
+    if not status.tally.items:
         return "empty", ":material/inbox:", "gray"
-    if look.tally.failed:
+    if status.tally.failed:
         return "synced with errors", ":material/warning:", "orange"
     return "up to date", ":material/check_circle:", "green"
 
 
 def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
-    """Return a source in a line: its kind, how much of it is here, when it was read and will be again."""
+    """Return a source's facts on one line: kind, documents, failures, last sync and schedule."""
     kind = KINDS[record.kind].title if record.kind in KINDS else record.kind
     return " · ".join(
         fact
@@ -215,14 +214,14 @@ def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
             f"{tally.documents:,} document{'' if tally.documents == 1 else 's'}",
             f"{tally.failed:,} failed" if tally.failed else "",
             f"synced {ago(now - record.ended)}" if record.ended else "",
-            source_editing.EVERY.get(record.every or 0, f"every {record.every} minutes").lower(),
+            editor.INTERVALS.get(record.every or 0, f"every {record.every} minutes").lower(),
         )
         if fact
     )
 
 
 def ago(past: timedelta) -> str:
-    """Return how long ago something was, as people say it."""
+    """Return a time span in words: "2 hours ago"."""
     seconds = max(0.0, past.total_seconds())
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
@@ -231,8 +230,8 @@ def ago(past: timedelta) -> str:
     return "just now"
 
 
-def said(known: int, synced: SyncProgress | None) -> tuple[float, str]:
-    """Return how far a sync is, beside the `known` items of the time before: only its end tells the sum."""
+def sync_progress(known: int, synced: SyncProgress | None) -> tuple[float, str]:
+    """Return a sync's progress, estimated by the `known` items of the last sync, and a sentence."""
     if synced is None:
         return 0.0, "Connecting"
     counts = [
@@ -242,13 +241,13 @@ def said(known: int, synced: SyncProgress | None) -> tuple[float, str]:
         (synced.removed, "deleted"),
         (synced.failed, "failed"),
     ]
-    told = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    show_errors = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     return synced.items / max(known, synced.items + 1), " · ".join(
-        part for part in (label(synced.name, 50), told) if part
+        part for part in (label(synced.name, 50), show_errors) if part
     )
 
 
-@tried
+@flash_errors
 def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) -> None:
     here.syncing.start(record.id, by_hand=True, may_be_empty=may_be_empty)
 
@@ -256,6 +255,6 @@ def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) 
 def _actions(record: SourceRecord, here: Workspace) -> None:
     with st.popover("More", type="tertiary", key=f"source-actions-{record.id}"):
         if st.button("Change", icon=":material/edit:", key=f"source-edit-{record.id}", width="stretch"):
-            source_editing.change(here, record)
+            editor.change(here, record)
         if st.button("Delete", icon=":material/delete:", key=f"source-ask-{record.id}", width="stretch"):
-            source_editing.delete(here, record)
+            editor.delete(here, record)

@@ -1,4 +1,4 @@
-"""A tree as a chart that opens: each step of the way, with its neighbours. Pure."""
+"""Summary tree as a chart and as a list, opened level by level."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,59 +10,57 @@ from rag.raptor.view import OpenedPath
 from storage.trees import NodeRecord
 from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE
-from ui.components.markdown import label, plain, verbatim
-from ui.trees.labels import Marks, below_of, cited_as, go, kind_of
-from ui.trees.labels import Way as TreeListWay
+from ui.components.markdown import escape_text, label, plain_line
+from ui.trees.labels import LastCitations, NodePath, below_of, cited_as, kind_of, open_path
 
-FEW = 12  # nodes of one level that are drawn; the list beside the chart has all
-ROW = 26  # pixels
-LEAST = 180  # pixels of height
-WIDE = 560  # pixels that the steps share; what is left is for the last labels
-NAME = 46  # letters of a label
+MAX_DRAWN = 12  # nodes of one level in the chart; the list has all
+ROW_HEIGHT = 26  # pixels
+MIN_HEIGHT = 180  # pixels of height
+WIDTH = 560  # pixels shared by the levels; the rest is for the last labels
+MAX_LABEL = 46  # letters of a label
 NODE, LINE = "#2f8a94", "#8a9299"  # 3 to 1 on the light page and on the dark one
 NARROW = {"query": {"maxWidth": 520}, "option": {"series": [{"right": 56, "label": {"formatter": "{c}"}}]}}
-Way = tuple[str, ...]
 Numbers = Callable[[str], Sequence[int]]
 
 
 @dataclass
-class Drawn:
-    """A chart: its specification, its height in pixels, and the way that each drawn node opens."""
+class TreeChart:
+    """Chart specification, its height in pixels, and the path that each drawn node opens."""
 
     spec: dict[str, Any] = field(default_factory=dict)
-    height: int = LEAST
-    ways: list[Way] = field(default_factory=list)
+    height: int = MIN_HEIGHT
+    paths: list[NodePath] = field(default_factory=list)
 
-    def way_at(self, index: int) -> Way | None:
-        """Return the way that a click opens; `index` counts from 1, as the chart does."""
-        return self.ways[index - 1] if 0 < index <= len(self.ways) else None
+    def path_at(self, index: int) -> NodePath | None:
+        """Return the path that a click opens; `index` counts from 1."""
+        return self.paths[index - 1] if 0 < index <= len(self.paths) else None
 
 
-def draw(opened: OpenedPath, name: str, numbers: Numbers, ink: str, paper: str) -> Drawn:
-    """Draw a tree as far as it is opened; `name` stands above several tops, labels are `ink` on `paper`."""
-    drawn = Drawn()
+def draw_tree(opened: OpenedPath, name: str, numbers: Numbers, ink: str, paper: str) -> TreeChart:
+    """Draw the opened part of a tree; `name` labels the root of several tops, labels are `ink` on `paper`."""
+    drawn = TreeChart()
     if len(opened.layers[0]) == 1:
         roots = _level(opened, 0, numbers, drawn)
     else:
-        drawn.ways.append(())
-        top = _item(plain(name, NAME), plain(name, 8), (), opened=True)
+        drawn.paths.append(())
+        top = _item(plain_line(name, MAX_LABEL), plain_line(name, 8), (), opened=True)
         roots = [{**top, "children": _level(opened, 0, numbers, drawn)}]
     columns = len(opened.layers) + (len(opened.layers[0]) != 1)
-    rows = sum(min(len(layer), FEW + 2) for layer in opened.layers)
-    drawn.height = max(LEAST, rows * ROW + 2 * ROW)
-    drawn.spec = _spec(roots, WIDE // max(1, columns), ink, paper)
+    rows = sum(min(len(layer), MAX_DRAWN + 2) for layer in opened.layers)
+    drawn.height = max(MIN_HEIGHT, rows * ROW_HEIGHT + 2 * ROW_HEIGHT)
+    drawn.spec = _spec(roots, WIDTH // max(1, columns), ink, paper)
     return drawn
 
 
 def window(layer: Sequence[NodeRecord], chosen: str | None) -> tuple[int, int]:
-    """Return which nodes of a level are drawn, first and one past last: around the open one."""
+    """Return the range of drawn nodes of a level, around the open one."""
     at = next((place for place, node in enumerate(layer) if node.id == chosen), 0)
-    first = max(0, min(at - FEW // 2, len(layer) - FEW))
-    return first, min(len(layer), first + FEW)
+    first = max(0, min(at - MAX_DRAWN // 2, len(layer) - MAX_DRAWN))
+    return first, min(len(layer), first + MAX_DRAWN)
 
 
-def _level(opened: OpenedPath, depth: int, numbers: Numbers, drawn: Drawn) -> list[dict[str, Any]]:
-    """Return the items of a level, the open one with what stands below it, noting their ways in order."""
+def _level(opened: OpenedPath, depth: int, numbers: Numbers, drawn: TreeChart) -> list[dict[str, Any]]:
+    """Return the chart items of a level, the open one with its children, and record their paths."""
     layer = opened.layers[depth]
     chosen = opened.way[depth].id if depth < len(opened.way) else None
     above = tuple(node.id for node in opened.way[:depth])
@@ -70,7 +68,7 @@ def _level(opened: OpenedPath, depth: int, numbers: Numbers, drawn: Drawn) -> li
     items = [_more(first, above, drawn)] if first else []
     for at in range(first, last):
         node = layer[at]
-        drawn.ways.append((*above, node.id))
+        drawn.paths.append((*above, node.id))
         item = _node_item(node, at + 1, numbers(node.id), opened=node.id == chosen)
         if node.id == chosen and depth + 1 < len(opened.layers):
             item["children"] = _level(opened, depth + 1, numbers, drawn)
@@ -80,12 +78,14 @@ def _level(opened: OpenedPath, depth: int, numbers: Numbers, drawn: Drawn) -> li
 
 def _node_item(node: NodeRecord, number: int, cited: Sequence[int], *, opened: bool) -> dict[str, Any]:
     marks = f"{cited_as(cited)} " if cited else ""
-    item = _item(f"{number} · {marks}{plain(node.text, NAME)}", f"{number} {marks}".strip(), cited, opened)
+    item = _item(
+        f"{number} · {marks}{plain_line(node.text, MAX_LABEL)}", f"{number} {marks}".strip(), cited, opened
+    )
     return item if node.level or cited else {**item, "symbol": "rect", "symbolSize": 10}
 
 
 def _item(name: str, short: str, cited: Sequence[int], opened: bool) -> dict[str, Any]:
-    """Return a drawn node: larger where it is open, a diamond where it is cited or stands above what is."""
+    """Return a chart item: larger if open, a diamond if it is cited or leads to a cited passage."""
     item: dict[str, Any] = {"name": name, "value": short, "symbol": "diamond" if cited else "circle"}
     item["symbolSize"] = (16 if opened else 10) + 4 * bool(cited)
     if opened or cited:
@@ -95,9 +95,9 @@ def _item(name: str, short: str, cited: Sequence[int], opened: bool) -> dict[str
     return item
 
 
-def _more(count: int, above: Way, drawn: Drawn) -> dict[str, Any]:
-    """Return what stands for nodes that are not drawn; it opens what is above them, whose list has all."""
-    drawn.ways.append(above)
+def _more(count: int, above: NodePath, drawn: TreeChart) -> dict[str, Any]:
+    """Return an item for nodes that are not drawn; it opens their parent, whose list has all."""
+    drawn.paths.append(above)
     return {"name": f"{count:,} more", "value": f"+{count:,}", "symbol": "none"}
 
 
@@ -124,13 +124,12 @@ def _spec(roots: list[dict[str, Any]], step: int, ink: str, paper: str) -> dict[
     return {"baseOption": {"tooltip": {"show": False}, "series": [series]}, "media": [NARROW]}
 
 
-# An open tree in words: the way down, the open node's text, and what stands below it, each a button.
-SHOWN = 30  # of what stands below a node, at once
+LIST_PAGE = 30  # children shown at once
 LIST_LINE = 150  # letters of a node's text on its button
 
 
-def show_list(opened: OpenedPath, tree: str | None, name: str, marks: Marks) -> None:
-    """Show the way to the open node, the node, and the ways on."""
+def show_list(opened: OpenedPath, tree: str | None, name: str, marks: LastCitations) -> None:
+    """Show the path to the open node, the node, and its children."""
     _show_way(opened, tree, name)
     if opened.node is not None:
         _show_node(opened.node, opened, marks)
@@ -153,14 +152,14 @@ def _show_way(opened: OpenedPath, tree: str | None, name: str) -> None:
                 type="tertiary",
                 icon=":material/chevron_right:" if at else None,
                 disabled=at == len(steps) - 1,
-                on_click=go,
+                on_click=open_path,
                 args=(tree, way),
             )
 
 
-def _steps(opened: OpenedPath, name: str) -> list[tuple[str, TreeListWay]]:
-    """Return each step from the top to the open node: what it is called, and the way that it opens."""
-    steps: list[tuple[str, TreeListWay]] = [(name, ())] if len(opened.layers[0]) != 1 else []
+def _steps(opened: OpenedPath, name: str) -> list[tuple[str, NodePath]]:
+    """Return the label and path of each step from the top to the open node."""
+    steps: list[tuple[str, NodePath]] = [(name, ())] if len(opened.layers[0]) != 1 else []
     for depth, node in enumerate(opened.way):
         number = opened.layers[depth].index(node) + 1
         place = f"{number}" if steps else "Top"
@@ -169,21 +168,21 @@ def _steps(opened: OpenedPath, name: str) -> list[tuple[str, TreeListWay]]:
     return steps
 
 
-def _show_node(node: NodeRecord, opened: OpenedPath, marks: Marks) -> None:
+def _show_node(node: NodeRecord, opened: OpenedPath, marks: LastCitations) -> None:
     made = f", of {below_of(opened.below)}" if opened.below else ""
     st.markdown(f"##### {kind_of(node)}{made}", anchors=False)
     place = [label(node.document, 90), f"page {node.page}" if node.page else "", label(node.heading, 160)]
     if node.level == 0 or node.document:
         st.caption(" · ".join(part for part in place if part))
     with st.container(border=True, key="tree-open"):
-        st.markdown(verbatim(node.text))
+        st.markdown(escape_text(node.text))
     if node.level:
         st.caption("Answers cite the passages below, never the summary.")
     _show_cited(node, marks)
 
 
-def _show_cited(node: NodeRecord, marks: Marks) -> None:
-    """Say that the last answer cites a passage, or what is below a summary; of a passage, the way there."""
+def _show_cited(node: NodeRecord, marks: LastCitations) -> None:
+    """Show that the last answer cites a passage or one below a summary, with a link to the citation."""
     numbers = marks.of(node.id)
     if not numbers or marks.answer is None or marks.conversation is None:
         return
@@ -198,18 +197,18 @@ def _show_cited(node: NodeRecord, marks: Marks) -> None:
         )
 
 
-def _show_below(nodes: tuple[NodeRecord, ...], way: TreeListWay, tree: str | None, marks: Marks) -> None:
-    last = -(-len(nodes) // SHOWN)
+def _show_below(nodes: tuple[NodeRecord, ...], way: NodePath, tree: str | None, marks: LastCitations) -> None:
+    last = -(-len(nodes) // LIST_PAGE)
     key = f"tree-page-{way[-1] if way else ''}"
     number = min(st.session_state.get(key, 1), last)
     with st.container(key="tree-below", gap="xsmall"):
-        for at in range((number - 1) * SHOWN, min(len(nodes), number * SHOWN)):
+        for at in range((number - 1) * LIST_PAGE, min(len(nodes), number * LIST_PAGE)):
             _show_one(nodes[at], at + 1, way, tree, marks)
     if last > 1:
         st.pagination(last, key=key)
 
 
-def _show_one(node: NodeRecord, number: int, way: TreeListWay, tree: str | None, marks: Marks) -> None:
+def _show_one(node: NodeRecord, number: int, way: NodePath, tree: str | None, marks: LastCitations) -> None:
     cited = marks.of(node.id)
     mark = f"**{label(f'cited {cited_as(cited)}')}** · " if cited else ""
     icon = "format_quote" if cited else "account_tree" if node.level else "notes"
@@ -218,6 +217,6 @@ def _show_one(node: NodeRecord, number: int, way: TreeListWay, tree: str | None,
         key=f"tree-below-{node.id}",
         icon=f":material/{icon}:",
         width="stretch",
-        on_click=go,
+        on_click=open_path,
         args=(tree, (*way, node.id)),
     )

@@ -1,4 +1,4 @@
-"""What is said of trees: who writes their summaries, how far a build is, and what it costs. Pure."""
+"""Labels, build progress and cost of summary trees; last citations in a tree; the open path."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ def count(number: int, noun: str, nouns: str | None = None) -> str:
 
 
 def cost_of(cost: Cost) -> str:
-    """Say what a build takes.
+    """Return the cost of a build in words.
 
     >>> cost_of(Cost(leaves=1000, summaries=200, tokens=184000, seconds=72.0))
     '1,000 passages, about 200 summaries, about 1 minute of computing, about 184,000 tokens'
@@ -41,7 +41,7 @@ def cost_of(cost: Cost) -> str:
 
 
 def step_of(tended: ForestProgress | None) -> str:
-    """Say how far a build is, in Markdown."""
+    """Return the progress of a build, in Markdown."""
     if tended is None:
         return "Waiting to start"
     step = tended.step
@@ -54,9 +54,10 @@ def step_of(tended: ForestProgress | None) -> str:
 
 
 def share_of(tended: ForestProgress | None) -> float:
-    """Return how much of a build is done, from 0 to 1: the passages are half of a document's tree.
+    """Return the share of a build that is done, from 0 to 1.
 
-    How many levels come is not known before: each is given half of what is left.
+    Passages count for half of a document's tree. The number of levels is unknown, so each gets half of the
+    rest.
     """
     if tended is None:
         return 0.0
@@ -66,12 +67,12 @@ def share_of(tended: ForestProgress | None) -> float:
 
 
 def kind_of(node: NodeRecord) -> str:
-    """Say what a node is: "Passage", or "Summary on level 2"."""
+    """Return the kind of a node: "Passage" or "Summary on level 2"."""
     return f"Summary on level {node.level}" if node.level else "Passage"
 
 
 def below_of(nodes: Sequence[NodeRecord]) -> str:
-    """Say of how many a summary is made: "7 passages", "3 summaries", or both."""
+    """Return the number of children in words: "7 passages", "3 summaries", or both."""
     leaves = sum(node.level == 0 for node in nodes)
     parts = [
         count(len(nodes) - leaves, "summary", "summaries") if leaves < len(nodes) else "",
@@ -81,7 +82,7 @@ def below_of(nodes: Sequence[NodeRecord]) -> str:
 
 
 def levels_of(levels: Mapping[int, int]) -> str:
-    """Say how many nodes stand on each level, the highest first.
+    """Return the number of nodes on each level, highest first.
 
     >>> levels_of({0: 120, 1: 24, 2: 1})
     'Level 2: 1 summary · Level 1: 24 summaries · 120 passages'
@@ -95,18 +96,17 @@ def levels_of(levels: Mapping[int, int]) -> str:
 
 
 def cited_as(numbers: Sequence[int]) -> str:
-    """Name the markers that a node is cited by, in plain text: (1, 3) -> "[1] [3]"."""
+    """Return the citation markers of a node as plain text: (1, 3) -> "[1] [3]"."""
     return " ".join(f"[{number}]" for number in numbers)
 
 
-# Where the last answer's citations sit in a tree: on leaves, and on all that stands above them.
-LOOKED_AT = 5  # conversations and, in each, messages: where none of them cites anything there is no mark
+NEWEST = 5  # conversations, and messages of each, searched for a citation
 Place = tuple[str, int, int]  # a document's id, and the first and one past the last code point in its text
 
 
 @dataclass(frozen=True)
-class Marks:
-    """The numbers of the last answer's sources by node, and where that answer stands."""
+class LastCitations:
+    """Source numbers of the last answer by node, with the answer and its conversation."""
 
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     answer: Message | None = None
@@ -117,18 +117,18 @@ class Marks:
         return self.numbers.get(node_id, ())
 
 
-def marks(here: Workspace) -> Marks:
-    """Find the newest answer that cites anything, and where its citations sit."""
-    for conversation in here.conversations.list()[:LOOKED_AT]:
-        for message in reversed(here.conversations.messages(conversation.id, limit=LOOKED_AT)):
-            found = places(message)
+def last_citations(here: Workspace) -> LastCitations:
+    """Find the newest answer with citations, and the nodes that lead to them."""
+    for conversation in here.conversations.list()[:NEWEST]:
+        for message in reversed(here.conversations.messages(conversation.id, limit=NEWEST)):
+            found = cited_spans(message)
             if found:
-                return Marks(_numbers(here, found), message, conversation)
-    return Marks()
+                return LastCitations(_numbers(here, found), message, conversation)
+    return LastCitations()
 
 
-def places(message: Message) -> list[tuple[int, Place]]:
-    """Return the number and the place of everything that an answer cites: the words, or the whole passage."""
+def cited_spans(message: Message) -> list[tuple[int, Place]]:
+    """Return the number and span of each citation of an answer: the words, or the whole passage."""
     found: list[tuple[int, Place]] = []
     for offset, number in markers(message.content):
         passage, at = passage_of(message, number), citation_of(message, offset, number)
@@ -150,30 +150,26 @@ def _numbers(here: Workspace, found: list[tuple[int, Place]]) -> Mapping[str, tu
     return numbers_above(here.library.forest, numbers)
 
 
-# Which tree the address names and how far it is opened, so that an open tree can be shared.
-TREE, WAY = "tree", "way"  # a document's id, none for the tree over all; ids of nodes from the top, "a.b.c"
-Way = tuple[str, ...]
+TREE, PATH = "tree", "way"  # a document's id, none for the tree over all; ids of nodes from the top, "a.b.c"
+NodePath = tuple[str, ...]
 
 
-def go(tree: str | None, way: Way) -> None:
-    """Open a document's tree, or the one over all, as far as `way` leads; it goes into the address."""
-    st.query_params.from_dict({TREE: tree or "", WAY: ".".join(way)})
+def open_path(tree: str | None, way: NodePath) -> None:
+    """Open a path in a document's tree, or in the tree over all; it goes into the address."""
+    st.query_params.from_dict({TREE: tree or "", PATH: ".".join(way)})
 
 
-def chosen(here: Workspace) -> tuple[str | None, Way]:
-    """Return which tree the address names, and the way in it; where it names none, the one over all.
-
-    Where there is none over all yet, a document's.
-    """
+def path_in_address(here: Workspace) -> tuple[str | None, NodePath]:
+    """Return the tree and path in the address; by default the tree over all, else the first document's."""
     standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
     named = st.query_params.get(TREE) or None
     if named not in standing:
         documents = (record.id for record in here.library.documents.list() if record.id in standing)
         named = None if None in standing else next(documents, None)
-    return named, tuple(part for part in st.query_params.get(WAY, "").split(".") if part)
+    return named, tuple(part for part in st.query_params.get(PATH, "").split(".") if part)
 
 
-def way_in_document(above: Sequence[NodeRecord], leaf_id: str) -> str:
-    """Return the way to a passage in its own document's tree, as addresses have it."""
+def path_in_document(above: Sequence[NodeRecord], leaf_id: str) -> str:
+    """Return the path to a passage in its document's tree, as in addresses."""
     own = [node.id for node in reversed(above) if node.document_id is not None]
     return ".".join([*own, leaf_id])

@@ -1,4 +1,4 @@
-"""The trees page: summaries over the documents, opened level by level, as a chart and in words."""
+"""Trees page: build summary trees and browse them level by level."""
 
 from typing import Any
 
@@ -8,32 +8,41 @@ from rag.raptor.view import OpenedPath, open_tree
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
-from ui.components.markdown import label, plain, verbatim
-from ui.components.messages import told, tried
+from ui.components.markdown import escape_text, label, plain_line
+from ui.components.messages import flash_errors, show_errors
 from ui.server.services import services, workspace
-from ui.trees.chart import draw, show_list
-from ui.trees.labels import Marks, chosen, cost_of, count, go, levels_of, marks, share_of, step_of
+from ui.trees.chart import draw_tree, show_list
+from ui.trees.labels import (
+    LastCitations,
+    cost_of,
+    count,
+    last_citations,
+    levels_of,
+    open_path,
+    path_in_address,
+    share_of,
+    step_of,
+)
 
-# How far trees are, on their page: what is due and its cost, a build with a way to stop it, what failed.
-TICK = 1.0  # seconds between looks
+TICK = 1.0  # seconds between updates
 
 
 def show_building(here: Workspace) -> None:
-    """Show how far the trees are, and what can be done."""
+    """Show the progress, failure or cost of building trees."""
     if here.ingest.grows():
         st.fragment(_follow, run_every=TICK)(here)
         return
     failed = here.ingest.growing_failed()
     if failed is not None:
         said = str(failed) if isinstance(failed, FootnoteError) else "Internal error. See the server's log."
-        st.error(f"The trees could not be built. {verbatim(said)}", icon=":material/error:")
+        st.error(f"The trees could not be built. {escape_text(said)}", icon=":material/error:")
     _show_left_out(here)
-    with told():
+    with show_errors():
         _show_due(here)
 
 
 def _follow(here: Workspace) -> None:
-    """Show a build; at its end have the page drawn anew."""
+    """Show a running build; at its end run the page again."""
     if not here.ingest.grows():
         st.rerun()
     tended = here.ingest.growing()
@@ -43,7 +52,7 @@ def _follow(here: Workspace) -> None:
 
 
 def _show_due(here: Workspace) -> None:
-    """Say what is not built yet and what that takes, with the way to begin; or what could be made anew."""
+    """Show the unbuilt trees with their cost and a Build button, or outdated summaries."""
     forest, on = here.library.forest, services().settings.raptor != "off"
     due, begun = forest.due(), bool(forest.trees.list())
     if not on:
@@ -58,12 +67,12 @@ def _show_due(here: Workspace) -> None:
             type="primary",
             icon=":material/play_arrow:",
             key="tree-build",
-            on_click=tried(here.ingest.grow),
+            on_click=flash_errors(here.ingest.grow),
         )
         if on:
             st.caption("Also starts with the next document, or when Footnote restarts.")
     elif on and not due:
-        _show_anew(here)
+        _show_outdated(here)
 
 
 def _show_off(*, begun: bool) -> None:
@@ -73,8 +82,8 @@ def _show_off(*, begun: bool) -> None:
         st.page_link(pages.SETTINGS, label="Turn on", icon=":material/tune:")
 
 
-def _show_anew(here: Workspace) -> None:
-    """Offer to have summaries written anew that something else wrote than would now."""
+def _show_outdated(here: Workspace) -> None:
+    """Offer to rewrite summaries that were made by another method."""
     forest = here.library.forest
     others = forest.due(anew=True)
     if not others:
@@ -85,13 +94,13 @@ def _show_anew(here: Workspace) -> None:
             "Rewrite summaries",
             icon=":material/refresh:",
             key="tree-anew",
-            on_click=tried(here.ingest.grow),
+            on_click=flash_errors(here.ingest.grow),
             kwargs={"anew": True},
         )
 
 
 def _show_left_out(here: Workspace) -> None:
-    """Say which summaries could not be made, and what that means, with the way to try again."""
+    """Show the number of failed summaries, with a retry button."""
     left_out = sum(branch.left_out for branch in here.library.forest.trees.list())
     if not left_out:
         return
@@ -104,7 +113,7 @@ def _show_left_out(here: Workspace) -> None:
     st.button("Try again", icon=":material/refresh:", key="tree-retry", on_click=_try_again, args=(here,))
 
 
-@tried
+@flash_errors
 def _try_again(here: Workspace) -> None:
     here.library.forest.trees.reopen(incomplete=True)
     here.ingest.grow()
@@ -134,14 +143,14 @@ def show() -> None:
 
 
 def _show_tree(here: Workspace) -> None:
-    tree, way = chosen(here)
+    tree, way = path_in_address(here)
     name = _choose(here, tree)
     try:
         opened = open_tree(here.library.forest, tree, way)
     except FootnoteError as error:
-        st.info(verbatim(str(error)), icon=":material/info:")
+        st.info(escape_text(str(error)), icon=":material/info:")
         return
-    found = marks(here)
+    found = last_citations(here)
     st.caption(levels_of(here.library.forest.trees.levels(tree)))
     if found.answer is not None and found.conversation is not None:
         st.caption(
@@ -156,7 +165,7 @@ def _show_tree(here: Workspace) -> None:
 
 
 def _choose(here: Workspace, tree: str | None) -> str:
-    """Show which tree is looked at, with a way to look at another; returns its name."""
+    """Show the selectbox of trees and return the name of the open one."""
     standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
     names = {record.id: record.name for record in here.library.documents.list() if record.id in standing}
     options = [*([""] if None in standing or tree is None else []), *names]
@@ -165,33 +174,33 @@ def _choose(here: Workspace, tree: str | None) -> str:
         "Summary tree of",
         options,
         index=options.index(tree or ""),
-        format_func=lambda id_: plain(names.get(id_, ALL), 90),
+        format_func=lambda id_: plain_line(names.get(id_, ALL), 90),
         key=key,
-        on_change=lambda: go(st.session_state[key] or None, ()),
+        on_change=lambda: open_path(st.session_state[key] or None, ()),
     )
     return names.get(tree, ALL) if tree else ALL
 
 
-def _show_chart(opened: OpenedPath, tree: str | None, name: str, found: Marks) -> None:
-    drawn = draw(opened, name, found.of, *INK[st.context.theme.type or "light"])
+def _show_chart(opened: OpenedPath, tree: str | None, name: str, found: LastCitations) -> None:
+    drawn = draw_tree(opened, name, found.of, *INK[st.context.theme.type or "light"])
     key = f"tree-chart-{tree}-{opened.node.id if opened.node else ''}"
 
     def open_clicked() -> None:
-        way = drawn.way_at(_clicked(st.session_state[key]))
+        way = drawn.path_at(_clicked(st.session_state[key]))
         if way is not None:
-            go(tree, way)
+            open_path(tree, way)
 
     st.echarts_chart(
         drawn.spec,
         height=drawn.height,
         key=key,
         on_select=open_clicked,
-        alt=f"Summary tree of {plain(name, 60)}. The list beside it shows the same.",
+        alt=f"Summary tree of {plain_line(name, 60)}. The list beside it shows the same.",
     )
     st.caption(_LEGEND)
 
 
 def _clicked(state: Any) -> int:
-    """Return which node of the chart was clicked, counted from 1; 0 for none."""
+    """Return the index of the clicked node, counted from 1; 0 for none."""
     groups = state["selection"]["selected"]
     return int(groups[0]["data_indices"][0]) if groups and groups[0]["data_indices"] else 0

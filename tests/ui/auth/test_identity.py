@@ -4,7 +4,7 @@ import pytest
 
 from rag.errors import EntryRefused, SettingsError
 from rag.settings import load
-from ui.auth.identity import Alone, OpenID, Proxy, by_header, by_token, entrance_of
+from ui.auth.identity import LocalUser, OpenID, Proxy, auth_mode, visitor_from_header, visitor_from_token
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 AUTH = {
@@ -34,13 +34,13 @@ def without(name):
 
 
 def test_where_nothing_is_set_there_is_one_local_user():
-    assert entrance_of(settings(), None) == Alone()
+    assert auth_mode(settings(), None) == LocalUser()
 
 
 def test_an_auth_table_has_people_sign_in_at_its_providers():
-    assert entrance_of(settings(), AUTH) == OpenID(("",), 168.0)
+    assert auth_mode(settings(), AUTH) == OpenID(("",), 168.0)
     named = {"redirect_uri": "x", "cookie_secret": AUTH["cookie_secret"], "google": AUTH, "entra": AUTH}
-    assert entrance_of(settings(sign_in_hours=8), named) == OpenID(("google", "entra"), 8.0)
+    assert auth_mode(settings(sign_in_hours=8), named) == OpenID(("google", "entra"), 8.0)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_auth_table_has_people_sign_in_at_its_providers():
 )
 def test_an_auth_table_that_lacks_something_is_refused_by_its_name(auth, said):
     with pytest.raises(SettingsError, match=said) as caught:
-        entrance_of(settings(), auth)
+        auth_mode(settings(), auth)
     assert AUTH["cookie_secret"] not in str(caught.value)
 
 
@@ -75,12 +75,12 @@ def test_an_auth_table_that_lacks_something_is_refused_by_its_name(auth, said):
 )
 def test_a_proxy_that_cannot_be_told_apart_is_refused(values, said):
     with pytest.raises(SettingsError, match=said):
-        entrance_of(settings(**values), None)
+        auth_mode(settings(**values), None)
 
 
 def test_two_that_say_who_someone_is_are_refused():
     with pytest.raises(SettingsError, match="only one"):
-        entrance_of(settings(**PROXY), AUTH)
+        auth_mode(settings(**PROXY), AUTH)
 
 
 @pytest.mark.parametrize(
@@ -98,34 +98,34 @@ def test_two_that_say_who_someone_is_are_refused():
     ],
 )
 def test_only_an_address_of_the_proxys_is_believed(peer, believed):
-    entrance = entrance_of(settings(**PROXY), None)
+    entrance = auth_mode(settings(**PROXY), None)
     assert isinstance(entrance, Proxy)
-    assert entrance.believes(peer) is believed
+    assert entrance.trusts(peer) is believed
 
 
 def test_networks_are_read_from_the_environment(monkeypatch):
     monkeypatch.setenv("FOOTNOTE_TRUSTED_HEADER", "X-Forwarded-User")
     monkeypatch.setenv("FOOTNOTE_TRUSTED_PROXIES", "10.0.0.0/8, 127.0.0.1")
-    assert len(entrance_of(load(), None).networks) == 2
+    assert len(auth_mode(load(), None).networks) == 2
 
 
 def test_someone_is_who_the_issuer_says_they_are_whatever_their_address_becomes():
-    before = by_token(ANN, settings(), NOW)
-    after = by_token({**ANN, "email": "ann@elsewhere.example", "name": "Ann Ode"}, settings(), NOW)
+    before = visitor_from_token(ANN, settings(), NOW)
+    after = visitor_from_token({**ANN, "email": "ann@elsewhere.example", "name": "Ann Ode"}, settings(), NOW)
     assert before.id == after.id == "https://id.example.org#7"
-    assert by_token({**ANN, "iss": "https://other.example"}, settings(), NOW).id != before.id
+    assert visitor_from_token({**ANN, "iss": "https://other.example"}, settings(), NOW).id != before.id
 
 
 @pytest.mark.parametrize("lacks", ["iss", "sub", "iat"])
 def test_a_token_that_does_not_say_who_is_refused(lacks):
     with pytest.raises(EntryRefused, match="did not say who you are"):
-        by_token({key: value for key, value in ANN.items() if key != lacks}, settings(), NOW)
+        visitor_from_token({key: value for key, value in ANN.items() if key != lacks}, settings(), NOW)
 
 
 def test_a_sign_in_lasts_as_long_as_is_set():
-    by_token(ANN, settings(sign_in_hours=1), NOW)
+    visitor_from_token(ANN, settings(sign_in_hours=1), NOW)
     with pytest.raises(EntryRefused, match="Sign in again"):
-        by_token(ANN, settings(sign_in_hours=1), NOW + timedelta(hours=1))
+        visitor_from_token(ANN, settings(sign_in_hours=1), NOW + timedelta(hours=1))
 
 
 @pytest.mark.parametrize(
@@ -145,25 +145,25 @@ def test_a_sign_in_lasts_as_long_as_is_set():
 def test_where_some_are_admitted_everyone_else_is_not(named, admitted):
     only = settings(allowed_users=[named])
     if admitted:
-        assert by_token(ANN, only, NOW).name == "Ann"
+        assert visitor_from_token(ANN, only, NOW).name == "Ann"
     else:
         with pytest.raises(EntryRefused, match="has no account here"):
-            by_token(ANN, only, NOW)
+            visitor_from_token(ANN, only, NOW)
 
 
 def test_an_address_that_nobody_verified_opens_nothing():
     claimed = {**ANN, "email_verified": False}
-    assert not by_token(claimed, settings(admins=["ann@example.org"]), NOW).admin
+    assert not visitor_from_token(claimed, settings(admins=["ann@example.org"]), NOW).admin
     with pytest.raises(EntryRefused):
-        by_token(claimed, settings(allowed_users=["@example.org"]), NOW)
+        visitor_from_token(claimed, settings(allowed_users=["@example.org"]), NOW)
 
 
 def test_administrators_are_admitted_by_being_named():
     only = settings(allowed_users=["@other.example"], admins=["ann@example.org"])
-    assert by_token(ANN, only, NOW).admin
-    assert not by_token(ANN, settings(), NOW).admin
+    assert visitor_from_token(ANN, only, NOW).admin
+    assert not visitor_from_token(ANN, settings(), NOW).admin
 
 
 def test_whom_a_proxy_names_is_not_the_local_user():
-    assert by_header("local", settings(), NOW).id == "proxy:local"
-    assert by_header("ann@example.org", settings(admins=["ann@example.org"]), NOW).admin
+    assert visitor_from_header("local", settings(), NOW).id == "proxy:local"
+    assert visitor_from_header("ann@example.org", settings(admins=["ann@example.org"]), NOW).admin

@@ -17,8 +17,8 @@ from starlette.routing import Route, WebSocketRoute
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from ui.auth.identity import Alone, OpenID, Proxy
-from ui.auth.middleware import ENTRANCE, PERSON, Door
+from ui.auth.identity import LocalUser, OpenID, Proxy
+from ui.auth.middleware import AUTH_MODE, PERSON, AuthMiddleware
 
 NEAR, FAR = "127.0.0.1", "127.0.0.2"  # two computers that are one
 PROXY = Proxy("x-forwarded-user", (ip_network(f"{NEAR}/32"),))
@@ -44,7 +44,7 @@ ROUTES = [
 @contextmanager
 def standing(entrance, *, host=NEAR, origins=()):
     """Serve behind a door of its own; yields the port."""
-    door = Middleware(Door, entrance=entrance, owner_of=SESSIONS.get, origins=lambda: list(origins))
+    door = Middleware(AuthMiddleware, mode=entrance, owner_of=SESSIONS.get, origins=lambda: list(origins))
     listening = socket.create_server((host, 0))
     server = uvicorn.Server(uvicorn.Config(Starlette(routes=ROUTES, middleware=[door]), log_level="critical"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -136,7 +136,7 @@ def test_what_only_the_door_says_is_said_by_nobody_else():
         sent = [("X-Forwarded-User", "ann"), ("X-Footnote-Person", "bob"), ("X_Footnote_Person", "bob")]
         _, told = ask(port, [*sent, ("X-Footnote-Entrance", "alone")])
     known = [(name, value) for name, value in told if "footnote" in name or "user" in name]
-    assert known == [(ENTRANCE, "proxy"), (PERSON, "ann")]
+    assert known == [(AUTH_MODE, "proxy"), (PERSON, "ann")]
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/_stcore/health"])
@@ -159,7 +159,7 @@ def test_nothing_is_uploaded_into_a_session_that_is_not_ones_own(method):
     with standing(OpenID(("",), 1.0)) as port:
         assert upload(port, "tokens") == 200
         assert upload(port, "nobodys") == 403
-    with standing(Alone()) as port:
+    with standing(LocalUser()) as port:
         assert upload(port, "anyones") == 200
 
 
@@ -174,7 +174,7 @@ def address_on_the_network():
 
 
 def test_where_nobody_signs_in_only_this_computer_is_answered():
-    with standing(Alone(), host="0.0.0.0") as port:  # noqa: S104 - the door is what is tried
+    with standing(LocalUser(), host="0.0.0.0") as port:  # noqa: S104 - the door is what is tried
         assert ask(port)[0] == 200
         own = address_on_the_network()
         if own is None:
@@ -213,17 +213,17 @@ def stream(port, **headers):
     ],
 )
 def test_a_page_of_another_site_opens_no_websocket_and_changes_nothing(origin):
-    with standing(Alone()) as port:
+    with standing(LocalUser()) as port:
         sent = origin.replace("{port}", str(port))
         assert stream(port, Origin=sent) == 403
         assert ask(port, [("Origin", sent)], method="POST")[0] == 403
 
 
 def test_ones_own_page_opens_a_websocket_and_so_do_pages_that_are_named():
-    with standing(Alone(), origins=["https://docs.example.org"]) as port:
+    with standing(LocalUser(), origins=["https://docs.example.org"]) as port:
         for origin in (f"http://127.0.0.1:{port}", "https://docs.example.org"):
-            assert [ENTRANCE, "alone"] in stream(port, Origin=origin)
-        assert [ENTRANCE, "alone"] in stream(port)
+            assert [AUTH_MODE, "alone"] in stream(port, Origin=origin)
+        assert [AUTH_MODE, "alone"] in stream(port)
 
 
 def test_a_websocket_of_one_whom_the_proxy_does_not_name_is_refused():

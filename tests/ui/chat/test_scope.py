@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from rag.workspace import Workspace
 from storage.choices import Chosen
 from tests.ui.conftest import passage, tell, words
-from ui.chat.scope import NEXT, in_short
+from ui.chat.scope import NEXT, summary
 
 Page = Callable[..., AppTest]
 
@@ -38,7 +38,7 @@ def control(at: AppTest) -> str:
     ],
 )
 def test_what_is_searched_is_said_in_few_words(chosen, said):
-    assert in_short(chosen) == said
+    assert summary(chosen) == said
 
 
 def test_an_empty_library_has_nothing_to_choose(page: Page):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.citations.support import markers
 from tests.ui.inert import is_inert, tokens, words
-from ui.components.markdown import Link, label, marked, safe_answer, verbatim
+from ui.components.markdown import Link, escape_text, highlight, label, safe_answer
 
 SYNTAX = st.sampled_from(
     [
@@ -60,7 +60,7 @@ def test_nothing_in_an_answer_acts(text: str):
 
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_nothing_in_a_document_acts(before: str, quote: str, after: str):
-    for shown in (verbatim(quote), label(quote)):
+    for shown in (escape_text(quote), label(quote)):
         is_inert(shown)
         assert not {t.type for t in tokens(shown)} & {
             "link_open",
@@ -68,13 +68,13 @@ def test_nothing_in_a_document_acts(before: str, quote: str, after: str):
             "heading_open",
             "table_open",
         }
-    is_inert(marked(before, quote, after).replace(":yellow-background", ""))
+    is_inert(highlight(before, quote, after).replace(":yellow-background", ""))
 
 
 @given(HOSTILE)
 def test_every_word_of_a_document_is_shown(text: str):
     dropped = r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff\u2060]"
-    assert words(verbatim(text)) == re.sub(dropped, "", text)
+    assert words(escape_text(text)) == re.sub(dropped, "", text)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_every_word_of_a_document_is_shown(text: str):
     ],
 )
 def test_verbatim_keeps_what_was_written(text: str):
-    assert words(verbatim(text)) == re.sub(r"\s", "", text)
+    assert words(escape_text(text)) == re.sub(r"\s", "", text)
 
 
 def test_simple_markdown_of_an_answer_is_kept():
@@ -130,7 +130,7 @@ def test_markers_are_found_where_they_stand():
 
 
 def test_a_quote_stands_between_its_neighbours():
-    shown = marked("Before. ", "The *quote*.", "\nAfter.")
+    shown = highlight("Before. ", "The *quote*.", "\nAfter.")
     assert shown == "Before. :yellow-background[The \\*quote\\*.]\\\nAfter."
 
 
@@ -159,7 +159,7 @@ UNITS = [
 @pytest.mark.parametrize("unit", UNITS)
 def test_long_hostile_text_takes_linear_time(unit: str):
     safe_answer(unit * (20_000 // len(unit) + 1))
-    verbatim(unit * (20_000 // len(unit) + 1))
+    escape_text(unit * (20_000 // len(unit) + 1))
 
 
 def test_a_note_stands_after_the_words_it_is_about():

@@ -15,7 +15,7 @@ from storage.records import (
 )
 from tests.ui.conftest import citation, passage, tell, words
 from tests.ui.inert import is_inert
-from ui.lab.results import best, merged, ranked, ranks, verdict
+from ui.lab.results import best, merge_findings, rank_line, ranked, verdict
 from ui.server import services
 
 Page = Callable[..., AppTest]
@@ -235,10 +235,10 @@ def test_who_found_what_is_merged_with_the_right_passages_first():
         finding("bm25", ("a", False), ("b", True)),
         finding("similarity", ("c", False), ("a", False)),
     ]
-    assert [(found.chunk_id, dict(places)) for found, places in merged(findings)] == [
+    assert [(found.chunk_id, dict(places)) for found, places in merge_findings(findings)] == [
         ("b", {"bm25": 2}),
         ("a", {"bm25": 1, "similarity": 2}),
         ("c", {"similarity": 1}),
     ]
-    assert ranks(findings) == "Rank 2: Words. Not found: Meaning."
-    assert ranks([finding("bm25", ("a", True)), finding("mmr", ("a", True))]) == "First in every search."
+    assert rank_line(findings) == "Rank 2: Words. Not found: Meaning."
+    assert rank_line([finding("bm25", ("a", True)), finding("mmr", ("a", True))]) == "First in every search."

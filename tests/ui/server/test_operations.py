@@ -13,7 +13,7 @@ from tests.rag.fake_llm import FakeLLM, Reply
 from ui.server import operations as operating
 from ui.server import services
 
-ROUTES = [Route("/readyz", operating.readyz), Route("/metrics", operating.counted)]  # as in app.py
+ROUTES = [Route("/readyz", operating.readyz), Route("/metrics", operating.metrics_text)]  # as in app.py
 HERE = ("127.0.0.1", 50000)
 ELSEWHERE = ("192.0.2.7", 50000)
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ui.server.operations import POOLS
+from ui.server.operations import MAX_ARENAS
 
 ROOT = Path(__file__).parents[3]
 THREADS = """
 import ctypes, sys, threading
 libc = ctypes.CDLL(None)
 if len(sys.argv) > 1:
-    from ui.server.operations import share_pools
-    share_pools()
+    from ui.server.operations import limit_malloc_arenas
+    limit_malloc_arenas()
 libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 together = threading.Barrier(16)
 def ask():
@@ -42,5 +42,5 @@ def pools(*arguments: str) -> int:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc gives threads pools of their own")
 def test_threads_share_two_pools():
-    assert pools() > POOLS
-    assert pools("shared") <= POOLS
+    assert pools() > MAX_ARENAS
+    assert pools("shared") <= MAX_ARENAS

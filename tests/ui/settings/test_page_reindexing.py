@@ -2,7 +2,7 @@ from tests.rag.index.test_staged_vectors import put
 from tests.rag.ingest.test_queue import wait_until
 from tests.ui.conftest import words
 from ui.server import services
-from ui.settings.page import said
+from ui.settings.page import reindex_progress
 
 
 def test_the_page_says_what_a_change_takes_and_which_model_answers_when_it_fails(page, here, monkeypatch):
@@ -28,4 +28,4 @@ def test_the_page_says_what_a_change_takes_and_which_model_answers_when_it_fails
 
 
 def test_what_is_not_known_yet_is_no_share():
-    assert said(None) == (0.0, "Opening the model")
+    assert reindex_progress(None) == (0.0, "Opening the model")

@@ -1,12 +1,12 @@
 from rag.settings import RerankerName, Settings
 from storage.records import PassageRecord
 from ui.chat.trace_panel import found_by
-from ui.settings.page import NAMES, costs
+from ui.settings.page import RERANKERS, reranker_costs
 
 
 def test_every_reranker_has_a_name_and_says_what_it_costs():
-    said = costs(Settings(fetch_k=30))
-    assert list(said) == list(NAMES) == list(RerankerName.__args__)
+    said = reranker_costs(Settings(fetch_k=30))
+    assert list(said) == list(RERANKERS) == list(RerankerName.__args__)
     assert "30 short requests" in said["pointwise-logprob"] and "5 long requests" in said["listwise"]
 
 

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from rag.retrieval.weights import CalibratedWeights, HybridWeights
 from rag.workspace import Workspace
 from tests.ui.conftest import words
-from ui.settings.page import lines
+from ui.settings.page import weight_lines
 
 
 def test_the_settings_page_says_how_words_and_meaning_are_weighed(
@@ -19,7 +19,7 @@ def test_the_settings_page_says_how_words_and_meaning_are_weighed(
 
 def test_what_was_found_is_said_language_by_language():
     mixture = HybridWeights("z-score", {"ko": 0.2, "alphabet": 0.55}, passages=2000)
-    said = lines(CalibratedWeights(mixture, datetime(2026, 11, 21, tzinfo=UTC), 5712, "f", 1))
+    said = weight_lines(CalibratedWeights(mixture, datetime(2026, 11, 21, tzinfo=UTC), 5712, "f", 1))
     assert said == [
         "English and other alphabets: meaning 55 %, words 45 %.",
         "Korean: meaning counts 20 %, words 80 %.",

@@ -8,7 +8,7 @@ from rag.connectors.registry import KINDS
 from rag.connectors.sync import SyncProgress
 from storage.records import ItemRecord, Listing, SourceRecord, Tally
 from tests.ui.conftest import words
-from ui.sources.page import ago, facts, next_try, said, state
+from ui.sources.page import ago, facts, next_try, state, sync_progress
 
 PATIENCE = 60
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
@@ -186,10 +186,10 @@ def test_what_became_of_an_item_is_said(item_, words_):
 
 
 def test_how_far_a_sync_is_never_says_that_it_has_ended():
-    assert said(0, None) == (0.0, "Connecting")
-    share, text = said(10, SyncProgress("a.md", new=2, unchanged=3, failed=1))
+    assert sync_progress(0, None) == (0.0, "Connecting")
+    share, text = sync_progress(10, SyncProgress("a.md", new=2, unchanged=3, failed=1))
     assert (share, text) == (0.6, "a.md · 2 new, 3 as before, 1 failed")
-    assert said(2, SyncProgress("a.md", new=7))[0] < 1
+    assert sync_progress(2, SyncProgress("a.md", new=7))[0] < 1
 
 
 def test_names_from_a_source_are_shown_and_never_act(page, here, source):

@@ -12,8 +12,8 @@ from storage.trees import NodeRecord
 from tests.rag.raptor.conftest import story
 from tests.ui.conftest import passage, tell, words
 from ui.server import services
-from ui.trees.chart import FEW, draw, window
-from ui.trees.labels import below_of, cost_of, share_of, step_of, way_in_document
+from ui.trees.chart import MAX_DRAWN, draw_tree, window
+from ui.trees.labels import below_of, cost_of, path_in_document, share_of, step_of
 
 
 @pytest.fixture
@@ -130,10 +130,12 @@ def test_the_way_through_the_tree_is_shown_for_what_was_found_there(
 def test_a_chart_draws_a_level_s_neighbours_of_the_open_node_and_tells_of_the_rest():
     leaves = tuple(leaf(n) for n in range(40))
     root = NodeRecord("r", 1, "All.", tuple(one.id for one in leaves), document_id="d")
-    drawn = draw(OpenedPath((root, leaves[30]), ((root,), leaves)), "a.txt", lambda _: (), "#000", "#fff")
+    drawn = draw_tree(
+        OpenedPath((root, leaves[30]), ((root,), leaves)), "a.txt", lambda _: (), "#000", "#fff"
+    )
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     said = [item["name"] for item in top["children"]]
-    assert said[0] == "24 more" and said[-1] == "4 more" and len(said) == FEW + 2
+    assert said[0] == "24 more" and said[-1] == "4 more" and len(said) == MAX_DRAWN + 2
     assert drawn.way_at(1) == ("r",) and drawn.way_at(2) == ("r",)
     assert drawn.way_at(3) == ("r", "l24") and drawn.way_at(0) is None and drawn.way_at(99) is None
 
@@ -142,7 +144,7 @@ def test_what_is_cited_is_marked_by_shape_and_number_and_open_nodes_by_size():
     one, two = leaf(1), leaf(2)
     root = NodeRecord("r", 1, "All.", ("l1", "l2"), document_id="d")
     numbers = {"r": (3,), "l2": (3,)}
-    drawn = draw(
+    drawn = draw_tree(
         OpenedPath((root,), ((root,), (one, two))), "a.txt", lambda id_: numbers.get(id_, ()), "#000", "#fff"
     )
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
@@ -152,7 +154,7 @@ def test_what_is_cited_is_marked_by_shape_and_number_and_open_nodes_by_size():
 
 
 def test_several_tops_stand_below_the_name_of_the_tree():
-    drawn = draw(OpenedPath((), ((leaf(1), leaf(2)),)), "All documents", lambda _: (), "#000", "#fff")
+    drawn = draw_tree(OpenedPath((), ((leaf(1), leaf(2)),)), "All documents", lambda _: (), "#000", "#fff")
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     assert top["name"] == "All documents" and len(top["children"]) == 2
     assert drawn.way_at(1) == () and drawn.way_at(3) == ("l2",)
@@ -187,4 +189,4 @@ def test_what_is_said_of_one_is_said_of_one():
 
 def test_the_way_in_a_document_s_tree_leaves_out_what_stands_above_all():
     above = [NodeRecord("s", 1, "x", document_id="d"), NodeRecord("top", 2, "y")]
-    assert way_in_document(above, "l1") == "s.l1"
+    assert path_in_document(above, "l1") == "s.l1"
