@@ -71,7 +71,7 @@ def test_an_error_is_told_by_class_and_frames_without_its_words(written: Written
         logging.getLogger("rag.jobs").exception("A job failed")
     (line,) = written()
     assert line["error"] == "KeyError" and MARK not in json.dumps(line)
-    assert line["frames"][-1].startswith("test_lines.py:")
+    assert line["frames"][-1].startswith("test_logs.py:")
 
 
 def test_words_of_ours_at_the_start_are_told_in_full(written: Written):
