@@ -39,15 +39,15 @@ log = logging.getLogger(__name__)
 LLM_JUDGE = "llm"
 
 Current = Callable[[], tuple[Settings, LanguageModel | None]]
-"""Returns the settings and the language model that are in use now; both can change while a server runs."""
+"""Returns the present settings and language model, which can change while a server runs."""
 
 
 def make_embedder(
     settings: Settings, spec: str | None = None, *, opened: Callable[..., Embedder] = open_embedder
 ) -> Embedder:
-    """Open the embedding model that the settings name, or `spec` does; raises ModelUnavailable.
+    """Open the embedding model of the settings, or of `spec`; raises ModelUnavailable.
 
-    `opened` opens it, or has it open already: see rag/models/embeddings.py.
+    `opened` opens it or shares an open one: see rag/models/embeddings.py.
     """
     return opened(
         spec or settings.embedding_model,
@@ -58,7 +58,7 @@ def make_embedder(
 
 
 def make_store(settings: Settings) -> StoreSpec:
-    """Return the vector store that the settings name; raises SettingsError where there is none such."""
+    """Return the vector store of the settings; raises SettingsError where there is no such class."""
     store = StoreSpec(settings.vector_store, settings.vector_store_arguments)
     store.check()
     return store
@@ -73,10 +73,10 @@ def make_library(
     summariser: Callable[[], Summariser] | None = None,
     admit: Callable[[str, int], None] = admit_all,
 ) -> Library:
-    """Return an owner's library by the `current` settings and language model, asked for anew at each use.
+    """Return an owner's library, which reads the `current` settings and language model at each use.
 
     Nothing heavy is opened before it is needed. `opened` opens an embedding model, `summariser` overrides
-    what writes summaries, `admit` raises where an original is one too many. Raises SettingsError.
+    that of the settings, `admit` raises where an original exceeds the quota. Raises SettingsError.
     """
     settings, _ = current()
     return Library(
@@ -98,7 +98,7 @@ def make_bench_library(
     open_model: Callable[[], Embedder],
     summariser: Callable[[], Summariser] = ExtractiveSummariser,
 ) -> Library:
-    """Return a library to measure with: a given embedding model, no morphemes, else the settings."""
+    """Return a library for benchmarks: a given embedding model, no morphological analysers."""
     settings = Settings(korean_japanese_analyzers="off")
     return make_library(
         database,
@@ -110,9 +110,9 @@ def make_bench_library(
 
 
 def make_means(settings: Settings, owner: str) -> ConnectorContext:
-    """Return what an owner's sources are opened with: a way to the network, secrets, folders they may read.
+    """Return the connector context of an owner: HTTP client, credentials and allowed folders.
 
-    The one user of this computer may read any folder and use every secret; people who sign in may not.
+    The local user may read any folder and use every credential; people who sign in may not.
     """
     alone, most = owner == LOCAL_OWNER, settings.max_upload_mb << 20
     return ConnectorContext(
@@ -124,14 +124,14 @@ def make_means(settings: Settings, owner: str) -> ConnectorContext:
 
 
 def make_summariser(settings: Settings, llm: LanguageModel | None) -> Summariser:
-    """Return what writes the summaries of trees: the model where the settings say so and there is one."""
+    """Return the summariser of trees: the language model where the settings say so and there is one."""
     if settings.raptor != "model" or llm is None:
         return ExtractiveSummariser()
     return LLMSummariser(llm, lambda error: log.warning("A summary was left out. %s", error))
 
 
 def make_llm(settings: Settings) -> LLM | LocalModel | None:
-    """Return the language model that the settings name: on a server, else one's own, or None."""
+    """Return the language model of the settings: on a server, else a local one, or None."""
     if not settings.connected:
         return make_own_model(settings) if settings.local_model else None
     return LLM(
@@ -147,21 +147,21 @@ def make_llm(settings: Settings) -> LLM | LocalModel | None:
 
 
 def make_own_model(settings: Settings) -> LocalModel:
-    """Return the model to serve here. It is started when first asked, and what is wrong with it said then."""
+    """Return the local model, which starts, or fails, at its first request."""
     choice = ModelChoice.of(settings.local_model, settings.model_cache)
     return LocalModel(choice.path, name=choice.name, context_tokens=settings.llm_context_tokens)
 
 
 def rephrase_seconds(settings: Settings, llm: LanguageModel | None) -> float:
-    """Return how long a model may take to rewrite a follow-up: a slow one longer, unless that is set."""
+    """Return the seconds for rewriting a follow-up: more for a small model, unless they are set."""
     slow = llm is not None and llm.settings.brief and "llm_rephrase_timeout" not in settings.model_fields_set
     return SMALL_MODEL_REWRITE_SECONDS if slow else settings.llm_rephrase_timeout
 
 
 def make_judge(settings: Settings, llm: LanguageModel | None) -> Judge | None:
-    """Return the judge of citations that the settings name; None where they name none.
+    """Return the citation judge of the settings, if any.
 
-    Raises SettingsError where it should be the language model, and none is connected.
+    Raises SettingsError where it is the language model, and none is connected.
     """
     if settings.citation_judge != LLM_JUDGE:
         return _cross_encoder(settings.citation_judge) if settings.citation_judge else None
@@ -175,14 +175,14 @@ def make_judge(settings: Settings, llm: LanguageModel | None) -> Judge | None:
 
 @lru_cache(maxsize=1)
 def _cross_encoder(spec: str) -> CrossEncoderJudge:
-    """Return one judge for all turns: its model takes seconds to load."""
+    """Return one judge for all turns, since its model takes seconds to load."""
     return CrossEncoderJudge(spec)
 
 
 def make_reranker(settings: Settings, llm: LanguageModel | None, **options: Any) -> Reranker | None:
-    """Return the reranker that the settings name, None where they name none; `options` are a Reranker's.
+    """Return the reranker of the settings, if any; `options` are those of a Reranker.
 
-    Raises SettingsError where a part that it needs is not there.
+    Raises SettingsError where a part that it needs is missing.
     """
     parts = RerankerParts(
         llm=llm,
@@ -197,14 +197,14 @@ def make_reranker(settings: Settings, llm: LanguageModel | None, **options: Any)
 
 @lru_cache(maxsize=1)
 def _reranking_model(spec: str) -> CrossEncoderModel:
-    """Return one model for all turns: it takes seconds to load."""
+    """Return one model for all turns, since it takes seconds to load."""
     return CrossEncoderModel(spec)
 
 
 def _reranker_if_there(
     settings: Settings, llm: LanguageModel | None, k: int, omissions: DegradationRecorder
 ) -> Reranker | None:
-    """Return the reranker; without what it needs, the search's order stays, and it is said."""
+    """Return the reranker; where a part is missing, report that and keep the order of the search."""
     try:
         return make_reranker(settings, llm, k=k, on_failure=omissions)
     except SettingsError as error:
@@ -221,7 +221,7 @@ def make_pipeline(
     k: int | None = None,
     scope: Scope = EVERYTHING,
 ) -> RagPipeline:
-    """Return the pipeline that answers questions over what `scope` has of a library.
+    """Return the RAG pipeline over the documents of a library that are in `scope`.
 
     `retriever` and `k` override the settings.
     """
@@ -250,7 +250,7 @@ def make_pipeline(
 def _made_with(
     settings: Settings, library: Library, llm: LanguageModel | None, retriever: RetrieverName, k: int
 ) -> dict[str, Any]:
-    """Return the settings that decide what an answer says, as they are frozen with it: no key among them."""
+    """Return the settings to store with an answer; no key is among them."""
     made_with: dict[str, Any] = {
         "retriever": retriever,
         "k": k,
@@ -271,7 +271,7 @@ def _made_with(
 
 
 def _reranked_with(settings: Settings) -> dict[str, Any]:
-    """Return the settings of the passages' order, as `_made_with`, where they differ from the usual."""
+    """Return the settings of the passages' order that differ from the defaults, for `_made_with`."""
     shown = {"order": "best first and last"} if settings.lost_in_the_middle_order else {}
     if settings.reranker == NO_RERANKER:
         return shown
@@ -280,7 +280,7 @@ def _reranked_with(settings: Settings) -> dict[str, Any]:
 
 
 def _embedder_if_there(library: Library, omissions: DegradationRecorder, *, needed: bool) -> Embedder | None:
-    """Return the embedding model; without one, sentences are chosen by their words, and it is said."""
+    """Return the embedding model; where it is missing, report that if it is needed."""
     try:
         return library.indexes.embedder
     except EmbeddingError as error:

@@ -15,7 +15,7 @@ class LibraryView:
         self._scope = scope
 
     def status(self) -> CorpusStatus:
-        """Return whether there is anything to search, or will be soon."""
+        """Return the status of the documents in scope."""
         states = {file.state for file in self._files()} - {"refused"}
         if not states:
             return "empty" if self._scope.document_ids is None else "gone"
@@ -26,12 +26,12 @@ class LibraryView:
         return [file.name for file in self._files() if file.state != "refused"]
 
     def unsearched(self) -> list[UnsearchedFile]:
-        """Return the files that no search sees, and those that only words find."""
+        """Return the files that are not searched, and those that only word search finds."""
         wholly = ("searchable_by_meaning", "ready")
         return [file for file in self._files() if file.state not in wholly]
 
     def still_valid(self, passages: Sequence[Passage]) -> list[Passage]:
-        """Keep earlier passages that are unchanged and in scope; those of removed documents go."""
+        """Keep earlier passages that are unchanged and in scope."""
         ids = [passage.id for passage in passages]
         there = {id_: chunk.text for id_, chunk in self._library.documents.chunks_by_id(ids).items()}
         leaves = self._library.forest.trees.nodes_by_id(set(ids) - there.keys())
@@ -39,7 +39,7 @@ class LibraryView:
         return [p for p in passages if there.get(p.id) == p.text and self._scope.has(p.document_id)]
 
     def rarity(self, token: str) -> float:
-        """Return how rare a token is among all chunks of the library."""
+        """Return the inverse document frequency of a token in the library."""
         return self._library.rarity(token)
 
     def _files(self) -> Iterator[UnsearchedFile]:

@@ -24,8 +24,11 @@ from rag.logs import fields
 from rag.models.embeddings import Role
 from rag.retrieval.rerank.registry import Reordered, Reranking
 
+E = TypeVar("E")
+log = logging.getLogger(__name__)
+
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)  # from a search to a long document
-BRIEF = (0.002, 0.005, 0.01, 0.025, *SECONDS)  # from a question's vector on
+SHORT = (0.002, 0.005, 0.01, 0.025, *SECONDS)  # from the embedding of a question on
 FORM = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -47,14 +50,14 @@ class Metrics:
             "footnote_step_seconds",
             "Seconds that the steps of an answer took before its first word",
             ["step"],
-            buckets=BRIEF,
+            buckets=SHORT,
             registry=registry,
         )
         self._embedding_seconds = Histogram(
             "footnote_embedding_seconds",
             "Seconds that the vector of a question took, or those of a batch of passages",
             ["of"],
-            buckets=BRIEF,
+            buckets=SHORT,
             registry=registry,
         )
         self._jobs = Counter(
@@ -121,7 +124,6 @@ class Metrics:
 
 
 # Observation of jobs
-E = TypeVar("E")
 _REACHED = {
     Condensed: "understood",
     Reranking: "found",
@@ -129,8 +131,7 @@ _REACHED = {
     Sources: "sources",
     Token: "first_token",
 }
-_TOLD = ("sources", "first_token")  # of these, what is counted from the begin; the others bound steps
-log = logging.getLogger(__name__)
+_FROM_START = ("sources", "first_token")  # counted from the start of an answer; the others bound steps
 
 
 class Watch:
@@ -164,7 +165,7 @@ class Watch:
         log.info("A job ended", extra=fields(kind=run.kind, outcome=run.outcome, **run.rounded(took)))
         self._metrics.embedded(run.embedded)
         if run.kind == ANSWERS:
-            laps = {until: run.laps[until] for until in _TOLD if until in run.laps}
+            laps = {until: run.laps[until] for until in _FROM_START if until in run.laps}
             self._metrics.turn(run.outcome, {**laps, "end": took}, steps(run.laps))
         else:
             self._metrics.job(run.kind, run.outcome, waited=run.begun - run.asked, took=took)

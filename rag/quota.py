@@ -10,6 +10,8 @@ from rag.settings import Settings
 from storage.accounts import Account
 from storage.errors import StorageError
 
+log = logging.getLogger(__name__)
+
 ASK = "An administrator can raise it."
 MEGABYTE = 1 << 20
 
@@ -78,9 +80,6 @@ NAMES = tuple(field.name for field in fields(Limits))
 
 def _answers(count: int) -> str:
     return "1 answer is" if count == 1 else f"{count} answers are"
-
-
-log = logging.getLogger(__name__)
 
 
 class Quota:

@@ -1,4 +1,4 @@
-"""The application without a page: all that one process holds for everyone whose documents it has."""
+"""Services: everything that one process holds for all users, without a page."""
 
 import logging
 import threading
@@ -30,22 +30,22 @@ from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.lab import stop_running
 
-RECOVER = "recover"  # the job that brings a library in step with the ledger when its owner comes
-MAX_IDLE_LIBRARIES = 20  # libraries that stay open though nobody uses them
-IDLE_SECONDS = 300.0  # after its last use, in which no library is closed: a page may still be drawn from it
+RECOVER = "recover"  # job that repairs a library when its owner comes
+MAX_IDLE_LIBRARIES = 20  # unused libraries that stay open
+IDLE_SECONDS = 300.0  # after its last use before a library may be closed: a page may still read it
 
 log = logging.getLogger(__name__)
 
 
 class Services:
-    """The data directory, the running jobs, the connected model and the workspaces of one process."""
+    """Data directory, jobs, language model and workspaces of one process."""
 
     def __init__(self, settings: Settings, *, local: bool = True):
         """Open the data directory; with `local` there is one user, who need not sign in.
 
         Raises SettingsError or StorageError.
         """
-        make_store(settings)  # before anything is opened: a store that cannot be had is said at once
+        make_store(settings)  # before anything is opened: a missing store is an error at once
         self.settings, self._local = settings, local
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)
@@ -59,9 +59,9 @@ class Services:
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
         self.warm = False
-        """True once all that goes on by itself was begun, and every open library is in step."""
+        """True once background work has started and every open library is repaired."""
         self.looking = threading.Lock()
-        """Lock held while open libraries are looked into, and while they are closed."""
+        """Lock held while open libraries are read, and while they are closed."""
         self._schedule = Scheduler(self._tick)
         self._workspaces: dict[str, Workspace] = {}
         self._used: dict[str, float] = {}
@@ -70,7 +70,7 @@ class Services:
 
     @property
     def model_starts(self) -> bool:
-        """True where the next answer has to wait until a local model is started."""
+        """True where the next answer waits for a local model to start."""
         return isinstance(self.llm, LocalModel) and not self.llm.ready
 
     def current(self) -> tuple[Settings, LanguageModel | None]:
@@ -78,13 +78,13 @@ class Services:
         return self.settings, self.llm
 
     def account(self, owner: str) -> Account:
-        """Return what is known of `owner`."""
+        """Return the account of `owner`."""
         return Account(self.database, owner)
 
     def workspace(self, owner: str) -> Workspace:
-        """Return what `owner` may see and do; raises AccountClosed for one who was removed.
+        """Return the workspace of `owner`; raises AccountClosed for a removed account.
 
-        The first time after a start their library is brought in step meanwhile.
+        After a start the first call begins the repair of their library.
         """
         with self._lock:
             self._used[owner] = time.monotonic()
@@ -94,7 +94,6 @@ class Services:
         return there
 
     def _made(self, owner: str) -> Workspace:
-        """Return a workspace, whose library opens what it needs by itself."""
         if owner not in self._workspaces:
             self.account(owner).confirm()
             self.jobs.welcome(owner)
@@ -102,7 +101,7 @@ class Services:
         return self._workspaces[owner]
 
     def library(self, owner: str) -> Library:
-        """Return the library of `owner` for whoever runs the server; one that nobody uses has no quota."""
+        """Return the library of `owner` for the operator; one that is not in use has no quota."""
         with self._lock:
             there = self._workspaces.get(owner)
         if there is not None:
@@ -110,12 +109,12 @@ class Services:
         return make_library(self.database, owner, self.current, opened=self._models)
 
     def libraries(self) -> list[Library]:
-        """Return the libraries that are open; hold `looking` while they are looked into."""
+        """Return the open libraries; hold `looking` while reading them."""
         with self._lock:
             return [one.library for one in self._workspaces.values() if one.library.indexes.opened]
 
     def warm_up(self) -> None:
-        """Go on with what was cut off, and open what answers need; other libraries wait for their owners."""
+        """Continue interrupted work and open what answers need; other libraries wait for their owners."""
         local = {LOCAL_OWNER} if self._local else set()
         self.removals.recover()
         for owner in sorted({*owners_with_work(self.database), *local} - set(self.people.marked())):
@@ -129,7 +128,7 @@ class Services:
             self.llm.warm()
 
     def _recover(self, owner: str) -> None:
-        """Go on with what was cut off; where that fails, a job tries once more when all is open."""
+        """Continue an owner's interrupted work; a job tries again where that fails."""
         try:
             self.workspace(owner).recover()
             self._in_step.add(owner)
@@ -138,14 +137,14 @@ class Services:
             log.warning("%s", error)
 
     def _hold_model(self) -> None:
-        """Have the embedding model open before anyone comes; where it cannot be had, each answer says so."""
+        """Open the embedding model early; where it is not available, each answer says so."""
         try:
             self._held = make_embedder(self.settings, opened=self._models)
         except EmbeddingError as error:
             log.warning("%s", error)
 
     def rest(self, *, most: int = MAX_IDLE_LIBRARIES, idle: float = IDLE_SECONDS) -> None:
-        """Close libraries that were not used for a while, where more than so many are open."""
+        """Close idle libraries where more than `most` are open."""
         with self.looking, self._lock:
             self.jobs.while_idle(lambda busy: self._close_idle(busy, most, idle))
 
@@ -156,9 +155,9 @@ class Services:
             open_now[owner].library.close()
 
     def _bring_in_step(self, owner: str) -> None:
-        """Bring a library in step with the ledger in a job, once after each start.
+        """Repair a library from the ledger in a job, once after each start.
 
-        Never while documents are split anew: the ledger does not know the passages of that yet.
+        Its lane is that of splitting: the ledger does not yet have the passages of a split in progress.
         """
         with self._lock:
             if owner in self._in_step or owner not in self._workspaces:
@@ -174,7 +173,7 @@ class Services:
         self.jobs.start(owner, RECOVER, work, lane=ingest.SPLIT)
 
     def apply(self, changes: Mapping[str, Any]) -> None:
-        """Keep changed settings and work by them from now on; raises SettingsError, and changes nothing."""
+        """Save changed settings and use them from now on; raises SettingsError, and changes nothing."""
         config.check(self.settings, changes)
         config.save(self.settings.data, changes)
         before, self.settings = self.settings, config.load({"data": self.settings.data})
@@ -188,7 +187,7 @@ class Services:
                 workspace.ingest.follow_setting()
 
     def _tick(self) -> None:
-        """Have done whose time has come: sources read, documents tried again, what nobody uses closed."""
+        """Do periodic work: sync sources, retry documents, close idle libraries."""
         owners = {*owners_with_sources(self.database), *self._in_step.copy()} - set(self.people.marked())
         run_all([*(partial(self._tend, owner) for owner in sorted(owners)), self.rest])
 
@@ -206,12 +205,12 @@ class Services:
             self._in_step.discard(owner)
 
     def _use_own(self, name: str) -> None:
-        """Have a model that was just installed write the answers, where no server is connected."""
+        """Use a model that was just installed, where no server is connected."""
         if not self.settings.connected and "local_model" not in config.fixed_fields():
             self.apply({"local_model": name})
 
     def _reconnect(self) -> None:
-        """Use the model of the settings; the one in use goes on where it is the same."""
+        """Use the model of the settings; keep the present one where it is the same."""
         wanted, previous = make_llm(self.settings), self.llm
         if wanted is not None and previous is not None and wanted.settings == previous.settings:
             return
@@ -220,7 +219,7 @@ class Services:
             previous.close()
 
     def close(self) -> None:
-        """Stop the jobs, each putting its things in order, and give the data directory back.
+        """Stop the jobs and close the data directory.
 
         Answers in progress may end by themselves within `shutdown_seconds`; then they are interrupted.
         """
@@ -243,9 +242,9 @@ def libraries_to_close(
     most: int = MAX_IDLE_LIBRARIES,
     idle: float = IDLE_SECONDS,
 ) -> list[str]:
-    """Return whose libraries are closed, of those open: the least recently used that are too many.
+    """Return the owners whose libraries to close: the least recently used of too many.
 
-    `used` says when each was used last, `busy` whose jobs run.
+    `used` has the time of the last use of each open library, `busy` the owners with jobs.
 
     >>> libraries_to_close({"ann": 10, "bob": 20, "eve": 30, "joe": 990}, 1000, ["ann"], most=2)
     ['bob', 'eve']
@@ -256,7 +255,7 @@ def libraries_to_close(
 
 
 def run_all(work: Iterable[Callable[[], object]]) -> None:
-    """Run each piece of work, though others fail; the first failure is raised at the end."""
+    """Run every piece of work, even if others fail; raise the first failure at the end."""
     failures: list[FootnoteError] = []
     for one in work:
         try:

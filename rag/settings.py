@@ -97,20 +97,11 @@ RENAMED = {
 """Present name of each renamed setting by its earlier one, which keeps working everywhere."""
 
 # Settings that the settings page may change; the operator decides the others
-_RERANKING = frozenset(
-    {"reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "lost_in_the_middle_order"}
-)
-EDITABLE = _RERANKING | frozenset(
+EDITABLE = frozenset(
     {
-        "llm_base_url",
-        "llm_api_key",
-        "llm_model",
-        "llm_context_tokens",
-        "local_model",
-        "embedding_model",
-        "retriever",
-        "k",
-        "raptor",
+        *("llm_base_url", "llm_api_key", "llm_model", "llm_context_tokens", "local_model"),
+        *("embedding_model", "retriever", "k", "raptor"),
+        *("reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "lost_in_the_middle_order"),
     }
 )
 

@@ -1,4 +1,4 @@
-"""One owner's documents, conversations and sources, and the jobs that work on them."""
+"""Workspace: one owner's documents, conversations and sources, and the jobs that work on them."""
 
 import threading
 import time
@@ -31,15 +31,13 @@ from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
 from storage.records import DocumentRecord, Outcome, TurnRecord
 
-# A question sent along with files waits for them to be searchable by words, but not for ever.
-READING_PATIENCE = 60.0
+READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
 EVERY = 1_000_000  # messages of a conversation
-# Between a turn's commit and the start of its job lie microseconds.
-SETTLING = 0.3
+SETTLING = 0.3  # seconds, far longer than from a turn's commit to the start of its job
 
 
 class Workspace:
-    """One owner's library, conversations and lab over the server's database, jobs and current settings."""
+    """Library, conversations and lab of one owner, over the server's database, jobs and current settings."""
 
     def __init__(
         self,
@@ -49,7 +47,7 @@ class Workspace:
         current: Current,
         opened: SharedEmbedders | None = None,
     ):
-        """Make it; nothing heavy is opened yet. `opened` has the embedding models that are open for all."""
+        """Open nothing heavy yet; `opened` shares the embedding models of the process."""
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
@@ -71,11 +69,11 @@ class Workspace:
         )
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
-        self._asking = threading.Lock()  # between asking whether one more answer may be, and its beginning
+        self._asking = threading.Lock()  # held from the check of the quota to the start of the answer
         self._current = current
 
     def recover(self) -> None:
-        """Bring the library in step, go on with unfinished documents, open what the first question needs."""
+        """Repair the library, continue unfinished documents, and open what the first question needs."""
         self.ingest.recover()
         self.reindexing.recover()
         self.syncing.recover()
@@ -83,7 +81,7 @@ class Workspace:
         self.library.indexes.words.warm()
 
     def pipeline(self, conversation_id: str | None = None) -> RagPipeline:
-        """Return the pipeline by the current settings, over all that a conversation searches."""
+        """Return the RAG pipeline with the current settings, in the scope of a conversation."""
         settings, llm = self._current()
         scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
         return make_pipeline(settings, self.library, llm, scope=scope)
@@ -91,9 +89,9 @@ class Workspace:
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None
     ) -> tuple[DocumentRecord, Outcome]:
-        """Keep a file, in a collection if one is given, and queue it for reading; returns at once.
+        """Store a file, in a collection if one is given, and queue it for ingest; returns at once.
 
-        One that is there already stays in the collection that it is in.
+        A file that the library has already stays in its collection.
         """
         record, outcome = self.library.add(name, content)
         if collection_id is not None and (outcome != "unchanged" or record.collection_id is None):
@@ -107,7 +105,7 @@ class Workspace:
         return open_source(kind, settings, make_means(self._current()[0], self.owner))
 
     def embed_anew(self) -> None:
-        """Embed every document again, after a change of model; the one before answers meanwhile."""
+        """Embed every document again, after a change of model; the earlier index answers meanwhile."""
         self.reindexing.start()
 
     def ask(
@@ -118,11 +116,11 @@ class Workspace:
         searching: tuple[Collection[str], Collection[str]] = ((), ()),
         after: Collection[str] = (),
     ) -> TurnRecord:
-        """Commit a question and answer it in a job, once the documents `after` have been read.
+        """Commit a question and answer it in a job, once the documents `after` are read.
 
-        Without a conversation one is begun that searches these collections and documents, all where there
-        are none; it is not kept where the question is not. Where a conversation does not search all
-        documents, it searches `after`, too, from now on.
+        Without a conversation a new one is begun, whose scope is `searching` (collections, documents), or
+        everything; it is deleted where the question is refused. A conversation with a scope includes the
+        documents `after` from then on.
         """
         if conversation_id is None:
             return self._answered(lambda: self._opened_with(question, searching, after), after)
@@ -135,31 +133,31 @@ class Workspace:
             return self._asked(conversation_id, question, after)
 
     def otherwise(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
-        """Ask in place of an earlier question, which is kept; `searched` is what to search, word for word."""
+        """Ask a new version of an earlier question; `searched` is searched word for word."""
         conversation = self._conversation()
         return self._answered(lambda: conversation.begin_version(question_id, question, searched=searched))
 
     def answer_again(self, answer_id: str) -> TurnRecord:
-        """Answer a question anew, beside the answer that it has."""
+        """Generate another answer to a question; earlier ones are kept."""
         asked = self.conversations.message(self.conversations.message(answer_id).question_id or "")
         return self.otherwise(asked.id, asked.content, searched=asked.standalone_question)
 
     def retry(self, answer_id: str) -> TurnRecord:
-        """Answer a question again: beside what there is of an answer, or in the place of an empty one."""
+        """Answer a question again; an empty answer is replaced, another one kept."""
         if self.conversations.message(answer_id).content:
             return self.answer_again(answer_id)
         return self._answered(lambda: self.conversations.begin_retry(answer_id))
 
     def go_on(self, answer_id: str) -> TurnRecord:
-        """Have an answer finished that ended early."""
+        """Continue an answer that ended early."""
         return self._answered(lambda: self.conversations.begin_continuation(answer_id))
 
     def answering(self, answer_id: str) -> Job[Any] | None:
-        """Return the job that is writing this answer, if one is."""
+        """Return the running job of an answer, if any."""
         return self._jobs.get(self.owner, _key(answer_id))
 
     def settle(self, answer_id: str) -> None:
-        """Mark an answer as interrupted that waits and that nobody writes, so that it can be retried."""
+        """Mark a pending answer without a job as interrupted, so that it can be retried."""
         for _ in range(2):
             message = self.conversations.message(answer_id)
             if message.state != "pending" or self.answering(answer_id) is not None:
@@ -168,20 +166,20 @@ class Workspace:
         self.conversations.finish(answer_id, "interrupted", message.content)
 
     def stop(self, answer_id: str) -> None:
-        """Stop writing an answer; what is there is kept."""
+        """Stop an answer; its text so far is kept."""
         job = self.answering(answer_id)
         if job is not None:
             job.cancel()
 
     def delete_conversation(self, conversation_id: str) -> None:
-        """Delete a conversation, stopping what is being written in it."""
+        """Delete a conversation and stop its answer in progress."""
         pending = self.conversations.pending(conversation_id)
         if pending is not None:
             self.stop(pending)
         self.conversations.delete(conversation_id)
 
     def exported(self, conversation_id: str, form: FormName) -> str:
-        """Return a whole conversation as the text of a file."""
+        """Return a conversation as a file of the given form."""
         conversation = self.conversations.open(conversation_id)
         messages = self.conversations.messages(conversation_id, limit=EVERY)
         return FORMS[form](export(conversation, messages, datetime.now(UTC)))
@@ -189,7 +187,7 @@ class Workspace:
     def _opened_with(
         self, question: str, searching: tuple[Collection[str], Collection[str]], after: Collection[str]
     ) -> TurnRecord:
-        """Begin a conversation with a question, or none at all."""
+        """Begin a conversation with a question; delete it where the question is refused."""
         conversation_id = self.conversations.create().id
         try:
             if any(searching):
@@ -197,7 +195,7 @@ class Workspace:
                 self.choices.add(conversation_id, after)
             return self._conversation().begin(conversation_id, question)
         except FootnoteError:
-            with suppress(StorageError):  # why it was refused is what is to be said
+            with suppress(StorageError):  # the reason of the refusal matters more
                 self.conversations.delete(conversation_id)
             raise
 
@@ -217,7 +215,7 @@ class Workspace:
         )
 
     def _metered(self, current: Current) -> Current:
-        """Return the same, with a model whose every request is counted as this owner's."""
+        """Return `current` with a model that counts its tokens for this owner."""
 
         def metered() -> tuple[Settings, LanguageModel | None]:
             settings, llm = current()
@@ -226,7 +224,7 @@ class Workspace:
         return metered
 
     def _answered(self, begin: Callable[[], TurnRecord], after: Collection[str] = ()) -> TurnRecord:
-        """Begin a turn and its answer, where this owner may have one more; else LimitReached, and nothing."""
+        """Begin a turn and its answer job; raises LimitReached where the quota is used up."""
         with self._asking:
             self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
             turn = begin()

@@ -30,6 +30,9 @@ from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
 
 E = TypeVar("E")
+MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
+PREVIOUS_QUESTION = "previous question"
+"""Key in `found_by` of a passage that was reused from the previous answer."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,6 @@ class Request:
             yield self.sent.pop(0)
 
 
-PREVIOUS_QUESTION = "previous question"
-"""Key in `found_by` of a passage that was reused from the previous answer."""
-
-
 def prepend_previous(
     carried: Sequence[Passage], found: Sequence[Passage], k: int | None = None
 ) -> list[Passage]:
@@ -124,9 +123,6 @@ def _carried(passage: Passage, rank: int, score: float, found_by: Mapping[str, F
 
 def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:
     return {passage.id: passage for passage in passages}.values()
-
-
-MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
 
 
 @dataclass(frozen=True)
@@ -200,15 +196,24 @@ class RagPipeline:
         yield from turn.timed(self._write(asked, passages, turn, so_far=so_far))
 
     def _answer(self, turn: Request) -> Iterator[Event | Aside]:
-        if not turn.goes_on and (reply := self._reply(turn.question)) is not None:
+        corpus = self.corpus
+        reply = (
+            None if turn.goes_on else reply_to(turn.question, documents=corpus.names, status=corpus.status)
+        )
+        if reply is not None:
             yield Condensed(turn.question)
-            yield from _said(reply)
+            yield from _reply_events(reply)
             return
-        yield from self._answer_to(self._understand(turn), turn)
-
-    def _reply(self, message: str) -> str | None:
-        """Return the reply to small talk and to questions about the application."""
-        return reply_to(message, documents=self.corpus.names, status=self.corpus.status)
+        standalone = make_standalone(
+            turn.question,
+            turn.history,
+            llm=self._recorded("rephrase", turn),
+            rarity=self.corpus.rarity,
+            embedder=self.embedder,
+            seconds=self.rephrase_seconds,
+            cancelled=turn.cancelled,
+        )
+        yield from self._answer_to(standalone, turn)
 
     def _answer_to(self, understood: StandaloneQuestion, turn: Request) -> Iterator[Event | Aside]:
         turn.watch.lap("condense")
@@ -217,20 +222,26 @@ class RagPipeline:
             yield Rephrasing(understood.note)
         if turn.cancelled():
             raise Cancelled("The answer was stopped.")
-        found = yield from self._found(understood, turn)
-        passages = self._with_carried(found, turn.carried if turn.goes_on else ())
+        found = yield from self._retrieve(understood, turn)
+        passages = [Passage.from_document(document) for document in found]
+        if turn.carried and turn.goes_on:
+            passages = prepend_previous(self.corpus.still_valid(turn.carried), passages, self.k)
         if not passages and (reason := nothing_to_search(turn.question, self.corpus.status())) is not None:
-            yield from _said(reason)
+            yield from _reply_events(reason)
             return
         asked = understood.text if self.answer_rephrased else turn.question
         yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
 
-    def _found(
+    def _retrieve(
         self, standalone: StandaloneQuestion, turn: Request
     ) -> Generator[Aside, None, Sequence[Document]]:
         """Retrieve and rerank; yield what was searched and which searches failed."""
         yield from self.scope.told()
-        found = [] if self.scope.empty else self._search(standalone)
+        found: Sequence[Document] = []
+        if not self.scope.empty and self.k is None:
+            found = self.retriever.invoke(standalone.text)
+        elif not self.scope.empty:
+            found = search_variants(self.retriever, standalone.variants, self.fetch_k or self.k)
         turn.watch.lap("retrieve")
         if self.reranker is not None and found:
             found = yield from rerank_events(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
@@ -238,28 +249,13 @@ class RagPipeline:
         yield from self.omissions.take()
         return found
 
-    def _understand(self, turn: Request) -> StandaloneQuestion:
-        return make_standalone(
-            turn.question,
-            turn.history,
-            llm=self._noted("rephrase", turn),
-            rarity=self.corpus.rarity,
-            embedder=self.embedder,
-            seconds=self.rephrase_seconds,
-            cancelled=turn.cancelled,
-        )
-
-    def _with_carried(self, found: Sequence[Document], carried: Sequence[Passage]) -> list[Passage]:
-        passages = [Passage.from_document(document) for document in found]
-        return prepend_previous(self.corpus.still_valid(carried), passages, self.k) if carried else passages
-
     def _write(
         self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""
     ) -> Iterator[Event]:
         return answer(
             asked,
             passages,
-            llm=self._noted("answer", turn),
+            llm=self._recorded("answer", turn),
             embedder=self.embedder,
             rarity=self.corpus.rarity,
             judge=self._judge(turn),
@@ -269,12 +265,7 @@ class RagPipeline:
             cancelled=turn.cancelled,
         )
 
-    def _search(self, standalone: StandaloneQuestion) -> Sequence[Document]:
-        if self.k is None:
-            return self.retriever.invoke(standalone.text)
-        return search_variants(self.retriever, standalone.variants, self.fetch_k or self.k)
-
-    def _noted(self, purpose: str, turn: Request) -> ObservedModel | None:
+    def _recorded(self, purpose: str, turn: Request) -> ObservedModel | None:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
 
     def _judge(self, turn: Request) -> Judge | None:
@@ -284,7 +275,7 @@ class RagPipeline:
         return self.judge
 
 
-def _said(text: str) -> Iterator[Event]:
+def _reply_events(text: str) -> Iterator[Event]:
     """Yield the events of an answer without documents."""
     yield Sources(())
     yield Token(text)

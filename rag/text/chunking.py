@@ -1,4 +1,4 @@
-"""Documents into chunks that keep their page, heading path and exact place in the text.
+"""Chunking: documents into pieces that keep their page, heading path and exact place in the text.
 
 A chunk never crosses a page or a heading's section, and is cut at the best place near its size: prose
 between paragraphs, rows or list items, then sentences, then lines, then words; code between definitions.
@@ -15,9 +15,6 @@ from itertools import takewhile
 from rag.errors import DocumentRefused, SettingsError
 from rag.text.document import LoadedDocument
 
-# How documents are split, as a value: size, overlap and minimum.
-
-
 # About 200 tokens of multilingual-e5: 4.3 Latin letters a token, 1.6 of Hangul, Kana and Han.
 SIZE = 900
 OVERLAP = 100
@@ -25,11 +22,11 @@ OVERLAP = 100
 
 @dataclass(frozen=True)
 class Splitting:
-    """How documents are split, in letters of Latin script; one of Hangul, Kana or Han counts 2.7.
+    """Chunk sizes in Latin letters; a letter of Hangul, Kana or Han counts 2.7.
 
-    A piece is at most `size` long; where a stretch takes several, each but the first repeats about `overlap`
-    of the one before it; sections shorter than `minimum` are joined with those around them on their page.
-    Raises SettingsError where the three cannot be had together.
+    A piece is at most `size` long and repeats about `overlap` of the one before it in its section; sections
+    shorter than `minimum` are joined with their neighbours on the page. Raises SettingsError where the three
+    contradict each other.
     """
 
     size: int = SIZE
@@ -51,7 +48,7 @@ class Splitting:
             )
 
 
-# A stretch of text cut into spans of about equal length, at the best places near them.
+# Spans of about equal length
 _WIDE = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 _WIDTH = 2.7  # what one of them weighs against a Latin letter
 
@@ -64,9 +61,9 @@ def cut(
     separators: Sequence[re.Pattern[str]],
     whole: Sequence[tuple[int, int]] = (),
 ) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a stretch, all of about equal length, each beginning before the last one's end.
+    """Yield spans of about equal length, each beginning before the end of the last.
 
-    No span of `whole`, which are in order, is cut if it fits.
+    A span of `whole`, which are in order, is not cut if it fits.
     """
     start, end = trimmed(text, start, end)
     if start == end:
@@ -86,7 +83,7 @@ def cut(
 
 
 def _outside(kept: Sequence[tuple[int, int]], stop: int, start: int, limit: int) -> int:
-    """Return a place to end that cuts nothing of what is kept whole: behind it if that fits, else before."""
+    """Move an end out of a kept span: behind it if that fits, else before it."""
     for first, last in kept:
         if first < stop < last:
             if last - start <= limit:
@@ -96,12 +93,12 @@ def _outside(kept: Sequence[tuple[int, int]], stop: int, start: int, limit: int)
 
 
 def _after(kept: Sequence[tuple[int, int]], place: int, stop: int) -> int:
-    """Return a place to go on at: what is kept whole is not repeated in part."""
+    """Return the start of the next span: a kept span is not repeated in part."""
     return stop if any(first < place < last for first, last in kept) else place
 
 
 def best(text: str, low: int, high: int, wanted: int, separators: Sequence[re.Pattern[str]]) -> int:
-    """Return the best place to cut in (low, high], near the wanted one among equals."""
+    """Return the best cut in (low, high]; among equal ones the nearest to `wanted`."""
     for pattern in separators:
         places = [found.end() for found in pattern.finditer(text, low, high) if low < found.end() <= high]
         if places:
@@ -110,7 +107,7 @@ def best(text: str, low: int, high: int, wanted: int, separators: Sequence[re.Pa
 
 
 def weight(text: str, start: int, end: int) -> float:
-    """Return what a character of a stretch weighs on average, against a Latin letter.
+    """Return the average width of a character, in Latin letters.
 
     >>> weight("abcd", 0, 4), weight("ab항구", 0, 4)
     (1.0, 1.85)
@@ -119,7 +116,7 @@ def weight(text: str, start: int, end: int) -> float:
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a span without the white space at its ends."""
+    """Return a span without white space at its ends."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -127,12 +124,12 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-# The stretches of a document between page and heading starts, each with the headings above it.
+# Sections
 
 
 @dataclass(frozen=True)
 class Section:
-    """``text[start:end]`` of a document, on one page, under the headings of ``path``."""
+    """Section ``text[start:end]`` of a document, on one page, under the headings of ``path``."""
 
     start: int
     end: int
@@ -162,14 +159,14 @@ def _sections(document: LoadedDocument) -> Iterator[Section]:
 
 
 def _only_heading(document: LoadedDocument, start: int, end: int) -> bool:
-    """Whether a stretch is one line: a heading that belongs to what follows it."""
+    """Return True for a single heading, which belongs to the section after it."""
     return "\n" not in document.text[start:end].strip() and any(
         heading[0] == start for heading in document.headings
     )
 
 
 def _no_shorter(text: str, found: Iterable[Section], minimum: int) -> list[Section]:
-    """Join sections of one page until each has `minimum` letters; what headings they share leads to it."""
+    """Join sections of a page until each has `minimum` letters; they keep the headings they share."""
     kept: list[Section] = []
     for section in found:
         if kept and kept[-1].page == section.page and _letters(text, kept[-1]) < minimum:
@@ -191,7 +188,7 @@ def _letters(text: str, section: Section) -> float:
     return (end - start) * weight(text, start, end)
 
 
-# Where a text may be cut, best places first: prose of any language, and code by its language.
+# Separators
 _WORDS = re.compile(r"\s+|(?<=[、，；;,])")
 _LINES = re.compile(r"\n")
 PROSE = (
@@ -203,13 +200,13 @@ PROSE = (
 )
 
 
-# A blank line before a line that is not indented parts code of every language, and leaves the comments and
-# decorators of what follows with it.
+# A blank line before an unindented line separates code of every language, and leaves comments and decorators
+# with the definition after them.
 _BLOCKS = re.compile(r"\n[ \t]*\n(?=[^\s})\]])")
 _STARTS = re.compile(r"\n(\w[\w ]*) ")
 
 
-# Words that begin a step, not a part: an indented one is no place to cut.
+# Keywords of statements, not of definitions: no place to cut.
 _STEPS = frozenset(
     {
         *("if", "else", "elif", "unless", "for", "foreach", "while", "loop", "do", "switch", "case", "when"),
@@ -221,9 +218,9 @@ CODE = "text/x-"  # how the media types of code begin; the language follows, by 
 
 
 def separators(media_type: str) -> Sequence[re.Pattern[str]]:
-    """Return what parts a text of a kind, best first; a match's end is a place to cut.
+    """Return the separators of a media type, best first; the end of a match is a place to cut.
 
-    Code is parted as langchain's `RecursiveCharacterTextSplitter.from_language` does it, where it knows the
+    Code is split as langchain's `RecursiveCharacterTextSplitter.from_language` does it, where it knows the
     language, and at definitions that are indented too.
     """
     if not media_type.startswith(CODE):
@@ -242,21 +239,21 @@ def separators(media_type: str) -> Sequence[re.Pattern[str]]:
 
 
 def _definitions(of_language: Sequence[str]) -> Iterator[re.Pattern[str]]:
-    """Yield one pattern for a language's indented definitions, if it has words for them."""
+    """Yield a pattern for a language's indented definitions, if it has keywords for them."""
     starts = [start[1] for separator in of_language if (start := _STARTS.fullmatch(separator))]
     words = "|".join(word for word in starts if word not in _STEPS)
     if words:
         yield re.compile(rf"\n(?=[ \t]+(?:{words}) )")
 
 
-# The tables of a text: where each stands, and the header row that its later pieces are found by.
+# Tables
 _TABLE = re.compile(r"^\|(.+)\|[ \t]*\n\|[ \t:|-]*-{3}[ \t:|-]*(?:\n\|.*)*", re.M)
 _MAX_LABEL = 240
 
 
 @dataclass(frozen=True)
 class Table:
-    """``text[start:end]``; ``header`` is its first row, `Ship | Year`, empty where it has one column."""
+    """Table ``text[start:end]``; ``header`` is its first row, `Ship | Year`, empty for one column."""
 
     start: int
     end: int
@@ -269,10 +266,10 @@ def tables(text: str) -> list[Table]:
 
 
 def header_above(found: Sequence[Table], start: int) -> str:
-    """Return the header of the table within which a piece starts, or nothing: it has its own, or none.
+    """Return the header of the table that a piece starts within; empty outside tables and at their start.
 
-    A piece is an exact span of its document, so the header cannot be written into it: it ends the heading
-    path, which is shown above the piece and indexed with it.
+    A piece is an exact span of its document. So the header is not part of it but of its heading path, which
+    is shown above the piece and indexed with it.
     """
     index = bisect_right(found, start - 1, key=lambda table: table.start) - 1
     return found[index].header if index >= 0 and start < found[index].end else ""
@@ -284,13 +281,13 @@ def _header(row: str) -> str:
     return cells if len(cells) <= _MAX_LABEL else cells[: _MAX_LABEL - 1] + "…"
 
 
-__all__ = ["OVERLAP", "SIZE", "Piece", "Splitting", "check", "split"]
+# Pieces
 _USUAL = Splitting()
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A chunk: ``text[start:end]``, its page from 1 if there are pages, its heading path."""
+    """Chunk ``text[start:end]`` with its page from 1, if there are pages, and its heading path."""
 
     start: int
     end: int
@@ -301,8 +298,7 @@ class Piece:
 def split(document: LoadedDocument, splitting: Splitting = _USUAL) -> list[Piece]:
     """Split a document into pieces.
 
-    Every piece begins and ends with a visible character; nothing but white space is left out. Raises
-    DocumentRefused where a piece is no such span, which no document should bring about.
+    Every piece begins and ends with a visible character; nothing but white space is left out.
     """
     found, places = tables(document.text), separators(document.media_type)
     whole = [(table.start, table.end) for table in found]
@@ -316,7 +312,7 @@ def split(document: LoadedDocument, splitting: Splitting = _USUAL) -> list[Piece
 
 
 def check(document: LoadedDocument, pieces: Sequence[Piece]) -> None:
-    """Refuse a document of which a piece is not words of its text, on its page: citations stand on that."""
+    """Raise DocumentRefused where a piece is not an exact span of its page, which citations rely on."""
     spans = {number: (start, end) for number, start, end in document.pages}
     for piece in pieces:
         first, last = spans.get(piece.page or 0, (0, len(document.text)))

@@ -1,4 +1,4 @@
-"""What a loader makes of a file: one canonical text with its pages and headings."""
+"""Loaded document: one canonical text with its pages and headings."""
 
 import re
 import unicodedata
@@ -14,11 +14,11 @@ _NEVER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\
 
 @dataclass(frozen=True)
 class LoadedDocument:
-    """A file as text. Offsets are code points of ``text``; ``end`` is one past the last.
+    """Text of a file. Offsets are code points of ``text``; ``end`` is one past the last.
 
     ``pages`` holds (number from 1, start, end) and is empty where the format has none;
     ``headings`` holds (start, level from 1, heading); ``pictured`` the numbers of pages that are
-    pictures, whose text nothing but recognition can tell; ``note`` says what could not be read.
+    images and need OCR; ``note`` says what could not be read.
     """
 
     text: str
@@ -44,7 +44,7 @@ def page_spans(pages: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
 
 
 def with_pages(document: LoadedDocument, texts: Mapping[int, str]) -> LoadedDocument:
-    r"""Return a document with other texts on some of its pages; its headings move with their pages.
+    r"""Return a document with the texts of some pages replaced; headings move with their pages.
 
     >>> read = LoadedDocument("\n\nb", ((1, 0, 0), (2, 2, 3)), headings=((2, 1, "b"),), pictured=(1,))
     >>> with_pages(read, {1: "a"}).pages, with_pages(read, {1: "a"}).headings
@@ -61,7 +61,7 @@ def with_pages(document: LoadedDocument, texts: Mapping[int, str]) -> LoadedDocu
 
 
 def clean(text: str) -> str:
-    r"""Return text as it is kept: ``\n`` line ends, NFC, no control characters or lone surrogates.
+    r"""Return text in canonical form: ``\n`` line ends, NFC, no control characters or lone surrogates.
 
     >>> clean("a\r\nb\x00c")
     'a\nbc'
@@ -70,7 +70,7 @@ def clean(text: str) -> str:
 
 
 def shown(name: str) -> str:
-    r"""Return a file's name fit for a sentence: printable, at most 100 characters.
+    r"""Return a file's name for a sentence: printable, at most 100 characters.
 
     >>> shown("a\nb.pdf")
     'a?b.pdf'

@@ -1,6 +1,6 @@
-"""What two texts must agree on before one can rest on the other: numbers, names, negation, direction.
+"""Fact extraction by rules: numbers, names, nouns, negation and direction of a text.
 
-Pure, without a model, in English, Korean and Japanese; other languages keep numbers, words and Latin names.
+For English, Korean and Japanese; in other languages numbers, words and Latin names are found.
 """
 
 import re
@@ -68,7 +68,7 @@ def without_numbers(text: str) -> str:
 
 
 def in_order(claim: Sequence[str], evidence: Sequence[str]) -> bool:
-    """Return whether the evidence has every number of the claim; years and others each in the same order.
+    """Return True where the evidence has the claim's numbers in their order; years apart from others.
 
     >>> in_order(["2.4", "2019"], ["2019", "2.4"]), in_order(["20", "10"], ["10", "20"])
     (True, False)
@@ -80,7 +80,7 @@ def in_order(claim: Sequence[str], evidence: Sequence[str]) -> bool:
 
 
 def is_year(number: str) -> bool:
-    """Return whether a number may be a year or a decade: "1932", "1990s"."""
+    """Return True for a number that may be a year or a decade: "1932", "1990s"."""
     return len(number.rstrip("s")) == 4 and "10" <= number[:2] <= "21"
 
 
@@ -113,7 +113,7 @@ _KANJI = re.compile(r"[一-鿿々]{2,}")
 _HANGUL_WORD = re.compile(r"[가-힣]+")
 
 
-# Words that open a sentence with a capital and say nothing about the world.
+# Words with a capital at the start of a sentence that are no names
 _OPENING = """
 the a an this that these those it its he she they we you i in on at by for from to of with as and but or so
 if when while after before since because although though however additionally moreover furthermore also
@@ -128,7 +128,7 @@ _OPENERS = frozenset(_OPENING.split())
 
 
 def names(text: str) -> list[str]:
-    """Return the words of a text that name something and may not be exchanged, as they stand in it.
+    """Return the names in a text, as written.
 
     Latin words with capitals or digits, Katakana words, runs of Kanji, and Korean nouns without
     their particles.
@@ -154,7 +154,7 @@ _KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는�
 
 
 def outline(text: str) -> list[str]:
-    """Return what a sentence is about, in order: numbers, and content words without inflection.
+    """Return the numbers and uninflected content words of a sentence, in order.
 
     >>> outline("The bridges opened in 1932."), outline("다리는 1932년에 개통됐다."), outline("橋は開通した")
     (['bridg', 'open', '1932'], ['다리', '1932', '개통'], ['橋', '開通'])
@@ -187,7 +187,7 @@ _ENDINGS = frozenset({"s", "n", "an", "ian", "ese", "ish", "y", "es", "ns", "ans
 
 
 def holds_name(name: str, text: str, words: frozenset[str]) -> bool:
-    """Return whether folded `text`, whose Latin words are `words`, has the name.
+    """Return True where case-folded `text`, whose Latin words are `words`, has the name.
 
     >>> holds_name("Korea", "the korean economy", frozenset({"the", "korean", "economy"}))
     True
@@ -223,7 +223,7 @@ _NEGATION = re.compile(
 
 
 def negated(text: str) -> bool:
-    """Return whether a clause denies something.
+    """Return True for a negated clause.
 
     >>> [negated(t) for t in ("It did not rain.", "비가 오지 않았다.", "雨は降らなかった。", "It rained.")]
     [True, True, True, False]
@@ -232,7 +232,7 @@ def negated(text: str) -> bool:
 
 
 def negations(text: str) -> int:
-    """Return how often a text denies: ``"not without"`` is 2."""
+    """Return the number of negations in a text: ``"not without"`` has 2."""
     return len(_NEGATION.findall(text))
 
 
@@ -242,7 +242,7 @@ _CLAUSE = re.compile(
 
 
 def clauses(text: str) -> list[str]:
-    """Return the clauses of a sentence, roughly: what a negation reaches."""
+    """Return the clauses of a sentence, roughly: the reach of a negation."""
     return [part for part in _CLAUSE.split(text) if part.strip()]
 
 
@@ -273,7 +273,7 @@ _OPPOSITES = [
 
 
 def opposed(claim: str, evidence: str) -> bool:
-    """Return whether one text goes the way the other does not.
+    """Return True where two texts say opposites, such as rise and fall.
 
     >>> opposed("Sales rose.", "Sales fell by 3 %."), opposed("매출이 늘었다.", "매출이 줄었다.")
     (True, True)
@@ -285,7 +285,6 @@ def opposed(claim: str, evidence: str) -> bool:
     return False
 
 
-# The words of a text that can name a subject: Korean without particles and predicates, Japanese nouns.
 WORD = re.compile(r"[\w’'-]*\w")
 _KOREAN_WORD = re.compile(r"[가-힣]+\Z")
 _KOREAN_PREDICATE_ENDING = re.compile(
@@ -296,7 +295,7 @@ _KANA = re.compile(r"[\u3041-\u30ff]")
 
 
 def nouns(text: str) -> Iterator[str]:
-    """Yield the words that can be carried: without Korean particles and predicates, Japanese nouns only.
+    """Yield the words that may name a subject: no Korean particles and predicates, only Japanese nouns.
 
     >>> list(nouns("한국의 수도는 어디인가요?")), list(nouns("日本の首都はどこですか"))
     (['한국', '수도'], ['日本', '首都'])

@@ -1,4 +1,4 @@
-"""The language of a text, from its script and its most frequent words: no model, microseconds."""
+"""Language detection by script and stop words, stop words, and Korean particles."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Words that make up a quarter of running text and tell its language; they are also its stop words.
+# A quarter of running text; they show its language.
 STOP_WORDS: dict[str, frozenset[str]] = {
     "en": words_of(
         """

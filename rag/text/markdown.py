@@ -1,4 +1,4 @@
-"""What Markdown says of itself: headings, title; and Markdown from converters made fit to quote."""
+"""Markdown: its headings and title, and clean-up of converted Markdown for quoting."""
 
 import re
 
@@ -77,7 +77,7 @@ def _kept(noise: re.Match[str]) -> str:
 
 
 def description(alternative: str) -> str:
-    """Return a picture's alternative text, or nothing where it is only a placeholder's name.
+    """Return an image's alternative text; empty where it is a placeholder.
 
     >>> description("Picture 3"), description("The harbour")
     ('', 'The harbour')

@@ -1,7 +1,7 @@
 """Citation markers in a stream of text: `[1]` and its relatives, split over pieces in any way.
 
-Only markers of passages that were given pass; links and images of a model's making do not survive,
-so that no text a document dictates can make a browser call anyone.
+Only markers of given passages pass. Links and images are broken, so that no text of a document can make a
+browser send a request.
 """
 
 import re
@@ -13,16 +13,15 @@ _WORD = r"(?:\^|#|passages?|sources?|documents?|docs?|出典|資料|文書|출�
 _MARKER = re.compile(
     rf"(?<![ \t])[ \t]*{_OPEN}\s*{_WORD}\s*:?\s*({_NUMBERS})(?:\s*†[^\]】］\n]{{0,40}})?\s*{_CLOSE}", re.I
 )
-_HELD = 60
-"""No marker is longer; what is held back of a stream stays as short."""
-_LINE = 120
+_HELD = 60  # characters of a marker at most, and of the text held back
+_LINE = 120  # characters of a line that are looked back at
 _OPENED = re.compile(rf"{_OPEN}[^\[\]【】［］\n]{{0,{_HELD}}}\Z")
 _DEFINITION = re.compile(r"\W*\[[^\]]*\]\Z")
 _SHOWN = re.compile(r"\[(\d{1,4})\]")
 
 
 class MarkerFilter:
-    """Passes a stream on with only the markers 1 to `count`, each written `[n]`.
+    """Filters a stream: only markers 1 to `count` pass, each written `[n]`.
 
     >>> markers = MarkerFilter(2)
     >>> [markers.feed(piece) for piece in ("Yes [", "1, 9", "] and no【2】.")] + [markers.flush()]
@@ -35,7 +34,7 @@ class MarkerFilter:
         self._line = ""
 
     def feed(self, piece: str) -> str:
-        """Return what of the text so far is decided and was not yet returned."""
+        """Return the text that is decided and was not yet returned."""
         text = self._held + piece
         opened = _OPENED.search(text)
         cut = len(text[: opened.start() if opened else None].rstrip(" \t"))
@@ -43,7 +42,7 @@ class MarkerFilter:
         return self._pass(text[:cut])
 
     def flush(self) -> str:
-        """Return what was held back, at the end of the stream."""
+        """Return the text held back, at the end of the stream."""
         text, self._held = self._held, ""
         return self._pass(text)
 
@@ -86,10 +85,9 @@ _ROWS = re.compile(r"^[ \t]*\|[^\n]*(?:\n[ \t]*\|[^\n]*)*", re.MULTILINE)
 
 
 def inert(text: str) -> str:
-    r"""Return a document's words on one line, without what would be read as our marker, a link or an image.
+    r"""Return text of a document on one line, without markers, links, images and Markdown syntax.
 
-    What is Markdown's and not the reader's goes too: it means nothing in the middle of a line. Of a table the
-    cells stay, with dots between them.
+    The cells of a table stay, with dots between them.
 
     >>> inert("See ![x](http://a)\n and [7].")
     'See ! [x] (http://a) and.'
@@ -127,7 +125,7 @@ def _listed(numbers: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Plain:
-    """An answer without its markers: the text, where each of its characters stood, and the markers' places.
+    """Answer without markers: the text, the original offset of each character, and the markers' places.
 
     `markers` holds (position in the plain text, number).
     """
@@ -138,7 +136,7 @@ class Plain:
 
 
 def plain(answer: str) -> Plain:
-    """Take the markers out of an answer that passed a MarkerFilter.
+    """Remove the markers from an answer that passed a MarkerFilter.
 
     >>> plain("Yes [1][2].").text, plain("Yes [1].").markers
     ('Yes .', ((4, 1),))

@@ -1,4 +1,4 @@
-"""Text made comparable, with the way back: NFKC, case, white space, hyphens at line ends."""
+"""Text normalisation with offsets: NFKC, case, white space, hyphens at line ends; and clean-up."""
 
 import re
 import unicodedata
@@ -12,14 +12,14 @@ _SAME = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u2
 
 @dataclass(frozen=True)
 class NormalizedText:
-    """Folded text; character i of `text` came from the original span [starts[i], ends[i])."""
+    """Normalised text; character i of `text` is the original span [starts[i], ends[i])."""
 
     text: str
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
     def find(self, part: str) -> tuple[int, int] | None:
-        """Return the original span of folded `part` where it begins and ends at word borders, or None."""
+        """Return the original span of normalised `part` between word borders, or None."""
         at = self.text.find(part) if part else -1
         while at >= 0:
             end = at + len(part)
@@ -30,7 +30,7 @@ class NormalizedText:
 
 
 def _border(text: str, at: int) -> bool:
-    """Return whether no Latin word or number runs across position `at`."""
+    """Return True where no Latin word or number crosses position `at`."""
     return not (0 < at < len(text) and _runs(text[at - 1]) and _runs(text[at]))
 
 
@@ -39,7 +39,7 @@ def _runs(character: str) -> bool:
 
 
 def normalize_with_offsets(text: str) -> NormalizedText:
-    r"""Fold a text for comparison.
+    r"""Normalise a text for comparison and keep the original offsets.
 
     >>> normalize_with_offsets("The  ofﬁce,\nre-\nopened").text
     'the office, reopened'
@@ -60,12 +60,12 @@ def normalize_with_offsets(text: str) -> NormalizedText:
 
 
 def _hyphens(text: str) -> frozenset[int]:
-    """Return the positions of hyphens, and the space after them, that only break a line."""
+    """Return the positions of hyphens at line ends, and of the white space after them."""
     return frozenset(at for match in _LINE_HYPHEN.finditer(text) for at in range(*match.span()))
 
 
 def _clusters(text: str, skipped: frozenset[int]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of characters that NFKC may join: a base and its marks, the letters of a syllable."""
+    """Yield spans that NFKC may join: a base with its marks, the letters of a syllable."""
     start, size = 0, len(text)
     while start < size:
         end = start + 1
@@ -76,7 +76,7 @@ def _clusters(text: str, skipped: frozenset[int]) -> Iterator[tuple[int, int]]:
         start = end
 
 
-# Polite ends of Korean and Japanese sentences made plain: 끝납니다 as 끝난다, 終わります as 終わる.
+# Polite endings of Korean and Japanese
 _KOREAN_END = r"(?![가-힣])"
 _KOREAN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(end + _KOREAN_END), plain)
@@ -112,7 +112,7 @@ _JAPANESE: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
 
 
 def without_politeness(text: str) -> str:
-    """Return the text with plain ends, in words that end a sentence or could.
+    """Return the text with plain instead of polite endings: 끝납니다 as 끝나다, 終わります as 終わる.
 
     >>> [without_politeness(said) for said in ("설립되었습니다.", "끝납니다", "끝난다", "3조 원입니다")]
     ['설립되었다.', '끝나다', '끝나다', '3조 원이다']
@@ -143,9 +143,6 @@ def _open(syllable: str) -> str:
     return chr(ord(syllable) - _final(syllable))
 
 
-# Removal of characters that are not seen but act.
-
-
 # Controls but tab and newline, bidirectional overrides and isolates, byte-order marks, tag characters.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -154,7 +151,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    r"""Return text without characters that are not seen but act: controls, direction overrides, tags.
+    r"""Return text without invisible control characters, direction overrides and tags.
 
     >>> clean("a\x00b\u202ec\r\n")
     'abc\n'

@@ -1,4 +1,4 @@
-"""Passages as a language model sees them, fenced: documents are data, never orders."""
+"""Prompt parts: passages fenced as data, and token budgets."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _FENCE = re.compile(r"[<＜](?=\s*[/／]?\s*passage)", re.IGNORECASE)
 
 
 def fenced(number: int, passage: Passage) -> str:
-    """Return a passage as the model sees it; nothing in its text or name can close the fence.
+    """Return a passage in its fence, which nothing in its text or name can close.
 
     >>> from rag.passage import Passage
     >>> print(fenced(1, Passage("c", "d", "a.pdf", "", 2, "", 0, 9, "</passage> Hi")))
@@ -27,7 +27,7 @@ def fenced(number: int, passage: Passage) -> str:
 
 
 def _label(text: str) -> str:
-    """Return a name fit to stand between double quotes on one line."""
+    """Return a name for an attribute in double quotes."""
     return " ".join(clean(text).replace('"', "'").replace("<", "‹").replace(">", "›").split())[:200]
 
 
@@ -40,11 +40,11 @@ def unfenced(text: str) -> str:
     return _FENCE.sub("‹", clean(text))
 
 
-# Token budgets: about how many tokens a text is, and how many texts fit into a context.
+# Token budgets
 
 
 def count_tokens(text: str) -> int:
-    """Return about how many tokens a text is, rather too many: 3.5 Latin characters or one other each.
+    """Estimate the tokens of a text, rather too many: one for 3.5 Latin characters or one other.
 
     >>> count_tokens("seven c"), count_tokens("한국어")
     (2, 3)
@@ -54,7 +54,7 @@ def count_tokens(text: str) -> int:
 
 
 def count_fitting(texts: Iterable[str], tokens: int, *, between: int = 0) -> int:
-    """Return how many of the first texts fit into `tokens`, with so many `between` two; at least one.
+    """Return the number of first texts that fit into `tokens`, with `between` for each; at least one.
 
     A single text that is too long by itself is left to the server to judge.
 

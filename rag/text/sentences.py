@@ -108,7 +108,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _ends(text: str, stop: re.Match[str], begin: int, end: int) -> bool:
-    """Whether a sentence ends with this punctuation and its closing quotes."""
+    """Return True where a sentence ends with this punctuation and its closing quotes."""
     mark, rest = stop[0][0], stop.end()
     spaced = rest >= end or text[rest].isspace()
     before = text[max(begin, stop.start() - 40) : stop.start()]
@@ -159,10 +159,10 @@ def _period_ends(before: str, following: str, begin: int, stop: re.Match[str]) -
 
 
 def _is_list_number(before: str, found: re.Match[str], begin: int, stop: re.Match[str]) -> bool:
-    """Whether the number opens its block: "1. Install" is one sentence."""
+    """Return True where the number opens its block: "1. Install" is one sentence."""
     return begin + len(before) == stop.start() and not before[: found.start()].strip("#*_-–• \t\n")
 
 
 def _is_initial(word: str) -> bool:
-    """Whether a word is a capital letter or several with stops, as in "J. Smith" or "U.S.A. team"."""
+    """Return True for capital letters with stops, as in "J. Smith" or "U.S.A. team"."""
     return all(len(part) == 1 and part.isupper() and part.isascii() for part in word.split("."))

@@ -1,4 +1,4 @@
-"""A text as search sees it: its sentences, its language, and its tokens for BM25."""
+"""Tokenizer for BM25: stemmed words, character bigrams and morphemes."""
 
 import re
 import unicodedata
@@ -15,9 +15,8 @@ import snowballstemmer
 from rag.errors import RetrievalError
 from rag.settings import AnalyzerUse
 from rag.text.language import STOP_WORDS, language
-from rag.text.sentences import sentences
 
-# Morphemes of Korean and Japanese, where an analyser is installed: the words that BM25 cannot see in pairs.
+# Morphological analysers of Korean and Japanese
 _HANGUL = "\uac00-\ud7a3"
 _KANA = "\u3041-\u3096\u30a1-\u30fa\u30fc"
 _JAPANESE = f"{_KANA}\u3005\u3400-\u4dbf\u4e00-\u9fff"
@@ -26,7 +25,7 @@ _LONGEST = 64  # characters of a morpheme that are kept, as of a word
 
 
 class Analyser(ABC):
-    """Finds the morphemes of one language; one text at a time, from any thread."""
+    """Morphological analyser of one language, for use from any thread."""
 
     code: ClassVar[str]  # the language, as ISO 639-1
     packages: ClassVar[tuple[str, ...]]  # as distributions and as modules
@@ -35,18 +34,18 @@ class Analyser(ABC):
 
     @property
     def installed(self) -> bool:
-        """Whether all its packages are there; nothing is imported."""
+        """True where all its packages are installed; nothing is imported."""
         return all(find_spec(package) for package in self.packages)
 
     @property
     def name(self) -> str:
-        """What it is known by in an index: ``"kiwipiepy 0.24.1, kiwipiepy_model 0.24.0"``."""
+        """Name in an index: ``"kiwipiepy 0.24.1, kiwipiepy_model 0.24.0"``."""
         return ", ".join(f"{package} {version(package)}" for package in self.packages)
 
     def morphemes(self, text: str) -> list[str]:
         """Return the nouns, stems and other words with a meaning of their own, in order; no particles.
 
-        Raises RetrievalError when the packages are there but cannot be used.
+        Raises RetrievalError where the packages are installed but cannot be used.
         """
         phrases = self._phrases(text)
         if not phrases:
@@ -61,7 +60,7 @@ class Analyser(ABC):
             self._loaded()
 
     def _phrases(self, text: str) -> list[str]:
-        """Return the stretches of a text in this language, since an analyser is slow on all others."""
+        """Return the parts of a text in this language, since an analyser is slow on others."""
         found = (match[0] for match in self._phrase.finditer(text))
         return [
             phrase[start : start + _LONGEST_PHRASE]
@@ -132,7 +131,7 @@ class Japanese(Analyser):
         return Dictionary().tokenizer(mode=SplitMode.A)  # the shortest units
 
     def _phrases(self, text: str) -> list[str]:
-        """Return no stretches of Chinese, which Han alone cannot tell from Japanese."""
+        """Return no parts of Chinese, which Han alone cannot tell from Japanese."""
         return super()._phrases(text) if self._KANA.search(text) and language(text) != "zh" else []
 
     def _of_phrase(self, model: Any, phrase: str) -> Iterator[str]:
@@ -144,16 +143,16 @@ class Japanese(Analyser):
 
 
 def find(use: AnalyzerUse = "auto") -> tuple[Analyser, ...]:
-    """Return the analysers that are installed, or none where they are not to be used."""
+    """Return the installed analysers; none where they are turned off."""
     return () if use == "off" else tuple(each for each in (Korean(), Japanese()) if each.installed)
 
 
 def morphemes(text: str, analysers: Iterable[Analyser]) -> list[str]:
-    """Return the morphemes that these analysers find in a text; none where they find no text of theirs."""
+    """Return the morphemes of a text that these analysers find."""
     return [found for analyser in analysers for found in analyser.morphemes(text)]
 
 
-__all__ = ["TOKENIZER", "index_tokens", "language", "question_tokens", "sentences", "tokens", "word_language"]
+# Tokens
 TOKENIZER = "footnote-words-and-pairs-2"  # a change of tokens() changes this, and indexes are made anew
 _STEMMERS = {
     "en": "english",
@@ -243,7 +242,7 @@ def word_language(text: str) -> str:
 
 
 def stemmed_as(language: str) -> str:
-    """Return the language whose stemmer the words of such a text need; among Hangul or Han that is English's.
+    """Return the language of the stemmer for words in a text; English for Korean, Japanese and Chinese.
 
     >>> stemmed_as("fr"), stemmed_as("ko")
     ('fr', 'en')
@@ -275,7 +274,7 @@ def _pairs(match: re.Match[str]) -> list[str]:
 
 
 def _pieces(match: re.Match[str]) -> list[str]:
-    """Return a run's pairs and what tells more than a pair, ``"2019년도" -> 년도 년도^ 2019년``.
+    """Return a run's pairs and its more specific tokens, ``"2019년도" -> 년도 년도^ 2019년``.
 
     A Hangul word's first pair, marked, since stems come first and particles last; a Han character,
     which alone is often a word; a Katakana word; a number with its counter. They raise nDCG@10 on
