@@ -21,12 +21,10 @@ from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
-from urllib.parse import urlencode
 
 import httpcore2
 
@@ -83,15 +81,6 @@ class Response:
         """Return this response; raise RequestRejected with its status unless it is a success."""
         require_success(parse_url(self.url), self.status)
         return self
-
-    def text(self) -> str:
-        """Return the body as text in its declared encoding, else as UTF-8."""
-        content = Message()
-        content["content-type"] = self.headers.get("content-type", "")
-        try:
-            return self.body.decode(content.get_content_charset("utf-8"), "replace")
-        except LookupError:
-            return self.body.decode("utf-8", "replace")
 
     def json(self) -> Any:
         """Return the body as JSON; raise SourceError where it is none."""
@@ -154,15 +143,11 @@ class Fetcher:
         self,
         url: str,
         *,
-        form: Mapping[str, str] | None = None,
         body: bytes = b"",
         headers: Mapping[str, str] = _NO_HEADERS,
         cancelled: Cancel = never,
     ) -> Response:
-        """Send a `form` or a `body`, and return the response; a redirect is not followed."""
-        if form is not None:
-            body = urlencode(form).encode("ascii")
-            headers = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
+        """Send a `body` and return the response; a redirect is not followed."""
         with self._send(_Request.of("POST", headers, body), url, cancelled) as response:
             return response.read(self._max_bytes)
 

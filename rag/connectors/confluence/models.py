@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, ConfigDict, Field, model_validator
 
 from rag.connectors.base import Item, Unreadable
 from rag.connectors.rest import too_large
@@ -145,12 +145,6 @@ class Space(ConfluenceRecord):
     name: str = ""
 
 
-class Version(ConfluenceRecord):
-    """Version number of a page or file."""
-
-    number: int
-
-
 class Label(ConfluenceRecord):
     """Label of a page."""
 
@@ -166,31 +160,6 @@ class Reference(ConfluenceRecord):
     type: str = ""
 
 
-class Metadata(ConfluenceRecord):
-    """Additional data of a page in version 1 of the API."""
-
-    labels: Results[Label] = Results(results=())
-
-
-class Storage(ConfluenceRecord):
-    """Content of a page in storage format."""
-
-    value: str
-
-
-class Body(ConfluenceRecord):
-    """Content of a page in the requested formats."""
-
-    storage: Storage
-
-
-class Extensions(ConfluenceRecord):
-    """Additional data of a file in version 1 of the API."""
-
-    media_type: str = Field("", alias="mediaType")
-    size: int = Field(0, alias="fileSize")
-
-
 class Content(ConfluenceRecord):
     """Page or attached file; its fields depend on the request."""
 
@@ -198,29 +167,30 @@ class Content(ConfluenceRecord):
     title: str
     status: str = "current"
     type: str = ""
-    version: Version = Version(number=0)
+    version: int = Field(0, validation_alias=AliasPath("version", "number"))
     links: Links = Field(Links(), alias="_links")
     space: Space | None = None
     space_id: str = Field("", alias="spaceId")
     page_id: str = Field("", alias="pageId")
     ancestors: tuple[Reference, ...] = ()
-    metadata: Metadata = Metadata()
-    container: Reference | None = None
-    body: Body | None = None
-    media_type: str = Field("", alias="mediaType")
-    size: int = Field(0, alias="fileSize")
-    extensions: Extensions = Extensions()
+    label_records: tuple[Label, ...] = Field((), validation_alias=AliasPath("metadata", "labels", "results"))
+    container_id: str = Field("", validation_alias=AliasPath("container", "id"))
+    storage: str | None = Field(None, validation_alias=AliasPath("body", "storage", "value"))
+    media_type: str = Field(
+        "", validation_alias=AliasChoices("mediaType", AliasPath("extensions", "mediaType"))
+    )
+    size: int = Field(0, validation_alias=AliasChoices("fileSize", AliasPath("extensions", "fileSize")))
     webui_link: str = Field("", alias="webuiLink")
 
     @property
     def labels(self) -> frozenset[str]:
         """Labels of the page, if they were requested."""
-        return frozenset(label.name for label in self.metadata.labels.results)
+        return frozenset(label.name for label in self.label_records)
 
     @property
     def holds_text(self) -> bool:
         """True unless the media type of an attached file rules out text."""
-        return not (self.media_type or self.extensions.media_type).startswith(_NO_TEXT)
+        return not self.media_type.startswith(_NO_TEXT)
 
     def page_item(self, web: str) -> Item:
         """Return a page as an item; `web` is the wiki's address for people."""
@@ -228,13 +198,12 @@ class Content(ConfluenceRecord):
 
     def file_item(self, web: str, max_bytes: int) -> Item | Unreadable:
         """Return an attached file as an item, if it has at most `max_bytes`."""
-        size = self.size or self.extensions.size
-        if size > max_bytes:
-            return Unreadable(self.id, self.title, too_large(size, max_bytes), lasting=True)
+        if self.size > max_bytes:
+            return Unreadable(self.id, self.title, too_large(self.size, max_bytes), lasting=True)
         return Item(self.id, self.title, self._version(), self._url(web))
 
     def _version(self) -> str:
-        return str(self.version.number) if self.version.number else ""
+        return str(self.version) if self.version else ""
 
     def _url(self, web: str) -> str:
         path = self.links.webui or self.webui_link

@@ -36,7 +36,7 @@ def changed_files(
     spaces = _quoted([space.key for space in scope.around])
     query = f"type = attachment and space in ({spaces}) and {changed_since(since)}"
     files = list(_search(api, query, "version,container", cancelled))
-    holders = sorted({file.container.id for file in files if file.container is not None})
+    holders = sorted({file.container_id for file in files if file.container_id})
     wanted = {
         page.id
         for start in range(0, len(holders), _TOGETHER)
@@ -44,7 +44,7 @@ def changed_files(
             api, _pages_query(holders[start : start + _TOGETHER], scope), "version", cancelled
         )
     }
-    yield from (file for file in files if file.container is not None and file.container.id in wanted)
+    yield from (file for file in files if file.container_id in wanted)
 
 
 def within(scope: SyncScope) -> str:
@@ -148,10 +148,9 @@ class ConfluenceSource(Source):
             yield from self._wiki.file(item.id, cancelled)
             return
         page = self._wiki.page(item.id, cancelled)
-        if page.body is None or page.status != "current":
+        if page.storage is None or page.status != "current":
             raise ItemRefused(f"{page.title} is no longer among the wiki's pages.")
-        storage = page.body.storage.value
-        yield pack(page.title, storage, self._people.mentioned(storage, cancelled))
+        yield pack(page.title, page.storage, self._people.mentioned(page.storage, cancelled))
 
     def _all(self, scope: SyncScope, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
         """Yield every page and its files; the pages are listed first, before any can move."""

@@ -281,7 +281,7 @@ class DriveApi(RestClient):
 def _reasons(answer: Response) -> frozenset[str]:
     """Return Google's codes for the reason of a refusal."""
     try:
-        error = Refused.model_validate_json(answer.body).error
+        refused = Refused.model_validate_json(answer.body)
     except ValidationError:
         return frozenset()
-    return frozenset(reason.reason for reason in error.errors)
+    return frozenset(reason.reason for reason in refused.reasons)

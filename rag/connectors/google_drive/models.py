@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasPath, BaseModel, ConfigDict, Field
 
 from rag.connectors.base import Item, Unreadable
 from rag.connectors.rest import too_large
@@ -60,18 +60,6 @@ class DriveRecord(BaseModel):
     """Fields of this record, as requests name them."""
 
 
-class Shortcut(DriveRecord):
-    """Target of a shortcut."""
-
-    target_id: Id = Field("none", alias="targetId")
-
-
-class Capabilities(DriveRecord):
-    """Rights of the account on a file."""
-
-    can_download: bool = Field(True, alias="canDownload")
-
-
 class DriveFile(DriveRecord):
     """File, folder or shortcut. Google's own documents have neither size nor checksum."""
 
@@ -89,8 +77,8 @@ class DriveFile(DriveRecord):
     trashed: bool = False
     parents: tuple[str, ...] = ()
     drive_id: Id | Literal[""] = Field("", alias="driveId")
-    shortcut: Shortcut = Field(Shortcut(), alias="shortcutDetails")
-    capabilities: Capabilities = Capabilities()
+    shortcut_target: Id = Field("none", validation_alias=AliasPath("shortcutDetails", "targetId"))
+    can_download: bool = Field(True, validation_alias=AliasPath("capabilities", "canDownload"))
 
 
 class FilePage(DriveRecord):
@@ -137,18 +125,12 @@ class Start(DriveRecord):
     token: str = Field(alias="startPageToken")
 
 
-class User(DriveRecord):
-    """User account."""
-
-    name: str = Field("", alias="displayName")
-    email: str = Field("", alias="emailAddress")
-
-
 class About(DriveRecord):
     """User who is signed in."""
 
     fields = "user(displayName,emailAddress)"
-    user: User = User()
+    name: str = Field("", validation_alias=AliasPath("user", "displayName"))
+    email: str = Field("", validation_alias=AliasPath("user", "emailAddress"))
 
 
 class AccessToken(DriveRecord):
@@ -159,22 +141,15 @@ class AccessToken(DriveRecord):
 
 
 class Reason(DriveRecord):
-    """Why something was refused."""
+    """Code of a refusal."""
 
     reason: str = ""
 
 
-class Refusal(DriveRecord):
-    """Error in a response."""
-
-    errors: tuple[Reason, ...] = ()
-    status: str = ""
-
-
 class Refused(DriveRecord):
-    """An answer that is an error."""
+    """Error response."""
 
-    error: Refusal = Refusal()
+    reasons: tuple[Reason, ...] = Field((), validation_alias=AliasPath("error", "errors"))
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -217,7 +192,7 @@ def _reason_unreadable(file: DriveFile, max_bytes: int) -> str:
         return f"It is a Google {kind}, which Drive does not give out as a document."
     if file.mime_type.startswith(_AUDIO_VIDEO):
         return "It is a film or a sound, and holds no text."
-    if not file.capabilities.can_download:
+    if not file.can_download:
         return "Its owner does not allow it to be downloaded."
     if file.size > max_bytes:
         return too_large(file.size, max_bytes)

@@ -134,9 +134,9 @@ class FolderTree:
         self, shortcut: DriveFile, folders: list[DriveFile], cancelled: Cancel
     ) -> Iterator[DriveFile | Unreadable]:
         """Visit the target of a shortcut."""
-        self.shortcuts[shortcut.id] = shortcut.shortcut.target_id
+        self.shortcuts[shortcut.id] = shortcut.shortcut_target
         try:
-            target = self._api.file(shortcut.shortcut.target_id, cancelled)
+            target = self._api.file(shortcut.shortcut_target, cancelled)
         except ItemFailed as error:
             # No log reports when a temporary failure is over.
             self.followed = self.followed and isinstance(error, ItemRefused)
@@ -219,7 +219,7 @@ class DriveSource(Source):
 
     def test(self) -> str:
         """Sign in, find the places of the settings, and return their names."""
-        user = self._api.about(never).user
+        user = self._api.about(never)
         names = ", ".join(f"“{place.name}”" for place in self._places(never))
         return f"Signed in as {user.name or user.email or self._api.account}. Can be read: {names}."
 
