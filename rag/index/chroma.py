@@ -4,7 +4,7 @@ import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -197,15 +197,6 @@ class ChromaVectorStore(VectorIndex):
         store = cls(embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
         return store
-
-    @classmethod
-    def drop(cls, directory: Path | str, collection_name: str) -> None:
-        """Delete a collection; an absent one is no error."""
-        from chromadb.errors import NotFoundError
-
-        VectorFile.remove(Path(directory), collection_name)
-        with suppress(NotFoundError):
-            open_client(directory).delete_collection(collection_name)
 
     @property
     def at_hand(self) -> bool:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from rag.text.document import LoadedDocument
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
 from storage.documents import Documents
-from storage.records import ChunkRecord
+from storage.records import ChunkRecord, ChunkSpan
 from storage.trees import BranchRecord, NodeRecord, Trees
 
 log = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class Builder:
         missing = [node for node in nodes if node.id not in present]
         done = len(nodes) - len(missing)
         for positions, vectors in self.embedder.embed_batches(
-            [index_text(node) for node in missing], batch=EMBED_BATCH
+            [node_text(node) for node in missing], batch=EMBED_BATCH
         ):
             _raise_if_cancelled(cancelled)
             batch = [missing[position] for position in positions]
@@ -164,7 +164,7 @@ def nearest_first(vectors: Floats, members: Members) -> list[int]:
     return [members[at] for at in np.argsort(-near, kind="stable")]
 
 
-def index_text(node: NodeRecord) -> str:
+def node_text(node: NodeRecord) -> str:
     """Return the text that is embedded for a node: its heading path, if any, then its text."""
     return "\n".join(part for part in (node.heading, node.text) if part)
 
@@ -177,29 +177,6 @@ def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
 def _raise_if_cancelled(cancelled: Cancel) -> None:
     if cancelled():
         raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")
-
-
-class ChunkSpan(Protocol):
-    """Place of a chunk: its span of the text, page and heading path."""
-
-    @property
-    def start(self) -> int: ...  # noqa: D102
-    @property
-    def end(self) -> int: ...  # noqa: D102
-    @property
-    def page(self) -> int | None: ...  # noqa: D102
-    @property
-    def heading(self) -> str: ...  # noqa: D102
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """``text[start:end]`` of a document's canonical text, on one page and under one heading."""
-
-    start: int
-    end: int
-    page: int | None
-    heading: str
 
 
 def leaf_id(document_id: str, place: int) -> str:
@@ -216,7 +193,7 @@ def is_leaf_id(passage_id: str) -> bool:
     return passage_id.rpartition("-")[2].startswith("l")
 
 
-def leaves(text: str, chunks: Sequence[ChunkSpan], size: int = SIZE) -> list[Leaf]:
+def leaves(text: str, chunks: Sequence[ChunkSpan | ChunkRecord], size: int = SIZE) -> list[ChunkSpan]:
     """Return the leaves of a document, in order: the text of its chunks, cut between sentences.
 
     A leaf is full where another sentence would take it above `size` tokens; a longer sentence is a leaf of
@@ -226,7 +203,7 @@ def leaves(text: str, chunks: Sequence[ChunkSpan], size: int = SIZE) -> list[Lea
     for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
         together = list(run)
         for start, end in _pack_sentences(text, together[0].start, together[-1].end, size):
-            found.append(Leaf(start, end, page, heading))
+            found.append(ChunkSpan(start, end, page, heading))
     return found
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from langchain_core.documents import Document
 
+from rag.index import chunks
 from rag.text.prompt_parts import count_tokens
 
 if TYPE_CHECKING:
@@ -116,23 +117,9 @@ class QueryView:
 
 
 def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) -> Document:
-    """Return a leaf as a LangChain document; see rag/passage.py."""
-    above: list[dict[str, Any]] = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
-    return Document(
-        id=leaf.id,
-        page_content=leaf.text,
-        metadata={
-            "document_id": leaf.document_id,
-            "document": leaf.document,
-            "sha256": leaf.sha256,
-            "page": leaf.page,
-            "heading": leaf.heading,
-            "start": leaf.start,
-            "end": leaf.end,
-            "score": score,
-            "path": above,
-        },
-    )
+    """Return a leaf as a LangChain document with its similarity and the summaries above it."""
+    above = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
+    return chunks.to_document(leaf, score=score, path=above)
 
 
 def _all_ancestors(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
