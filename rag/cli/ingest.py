@@ -276,7 +276,7 @@ def tree_command(settings: Settings, options: Options) -> int:
 
 def _grow(library: Library) -> None:
     with closing(ProgressBar({})) as told:
-        for tended in library.forest.tend():
+        for tended in library.forest.build_due():
             step = tended.step
             told(f"{tended.document or 'all documents'}, layer {step.level}", step.done, step.total)
 

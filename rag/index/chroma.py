@@ -154,7 +154,7 @@ class ChromaVectorStore(VectorIndex):
     third of the disk, and hits whose document is gone are left out. Without a `directory` or
     `client` everything is in memory. An existing collection keeps its space.
     A `filter` is Chroma's `where`, of one key or several: ``{"document_id": {"$in": [...]}, "page": 3}``;
-    one of documents alone is searched exactly, from the vector file in `directory`.
+    one of documents only is searched exactly, from the vector file in `directory`.
     With a `guard` damaged files are opened in a child process first, see rag/index/chroma_probe.py.
     Raises IndexUnusable for errors of Chroma.
     """
@@ -336,7 +336,7 @@ class ChromaVectorStore(VectorIndex):
     def _nearest(
         self, vector: Sequence[float], k: int, chosen: Filter | None
     ) -> list[tuple[str, float]] | None:
-        """Return exact hits where a filter names documents alone; None where Chroma must be searched."""
+        """Return exact hits where a filter names only documents; None where Chroma must be searched."""
         documents = chosen_documents(chosen)
         if self._exact is None or documents is None:
             return None

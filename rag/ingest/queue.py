@@ -277,8 +277,8 @@ class Ingest:
         return job.latest if job is not None and isinstance(job.latest, CalibrationProgress) else None
 
     def grow(self, *, anew: bool = False) -> None:
-        """Build the trees that are due, after those that are being built; see `Forest.tend`."""
-        work = partial(self._library.forest.tend, anew=anew)
+        """Build the trees that are due, after those that are being built; see `Forest.build_due`."""
+        work = partial(self._library.forest.build_due, rewrite_summaries=anew)
         self._grown = self._jobs.start(self._library.owner, TREES, work, lane=TREES)
 
     def growing(self) -> ForestProgress | None:

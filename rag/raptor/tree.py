@@ -75,7 +75,7 @@ class Builder:
     summariser: Summariser
     rule: ClusteringOptions
 
-    def grow(
+    def build(
         self, leaves: Sequence[NodeRecord], known: Sequence[NodeRecord], keep: Keep, cancelled: Cancel
     ) -> Iterator[LayerProgress | Growth]:
         """Yield the progress, and at the end the nodes: `leaves` and the layers above them.
@@ -310,7 +310,7 @@ class Forest:
         """The summariser of new summaries; those by others stay."""
         return self._open_summariser()
 
-    def grow(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
+    def build_branch(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
         """Build or resume the branch of a document, unless it is ready.
 
         Raises Cancelled, and NotFound where the document is removed meanwhile.
@@ -320,7 +320,7 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, self._leaves(document_id), cancelled)
 
-    def join(self, cancelled: Cancel = never) -> Iterator[LayerProgress]:
+    def build_top(self, cancelled: Cancel = never) -> Iterator[LayerProgress]:
         """Build the layers above all branches; unchanged clusters keep their summaries.
 
         A single document has none.
@@ -336,31 +336,33 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, tops, cancelled)
 
-    def tend(self, cancelled: Cancel = never, *, anew: bool = False) -> Iterator[ForestProgress]:
+    def build_due(
+        self, cancelled: Cancel = never, *, rewrite_summaries: bool = False
+    ) -> Iterator[ForestProgress]:
         """Build the branches that are due, then the layers above all.
 
-        With `anew` also those whose summaries another summariser wrote.
+        With `rewrite_summaries` also those whose summaries another summariser wrote.
         """
         done = 0
-        while due := self.due(anew=anew):
+        while due := self.due(rewrite_summaries=rewrite_summaries):
             record = self._documents.get(due[0])
-            for step in self.grow(record.id, cancelled):
+            for step in self.build_branch(record.id, cancelled):
                 yield ForestProgress(record.name, done, done + len(due), step)
             done += 1
-        for step in self.join(cancelled):
+        for step in self.build_top(cancelled):
             yield ForestProgress("", done, done, step)
 
-    def cost(self, *, anew: bool = False, by_model: bool | None = None) -> Cost:
+    def cost(self, *, rewrite_summaries: bool = False, by_model: bool | None = None) -> Cost:
         """Return the cost of the branches that are due, by the present summariser or as `by_model` says."""
         model = self.summariser.name != ExtractiveSummariser.name if by_model is None else by_model
-        return estimate(self.trees.characters(self.due(anew=anew)), by_model=model)
+        return estimate(self.trees.characters(self.due(rewrite_summaries=rewrite_summaries)), by_model=model)
 
-    def due(self, *, anew: bool = False) -> list[str]:
+    def due(self, *, rewrite_summaries: bool = False) -> list[str]:
         """Return the ids of the ready documents whose branch is missing, or was built with other settings.
 
-        Summaries by another model stay, unless `anew`: a change of model is no request for new summaries.
+        Summaries by another model stay, unless `rewrite_summaries`: a change of model asks for no new ones.
         """
-        asked = {} if anew else {"summaries": None}
+        asked = {} if rewrite_summaries else {"summaries": None}
         now = {**self._made_with(), **asked}
         made = {b.document_id for b in self._ready_branches() if {**b.made_with, **asked} == now}
         records = self._documents.list()
@@ -435,7 +437,7 @@ class Forest:
         self.trees.keep(branch.id, own)
         builder = Builder(self.embedder, self.vectors, self.summariser, self.rule)
         growth = Growth()
-        for step in builder.grow(base, known, lambda nodes: self.trees.keep(branch.id, nodes), cancelled):
+        for step in builder.build(base, known, lambda nodes: self.trees.keep(branch.id, nodes), cancelled):
             if isinstance(step, Growth):
                 growth = step
             else:

@@ -45,7 +45,7 @@ class QueryView:
         """
         self._forest.check()
         hits = self._forest.nearest(self._vector, count, self._document_ids)
-        there = self._read(hits)
+        there = self._read_nodes(hits)
         found = {id_: near for id_, near in hits.items() if id_ in there}
         self._near |= found
         return found
@@ -62,7 +62,7 @@ class QueryView:
 
     def children(self, node_id: str) -> list[str]:
         """Return the ids of a node's existing children."""
-        return list(self._read(self._nodes[node_id].children))
+        return list(self._read_nodes(self._nodes[node_id].children))
 
     def is_leaf(self, node_id: str) -> bool:
         """Return whether a node is a leaf, a passage of a document."""
@@ -89,7 +89,7 @@ class QueryView:
         """Return leaves with their similarity and one path from each to the root."""
         parents = self._parents(leaf_ids)
         ways = {leaf: _path_up(leaf, parents) for leaf in leaf_ids}
-        self._read({id_ for way in ways.values() for id_ in way})
+        self._read_nodes({id_ for way in ways.values() for id_ in way})
         near = self.similarities(leaf_ids)
         return [
             (self._nodes[leaf], near[leaf], [self._nodes[id_] for id_ in ways[leaf] if id_ in self._nodes])
@@ -100,7 +100,7 @@ class QueryView:
     def _vector(self) -> list[float]:
         return self._forest.embedder.embed_query(self._query)
 
-    def _read(self, ids: Iterable[str]) -> dict[str, "NodeRecord"]:
+    def _read_nodes(self, ids: Iterable[str]) -> dict[str, "NodeRecord"]:
         wanted = list(ids)
         self._nodes |= self._forest.trees.nodes_by_id([id_ for id_ in wanted if id_ not in self._nodes])
         return {id_: self._nodes[id_] for id_ in wanted if id_ in self._nodes}

@@ -80,13 +80,14 @@ def _show_off(*, begun: bool) -> None:
 def _show_anew(here: Workspace) -> None:
     """Offer to have summaries written anew that something else wrote than would now."""
     forest = here.library.forest
-    others = forest.due(anew=True)
+    others = forest.due(rewrite_summaries=True)
     if not others:
         return
     with st.expander(
         f"Summaries of {count(len(others), 'document')} were written in another way", type="compact"
     ):
-        st.markdown(f"They stay until you ask for them anew. That takes {cost_of(forest.cost(anew=True))}.")
+        cost = cost_of(forest.cost(rewrite_summaries=True))
+        st.markdown(f"They stay until you ask for them anew. That takes {cost}.")
         st.button(
             "Write them anew",
             icon=":material/refresh:",
