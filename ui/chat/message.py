@@ -8,7 +8,7 @@ import streamlit as st
 from rag.chat import pipeline as carrying
 from rag.chat.pipeline import MAX_QUESTION
 from rag.citations.support import Backing, backing, found_nothing, place_name, remarks
-from rag.retrieval.omissions import Degraded
+from rag.retrieval.degradation import Degraded
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord, Rating

@@ -18,8 +18,8 @@ from pydantic import ConfigDict
 from rag.errors import Cancelled, FootnoteError, RerankError
 from rag.jobs import Cancel, never
 from rag.models.llm_errors import span
+from rag.retrieval.degradation import Degraded
 from rag.retrieval.fusion import min_max
-from rag.retrieval.omissions import Degraded
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
