@@ -450,7 +450,7 @@ class Forest:
         text, record = self._documents.text(document_id), self._documents.get(document_id)
         cut = leaves(text, self._documents.chunks(document_id))
         texts = [text[leaf.start : leaf.end] for leaf in cut]
-        told = weights(texts, rarities(texts))
+        informativeness = weights(texts, rarities(texts))
         return [
             NodeRecord(
                 id=leaf_id(document_id, at),
@@ -460,7 +460,7 @@ class Forest:
                 end=leaf.end,
                 page=leaf.page,
                 heading=leaf.heading,
-                weight=told[at],
+                weight=informativeness[at],
                 document_id=document_id,
                 document=record.name,
                 sha256=record.sha256,

@@ -145,8 +145,8 @@ def read_scores(reply: str, count: int) -> list[float]:
     >>> read_scores('{"results": [{"index": 0, "relevance_score": 0.5}]}', 1)
     [0.5]
     """
-    told = json.loads(reply)
-    results = told["results"] if isinstance(told, dict) else told
+    parsed = json.loads(reply)
+    results = parsed["results"] if isinstance(parsed, dict) else parsed
     scores = {_index(one): float(one.get("relevance_score", one.get("score"))) for one in results}
     if len(results) != count or scores.keys() != set(range(count)):
         raise ValueError(f"{len(results)} scores for {count} passages")
