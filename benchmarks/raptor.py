@@ -88,7 +88,7 @@ def add(library: Library, number: int, leaves: int) -> str:
 def tended(library: Library) -> float:
     """Return the seconds that building what is due takes."""
     begun = time.perf_counter()
-    for _ in library.forest.tend():
+    for _ in library.forest.build_due():
         pass
     return time.perf_counter() - begun
 

@@ -23,7 +23,7 @@ from rag.models.local.catalog import ModelChoice
 from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel
 from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser
-from rag.retrieval.omissions import DegradationRecorder
+from rag.retrieval.degradation import DegradationRecorder
 from rag.retrieval.rerank.base import NAME as RERANKER
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.cross_encoder import CrossEncoderModel

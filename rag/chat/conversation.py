@@ -19,7 +19,7 @@ from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel
 from rag.models.protocol import Sent
 from rag.passage import Passage
-from rag.retrieval.omissions import Degraded
+from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.llm import PURPOSE as RERANK
 from rag.retrieval.rerank.registry import Reordered
 from storage import answers as traces

@@ -25,7 +25,7 @@ from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Found, Passage
-from rag.retrieval.omissions import DegradationRecorder, Degraded
+from rag.retrieval.degradation import DegradationRecorder, Degraded
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
 

@@ -101,7 +101,7 @@ def _build_indexes(library: Library) -> None:
         say(f"making {name} searchable, {at + 1} of {len(waiting)}")
         run_ingest(library, document_id, name, quiet=False)
     if library.forest.trees.list():
-        for _ in library.forest.tend():
+        for _ in library.forest.build_due():
             pass
 
 

@@ -15,7 +15,7 @@ from rag.errors import QuestionRefused
 from rag.factory import make_pipeline
 from rag.jobs import never
 from rag.passage import Passage
-from rag.retrieval.omissions import Degraded
+from rag.retrieval.degradation import Degraded
 from rag.settings import RetrieverName, Settings
 
 

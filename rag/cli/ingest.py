@@ -284,7 +284,7 @@ def tree_command(settings: Settings, options: Options) -> int:
 
 def _build_trees(library: Library) -> None:
     with ProgressBar() as bar:
-        for tended in library.forest.tend():
+        for tended in library.forest.build_due():
             step = tended.step
             bar(f"{tended.document or 'all documents'}, layer {step.level}", step.done, step.total)
 

@@ -222,9 +222,9 @@ def open_tree_library(
         ids = {name: _add(library, name, text) for name, text in wholes.documents.items()}
         for done, document_id in enumerate(ids.values()):
             told("trees", done, len(ids))
-            for _ in library.forest.grow(document_id):
+            for _ in library.forest.build_branch(document_id):
                 pass
-        for _ in library.forest.join():
+        for _ in library.forest.build_top():
             pass
         told("trees", len(ids), len(ids))
         yield library, ids

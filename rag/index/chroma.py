@@ -4,7 +4,7 @@ import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -154,7 +154,7 @@ class ChromaVectorStore(VectorIndex):
     third of the disk, and hits whose document is gone are left out. Without a `directory` or
     `client` everything is in memory. An existing collection keeps its space.
     A `filter` is Chroma's `where`, of one key or several: ``{"document_id": {"$in": [...]}, "page": 3}``;
-    one of documents alone is searched exactly, from the vector file in `directory`.
+    one of documents only is searched exactly, from the vector file in `directory`.
     With a `guard` damaged files are opened in a child process first, see rag/index/chroma_probe.py.
     Raises IndexUnusable for errors of Chroma.
     """
@@ -197,15 +197,6 @@ class ChromaVectorStore(VectorIndex):
         store = cls(embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
         return store
-
-    @classmethod
-    def drop(cls, directory: Path | str, collection_name: str) -> None:
-        """Delete a collection; an absent one is no error."""
-        from chromadb.errors import NotFoundError
-
-        VectorFile.remove(Path(directory), collection_name)
-        with suppress(NotFoundError):
-            open_client(directory).delete_collection(collection_name)
 
     @property
     def at_hand(self) -> bool:
@@ -345,7 +336,7 @@ class ChromaVectorStore(VectorIndex):
     def _nearest(
         self, vector: Sequence[float], k: int, chosen: Filter | None
     ) -> list[tuple[str, float]] | None:
-        """Return exact hits where a filter names documents alone; None where Chroma must be searched."""
+        """Return exact hits where a filter names only documents; None where Chroma must be searched."""
         documents = chosen_documents(chosen)
         if self._exact is None or documents is None:
             return None

@@ -22,8 +22,8 @@ def main(directory: str, name: str, seconds: str, memory: str) -> None:
     """Report the start, then that the index is sound; the parent takes anything else for damage."""
     _limit_resources(int(seconds), int(memory))
     _report(STARTED)
-    nobody = cast(Embeddings, None)  # nothing is embedded here
-    store = ChromaVectorStore(nobody, collection_name=name, directory=directory)
+    no_model = cast(Embeddings, None)  # nothing is embedded here
+    store = ChromaVectorStore(no_model, collection_name=name, directory=directory)
     store.ids()
     store.check()
     _report(SOUND)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import Any
 
 from langchain_core.documents import Document
 
 from rag.index.bm25 import Entry
 from storage.records import ChunkRecord
+from storage.trees import NodeRecord
 
 
 def index_text(chunk: ChunkRecord) -> str:
@@ -19,8 +21,8 @@ def to_entry(chunk: ChunkRecord) -> Entry:
     return Entry(id=chunk.id, document_id=chunk.document_id, text=index_text(chunk))
 
 
-def to_document(chunk: ChunkRecord) -> Document:
-    """Return the chunk as a LangChain document; see rag/passage.py."""
+def to_document(chunk: ChunkRecord | NodeRecord, **metadata: Any) -> Document:
+    """Return a chunk or a leaf as a LangChain document; see rag/passage.py."""
     return Document(
         id=chunk.id,
         page_content=chunk.text,
@@ -32,6 +34,7 @@ def to_document(chunk: ChunkRecord) -> Document:
             "heading": chunk.heading,
             "start": chunk.start,
             "end": chunk.end,
+            **metadata,
         },
     )
 

@@ -31,7 +31,7 @@ class Prefetch:
     def begin(self) -> None:
         """Start reading on the first call."""
         if self._thread is None:
-            self._thread = Thread(target=self._read, name="warm vectors", daemon=True)
+            self._thread = Thread(target=self._read_file, name="warm vectors", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -44,7 +44,7 @@ class Prefetch:
         if self._thread is not None:
             self._thread.join()
 
-    def _read(self) -> None:
+    def _read_file(self) -> None:
         buffer = bytearray(AT_ONCE)
         try:
             with self._file.open("rb", buffering=0) as opened:

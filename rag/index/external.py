@@ -267,7 +267,7 @@ class ExternalStore:
             if self._store is None:
                 self._store = self._spec.make(*entries, self._embeddings, self._owner)
                 return
-            self._delete(self._store, sorted(self._found(self._store, ids) or ()))
+            self._delete(self._store, sorted(self._held(self._store, ids) or ()))
             contents, metadatas, entry_ids = entries
             self._store.add_texts(contents, metadatas, ids=entry_ids)
 
@@ -275,13 +275,13 @@ class ExternalStore:
         """Remove chunks; unknown ones are no error, although many stores raise one."""
         with self._errors("changed"):
             if self._store is not None:
-                held = self._found(self._store, ids)
+                held = self._held(self._store, ids)
                 self._delete(self._store, list(ids) if held is None else sorted(held))
 
     def held(self, ids: Sequence[str]) -> set[str] | None:
         """Return the chunks that the store holds; None where it cannot be asked by id."""
         with self._errors("read"):
-            return set() if self._store is None else self._found(self._store, ids)
+            return set() if self._store is None else self._held(self._store, ids)
 
     def near(self, vector: Sequence[float], count: int) -> list[str]:
         """Return about `count` chunks near a vector, of any owner, each once."""
@@ -304,7 +304,7 @@ class ExternalStore:
             if close is not None:
                 close()
 
-    def _found(self, store: VectorStore, ids: Sequence[str]) -> set[str] | None:
+    def _held(self, store: VectorStore, ids: Sequence[str]) -> set[str] | None:
         found: set[str] = set()
         try:
             for start in range(0, len(ids), BATCH):

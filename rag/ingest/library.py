@@ -25,8 +25,7 @@ from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
 from rag.raptor.retrievers import TREES
 from rag.raptor.summarize import ExtractiveSummariser, Summariser
-from rag.raptor.tree import Forest
-from rag.raptor.tree import index_text as node_text
+from rag.raptor.tree import Forest, node_text
 from rag.retrieval.registry import choose_retriever
 from rag.retrieval.weights import HybridCalibration
 from rag.text.tokenize import Analyser

@@ -257,8 +257,10 @@ class Ingest:
         return self._latest(WEIGH, CalibrationProgress)
 
     def grow(self, *, anew: bool = False) -> None:
-        """Build the trees that are due, after those that are being built; see `Forest.tend`."""
-        self._tree_job = self._start(TREES, partial(self._library.forest.tend, anew=anew), TREES)
+        """Build the trees that are due, after those that are being built; see `Forest.build_due`."""
+        self._tree_job = self._start(
+            TREES, partial(self._library.forest.build_due, rewrite_summaries=anew), TREES
+        )
 
     def growing(self) -> ForestProgress | None:
         """Return the progress of the trees; None when none is built, or the build has not begun."""

@@ -46,7 +46,7 @@ def read_status(
         403: f"{host} does not let this API key use the model {model}. Choose another model or key.",
         404: f"{host} has no model {model}, or its address is not that of an API (it usually ends in /v1).",
         413: f"The question and its passages are too long for {host}. Set a smaller context in the settings.",
-        429: f"{host} limits how often it may be asked. Wait {_span(wait)} and ask again.",
+        429: f"{host} limits how often it may be asked. Wait {span(wait)} and ask again.",
     }
     if status in known:
         sentence = known[status]
@@ -92,12 +92,12 @@ def broken_connection(host: str) -> LLMError:
 
 def idle_timeout_error(host: str, seconds: float) -> LLMError:
     """Return the error of a server that sent nothing for `seconds`."""
-    return LLMUnreachable(f"The model at {host} sent nothing for {_span(seconds)}. Ask again.")
+    return LLMUnreachable(f"The model at {host} sent nothing for {span(seconds)}. Ask again.")
 
 
 def timeout_error(host: str, seconds: float) -> LLMError:
     """Return the error of an answer that took more than `seconds`."""
-    return LLMUnreachable(f"The model at {host} was not done after {_span(seconds)}, so it was stopped.")
+    return LLMUnreachable(f"The model at {host} was not done after {span(seconds)}, so it was stopped.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -110,7 +110,8 @@ def _seconds(retry_after: str) -> float:
     return float(retry_after) if re.fullmatch(r"\d{1,6}(\.\d+)?", retry_after.strip()) else 0.0
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """Return a number of seconds as text: "1 second", "2.5 seconds"."""
     return f"{seconds:g} second{'' if seconds == 1 else 's'}" if seconds else "a moment"
 
 

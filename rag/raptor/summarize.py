@@ -45,12 +45,14 @@ def extract(texts: Sequence[str], rarity: Mapping[str, float], *, size: int = SI
     chosen: list[int] = []
     left = size
     taken: Counter[int] = Counter()
-    told: set[str] = set()
-    while candidates := [at for at in _in_turn(pool, taken, chosen) if pool[at].size <= left or not chosen]:
-        best = max(candidates, key=lambda at: (_worth(pool[at], weights, told), -at))
+    seen: set[str] = set()
+    while candidates := [
+        at for at in _least_used(pool, taken, chosen) if pool[at].size <= left or not chosen
+    ]:
+        best = max(candidates, key=lambda at: (_worth(pool[at], weights, seen), -at))
         chosen.append(best)
         taken[pool[best].member] += 1
-        told |= pool[best].words
+        seen |= pool[best].words
         left -= pool[best].size
     return BREAK.join(pool[at].text for at in sorted(chosen)) or texts[0]
 
@@ -79,7 +81,7 @@ def weights(texts: Sequence[str], rarity: Mapping[str, float]) -> list[float]:
     if not texts:
         return []
     having = Counter(word for text in texts for word in set(tokens(text)))
-    told = np.array(
+    values = np.array(
         [
             math.fsum(
                 math.log1p(having[word]) * math.sqrt(rarity.get(word, 0.0)) for word in set(tokens(text))
@@ -88,8 +90,8 @@ def weights(texts: Sequence[str], rarity: Mapping[str, float]) -> list[float]:
             for text in texts
         ]
     )
-    spread = float(told.std()) or 1.0
-    return [float(value) for value in (told - told.mean()) / spread]
+    spread = float(values.std()) or 1.0
+    return [float(value) for value in (values - values.mean()) / spread]
 
 
 def _sentences(member: int, text: str) -> Iterable[_Sentence]:
@@ -109,13 +111,13 @@ def _centre(pool: Sequence[_Sentence], rarity: Mapping[str, float]) -> dict[str,
     return {word: (count - 1) * rarity.get(word, 0.0) for word, count in having.items()}
 
 
-def _worth(sentence: _Sentence, weights: Mapping[str, float], told: set[str]) -> float:
+def _worth(sentence: _Sentence, weights: Mapping[str, float], seen: set[str]) -> float:
     """Return the weight of a sentence's words by root length; words that were chosen before count half."""
-    weight = math.fsum(weights[word] * (0.5 if word in told else 1.0) for word in sentence.words)
+    weight = math.fsum(weights[word] * (0.5 if word in seen else 1.0) for word in sentence.words)
     return weight / math.sqrt(sentence.size)
 
 
-def _in_turn(pool: Sequence[_Sentence], taken: Counter[int], chosen: Sequence[int]) -> list[int]:
+def _least_used(pool: Sequence[_Sentence], taken: Counter[int], chosen: Sequence[int]) -> list[int]:
     """Return the sentences of the members with the fewest chosen sentences."""
     free = [at for at in range(len(pool)) if at not in chosen]
     least = min((taken[pool[at].member] for at in free), default=0)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from rag.text.document import LoadedDocument
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
 from storage.documents import Documents
-from storage.records import ChunkRecord
+from storage.records import ChunkRecord, ChunkSpan
 from storage.trees import BranchRecord, NodeRecord, Trees
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Builder:
     summariser: Summariser
     rule: ClusteringOptions
 
-    def grow(
+    def build(
         self, leaves: Sequence[NodeRecord], known: Sequence[NodeRecord], keep: Keep, cancelled: Cancel
     ) -> Iterator[LayerProgress | Growth]:
         """Yield the progress, and at the end the nodes: `leaves` and the layers above them.
@@ -138,7 +138,7 @@ class Builder:
         missing = [node for node in nodes if node.id not in present]
         done = len(nodes) - len(missing)
         for positions, vectors in self.embedder.embed_batches(
-            [index_text(node) for node in missing], batch=EMBED_BATCH
+            [node_text(node) for node in missing], batch=EMBED_BATCH
         ):
             _raise_if_cancelled(cancelled)
             batch = [missing[position] for position in positions]
@@ -164,7 +164,7 @@ def nearest_first(vectors: Floats, members: Members) -> list[int]:
     return [members[at] for at in np.argsort(-near, kind="stable")]
 
 
-def index_text(node: NodeRecord) -> str:
+def node_text(node: NodeRecord) -> str:
     """Return the text that is embedded for a node: its heading path, if any, then its text."""
     return "\n".join(part for part in (node.heading, node.text) if part)
 
@@ -177,29 +177,6 @@ def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
 def _raise_if_cancelled(cancelled: Cancel) -> None:
     if cancelled():
         raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")
-
-
-class LeafSpan(Protocol):
-    """Place of a chunk: its span of the text, page and heading path."""
-
-    @property
-    def start(self) -> int: ...  # noqa: D102
-    @property
-    def end(self) -> int: ...  # noqa: D102
-    @property
-    def page(self) -> int | None: ...  # noqa: D102
-    @property
-    def heading(self) -> str: ...  # noqa: D102
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """``text[start:end]`` of a document's canonical text, on one page and under one heading."""
-
-    start: int
-    end: int
-    page: int | None
-    heading: str
 
 
 def leaf_id(document_id: str, place: int) -> str:
@@ -216,7 +193,7 @@ def is_leaf_id(passage_id: str) -> bool:
     return passage_id.rpartition("-")[2].startswith("l")
 
 
-def leaves(text: str, chunks: Sequence[LeafSpan], size: int = SIZE) -> list[Leaf]:
+def leaves(text: str, chunks: Sequence[ChunkSpan | ChunkRecord], size: int = SIZE) -> list[ChunkSpan]:
     """Return the leaves of a document, in order: the text of its chunks, cut between sentences.
 
     A leaf is full where another sentence would take it above `size` tokens; a longer sentence is a leaf of
@@ -226,7 +203,7 @@ def leaves(text: str, chunks: Sequence[LeafSpan], size: int = SIZE) -> list[Leaf
     for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
         together = list(run)
         for start, end in _pack_sentences(text, together[0].start, together[-1].end, size):
-            found.append(Leaf(start, end, page, heading))
+            found.append(ChunkSpan(start, end, page, heading))
     return found
 
 
@@ -333,7 +310,7 @@ class Forest:
         """The summariser of new summaries; those by others stay."""
         return self._open_summariser()
 
-    def grow(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
+    def build_branch(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
         """Build or resume the branch of a document, unless it is ready.
 
         Raises Cancelled, and NotFound where the document is removed meanwhile.
@@ -343,7 +320,7 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, self._leaves(document_id), cancelled)
 
-    def join(self, cancelled: Cancel = never) -> Iterator[LayerProgress]:
+    def build_top(self, cancelled: Cancel = never) -> Iterator[LayerProgress]:
         """Build the layers above all branches; unchanged clusters keep their summaries.
 
         A single document has none.
@@ -359,31 +336,33 @@ class Forest:
         if branch.state != "ready":
             yield from self._build(branch, tops, cancelled)
 
-    def tend(self, cancelled: Cancel = never, *, anew: bool = False) -> Iterator[ForestProgress]:
+    def build_due(
+        self, cancelled: Cancel = never, *, rewrite_summaries: bool = False
+    ) -> Iterator[ForestProgress]:
         """Build the branches that are due, then the layers above all.
 
-        With `anew` also those whose summaries another summariser wrote.
+        With `rewrite_summaries` also those whose summaries another summariser wrote.
         """
         done = 0
-        while due := self.due(anew=anew):
+        while due := self.due(rewrite_summaries=rewrite_summaries):
             record = self._documents.get(due[0])
-            for step in self.grow(record.id, cancelled):
+            for step in self.build_branch(record.id, cancelled):
                 yield ForestProgress(record.name, done, done + len(due), step)
             done += 1
-        for step in self.join(cancelled):
+        for step in self.build_top(cancelled):
             yield ForestProgress("", done, done, step)
 
-    def cost(self, *, anew: bool = False, by_model: bool | None = None) -> Cost:
+    def cost(self, *, rewrite_summaries: bool = False, by_model: bool | None = None) -> Cost:
         """Return the cost of the branches that are due, by the present summariser or as `by_model` says."""
         model = self.summariser.name != ExtractiveSummariser.name if by_model is None else by_model
-        return estimate(self.trees.characters(self.due(anew=anew)), by_model=model)
+        return estimate(self.trees.characters(self.due(rewrite_summaries=rewrite_summaries)), by_model=model)
 
-    def due(self, *, anew: bool = False) -> list[str]:
+    def due(self, *, rewrite_summaries: bool = False) -> list[str]:
         """Return the ids of the ready documents whose branch is missing, or was built with other settings.
 
-        Summaries by another model stay, unless `anew`: a change of model is no request for new summaries.
+        Summaries by another model stay, unless `rewrite_summaries`: a change of model asks for no new ones.
         """
-        asked = {} if anew else {"summaries": None}
+        asked = {} if rewrite_summaries else {"summaries": None}
         now = {**self._made_with(), **asked}
         made = {b.document_id for b in self._ready_branches() if {**b.made_with, **asked} == now}
         records = self._documents.list()
@@ -458,7 +437,7 @@ class Forest:
         self.trees.keep(branch.id, own)
         builder = Builder(self.embedder, self.vectors, self.summariser, self.rule)
         growth = Growth()
-        for step in builder.grow(base, known, lambda nodes: self.trees.keep(branch.id, nodes), cancelled):
+        for step in builder.build(base, known, lambda nodes: self.trees.keep(branch.id, nodes), cancelled):
             if isinstance(step, Growth):
                 growth = step
             else:
@@ -471,7 +450,7 @@ class Forest:
         text, record = self._documents.text(document_id), self._documents.get(document_id)
         cut = leaves(text, self._documents.chunks(document_id))
         texts = [text[leaf.start : leaf.end] for leaf in cut]
-        told = weights(texts, rarities(texts))
+        informativeness = weights(texts, rarities(texts))
         return [
             NodeRecord(
                 id=leaf_id(document_id, at),
@@ -481,7 +460,7 @@ class Forest:
                 end=leaf.end,
                 page=leaf.page,
                 heading=leaf.heading,
-                weight=told[at],
+                weight=informativeness[at],
                 document_id=document_id,
                 document=record.name,
                 sha256=record.sha256,

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from langchain_core.documents import Document
 
+from rag.index import chunks
 from rag.text.prompt_parts import count_tokens
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class QueryView:
         """
         self._forest.check()
         hits = self._forest.nearest(self._vector, count, self._document_ids)
-        there = self._read(hits)
+        there = self._read_nodes(hits)
         found = {id_: near for id_, near in hits.items() if id_ in there}
         self._near |= found
         return found
@@ -61,7 +62,7 @@ class QueryView:
 
     def children(self, node_id: str) -> list[str]:
         """Return the ids of a node's existing children."""
-        return list(self._read(self._nodes[node_id].children))
+        return list(self._read_nodes(self._nodes[node_id].children))
 
     def is_leaf(self, node_id: str) -> bool:
         """Return whether a node is a leaf, a passage of a document."""
@@ -88,7 +89,7 @@ class QueryView:
         """Return leaves with their similarity and one path from each to the root."""
         parents = self._parents(leaf_ids)
         ways = {leaf: _path_up(leaf, parents) for leaf in leaf_ids}
-        self._read({id_ for way in ways.values() for id_ in way})
+        self._read_nodes({id_ for way in ways.values() for id_ in way})
         near = self.similarities(leaf_ids)
         return [
             (self._nodes[leaf], near[leaf], [self._nodes[id_] for id_ in ways[leaf] if id_ in self._nodes])
@@ -99,7 +100,7 @@ class QueryView:
     def _vector(self) -> list[float]:
         return self._forest.embedder.embed_query(self._query)
 
-    def _read(self, ids: Iterable[str]) -> dict[str, "NodeRecord"]:
+    def _read_nodes(self, ids: Iterable[str]) -> dict[str, "NodeRecord"]:
         wanted = list(ids)
         self._nodes |= self._forest.trees.nodes_by_id([id_ for id_ in wanted if id_ not in self._nodes])
         return {id_: self._nodes[id_] for id_ in wanted if id_ in self._nodes}
@@ -116,23 +117,9 @@ class QueryView:
 
 
 def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) -> Document:
-    """Return a leaf as a LangChain document; see rag/passage.py."""
-    above: list[dict[str, Any]] = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
-    return Document(
-        id=leaf.id,
-        page_content=leaf.text,
-        metadata={
-            "document_id": leaf.document_id,
-            "document": leaf.document,
-            "sha256": leaf.sha256,
-            "page": leaf.page,
-            "heading": leaf.heading,
-            "start": leaf.start,
-            "end": leaf.end,
-            "score": score,
-            "path": above,
-        },
-    )
+    """Return a leaf as a LangChain document with its similarity and the summaries above it."""
+    above = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
+    return chunks.to_document(leaf, score=score, path=above)
 
 
 def _all_ancestors(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag.passage import Passage
-from rag.retrieval.sentences import ScoredSentence, score_sentences
+from rag.retrieval.sentences import Pick, score_sentences
 from rag.text.prompt_parts import count_tokens
 
 PASSAGES = 4
@@ -70,7 +70,7 @@ def _grow(shown: "Sequence[_GrowingExcerpt]", tokens: int) -> None:
 class _GrowingExcerpt:
     """Excerpt of neighbouring sentences, which grows by the better of its two neighbours."""
 
-    def __init__(self, passage: Passage, units: Sequence[ScoredSentence]):
+    def __init__(self, passage: Passage, units: Sequence[Pick]):
         self._passage = passage
         self._units = units
         self._run: range = range(0)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, lru_cache
 from math import fsum, log
 from pathlib import PurePath
 from typing import Any
@@ -116,34 +116,19 @@ def choose_retriever(
         case "mmr":
             return retrievers.vector("mmr", hydrate, k=k, fetch_k=POOL)
         case "ensemble-cc":
-            mixed = _LazyWeights(mixture)
+            loaded = cache(mixture)  # at the first search, and once
             return retrievers.ensemble(
                 k,
                 on_failure,
-                weights=mixed.weights_for,
-                normalisers=dict.fromkeys(("similarity", "bm25"), mixed.normalise),
+                weights=lambda question: loaded().weights_for(question),
+                normalisers=dict.fromkeys(
+                    ("similarity", "bm25"), lambda scores: NORMALISERS[loaded().normaliser](scores)
+                ),
                 boost=boost_by_name,
             )
         case "ensemble-rrf":
             return retrievers.ensemble(k, on_failure, fusion="rrf")
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
-
-
-class _LazyWeights:
-    """Hybrid weights, loaded once at the first search."""
-
-    def __init__(self, open_mixture: Callable[[], HybridWeights]):
-        self._open = open_mixture
-
-    @cached_property
-    def _mixture(self) -> HybridWeights:
-        return self._open()
-
-    def weights_for(self, question: str) -> Mapping[str, float]:
-        return self._mixture.weights_for(question)
-
-    def normalise(self, scores: Sequence[float]) -> list[float]:
-        return NORMALISERS[self._mixture.normaliser](scores)
 
 
 @dataclass(frozen=True)

@@ -194,17 +194,7 @@ questions put to passages of another. The rest is marked as doubtful (rag/chat/e
 
 @dataclass(frozen=True)
 class Pick:
-    """Answer: a span of the text of passage `number`, from 1."""
-
-    number: int
-    start: int
-    end: int
-    score: float
-
-
-@dataclass(frozen=True)
-class ScoredSentence:
-    """Sentence as a span of its passage's text, with its score: more is better."""
+    """Span of the text of passage `number`, from 1, with its score as an answer: more is better."""
 
     number: int
     start: int
@@ -256,13 +246,12 @@ def _demote_repeated(units: Sequence[_Sentence], scores: Sequence[float], said: 
     return [score if new else -inf for score, new in zip(scores, fresh, strict=False)]
 
 
-def score_sentences(question: str, passages: Sequence[Passage]) -> list[ScoredSentence]:
+def score_sentences(question: str, passages: Sequence[Passage]) -> list[Pick]:
     """Return the passages' sentences in their order, each with its score."""
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
     scorer = _Scorer(question, units)
     return [
-        ScoredSentence(unit.number, unit.start, unit.end, scorer.score(at, passages))
-        for at, unit in enumerate(units)
+        Pick(unit.number, unit.start, unit.end, scorer.score(at, passages)) for at, unit in enumerate(units)
     ]
 
 

@@ -432,17 +432,8 @@ class HybridCalibration:
         rows = np.array([vectors[chunk.id] for chunk in chunks], np.float32)
         for tuned in calibrate(texts, rows, embedder, analysers=self._indexes.analysers, cancelled=cancelled):
             if tuned.mixture is not None:
-                self._keep(
-                    CalibratedWeights(tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint, RULE)
+                found = CalibratedWeights(
+                    tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint, RULE
                 )
+                self._documents.set_index_state(_NAME, {**asdict(found), "found": found.found.isoformat()})
             yield tuned
-
-    def _keep(self, weighed: CalibratedWeights) -> None:
-        state = {
-            "mixture": weighed.mixture.as_dict(),
-            "found": weighed.found.isoformat(),
-            "chunks": weighed.chunks,
-            "fingerprint": weighed.fingerprint,
-            "rule": weighed.rule,
-        }
-        self._documents.set_index_state(_NAME, state)

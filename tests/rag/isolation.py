@@ -87,7 +87,7 @@ def world(folder: Path, documents: int) -> Iterator[World]:
         for library in (ann, bob, alone):
             for number in range(documents * (2 if library is bob else 1)):
                 _put(library, number)
-            for _ in library.forest.tend(never):
+            for _ in library.forest.build_due(never):
                 pass
         yield World(ann, bob, alone)
     finally:

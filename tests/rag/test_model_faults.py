@@ -140,7 +140,7 @@ def test_a_summary_that_cannot_be_had_is_left_out_and_counted(database: Database
     by_model = LLMSummariser(failing, failed.append)
     library = Library(database, "ann", lambda: WordVectors("one"), summariser=lambda: by_model)
     document = add(library, "storms.txt", story(["storm"], lines=3))
-    list(library.forest.grow(document))
+    list(library.forest.build_branch(document))
     branch = library.forest.trees.branch(document)
     assert branch.left_out == len(failed) == 1 and is_a_sentence(str(failed[0]))
     assert {node.level for node in library.forest.trees.nodes(branch.id)} == {0}

@@ -15,7 +15,7 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.llm import LLM, LLMSettings
 from rag.models.protocol import Sent
-from rag.retrieval.omissions import Degraded
+from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker
 from rag.retrieval.rerank.registry import Reordered, Reranking
 from rag.settings import Settings

@@ -31,7 +31,7 @@ def fill(database: Database) -> None:
     for name, text in zip(NAMES, ORIGINALS, strict=True):
         record, _ = library.add(name, text.encode())
         list(library.index(record.id))
-    list(library.forest.tend())
+    list(library.forest.build_due())
     chats = Conversations(database, "ann")
     chat = chats.create()
     conversation = Conversation(chats, lambda: RagPipeline(library.retriever("bm25", 3)))

@@ -7,7 +7,7 @@ import streamlit as st
 
 from rag.chat import pipeline
 from rag.citations.support import Backing, backing, found_nothing, place_name, remarks
-from rag.retrieval.omissions import Degraded
+from rag.retrieval.degradation import Degraded
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord, Rating

@@ -9,7 +9,7 @@ import streamlit as st
 from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.scope import SearchedIn
 from rag.jobs import Job
-from rag.retrieval.omissions import Degraded
+from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reranking
 from rag.workspace import Workspace
 from storage.records import Message, TurnRecord

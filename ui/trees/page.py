@@ -85,11 +85,13 @@ def _show_off(*, begun: bool) -> None:
 def _show_outdated(here: Workspace) -> None:
     """Offer to rewrite summaries that were made by another method."""
     forest = here.library.forest
-    others = forest.due(anew=True)
+    others = forest.due(rewrite_summaries=True)
     if not others:
         return
     with st.expander(f"Summaries of {count(len(others), 'document')} use another method", type="compact"):
-        st.markdown(f"They are kept until you rewrite them. Cost: {cost_of(forest.cost(anew=True))}.")
+        st.markdown(
+            f"They are kept until you rewrite them. Cost: {cost_of(forest.cost(rewrite_summaries=True))}."
+        )
         st.button(
             "Rewrite summaries",
             icon=":material/refresh:",

@@ -80,7 +80,7 @@ def _entries(file: IO[bytes]) -> dict[str, Value]:
     _number(file, "<Q")
     found: dict[str, Value] = {}
     for _ in range(_at_most(_number(file, "<Q"), _MOST_ENTRIES)):
-        name = _text(file)
+        name = _read_text(file)
         if name.startswith("tokenizer."):
             break
         found[name] = _value(file, int(_number(file, "<I")))
@@ -89,7 +89,7 @@ def _entries(file: IO[bytes]) -> dict[str, Value]:
 
 def _value(file: IO[bytes], kind: int) -> Value:
     if kind == _TEXT:
-        return _text(file)
+        return _read_text(file)
     if kind == _ARRAY:
         _skip_array(file)
         return None
@@ -111,7 +111,7 @@ def _number(file: IO[bytes], form: str) -> int | float | bool:
     return number  # type: ignore[no-any-return]
 
 
-def _text(file: IO[bytes]) -> str:
+def _read_text(file: IO[bytes]) -> str:
     length = _at_most(_number(file, "<Q"), _LONGEST_TEXT)
     data = file.read(length)
     if len(data) < length:

@@ -21,10 +21,10 @@ QUIET = 1  # errors only
 
 def main() -> None:
     """Serve until standard input ends."""
-    with os.fdopen(os.dup(1), "w") as told:
+    with os.fdopen(os.dup(1), "w") as output:
         os.dup2(2, 1)  # keeps llama.cpp's output away from the app
         server = serve(json.loads(sys.stdin.readline()))
-        print(json.dumps({"address": server.listening_address}), file=told, flush=True)
+        print(json.dumps({"address": server.listening_address}), file=output, flush=True)
     sys.stdin.read()
     os._exit(0)  # nobody reads an unfinished answer
 

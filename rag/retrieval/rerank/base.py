@@ -17,8 +17,9 @@ from pydantic import ConfigDict
 
 from rag.errors import Cancelled, FootnoteError, RerankError
 from rag.jobs import Cancel, never
+from rag.models.llm_errors import span
+from rag.retrieval.degradation import Degraded
 from rag.retrieval.fusion import min_max
-from rag.retrieval.omissions import Degraded
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -47,7 +48,7 @@ def run_with_timeout(seconds: float, work: Callable[[Cancel], T], *, cancelled: 
                 raise Cancelled("You stopped the answer.")
             left = deadline - time.monotonic()
             if left <= 0:
-                raise RerankError(f"The reranker took more than {_span(seconds)}.")
+                raise RerankError(f"The reranker took more than {span(seconds)}.")
             wait([over], min(left, POLL))
         return over.result()
     finally:
@@ -59,10 +60,6 @@ def _run(work: Callable[[Cancel], T], stop: Event, over: "Future[T]") -> None:
         over.set_result(work(stop.is_set))
     except BaseException as error:  # noqa: BLE001 - the waiting thread raises it
         over.set_exception(error)
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:g} second{'' if seconds == 1 else 's'}"
 
 
 def order_by_score(scores: Sequence[Score]) -> list[int]:

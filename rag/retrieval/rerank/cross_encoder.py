@@ -34,7 +34,7 @@ class CrossEncoderModel:
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return a score for each (question, passage): any number, more is better."""
-        scores = self._opened().predict(list(pairs), batch_size=len(pairs), show_progress_bar=False)
+        scores = self._load().predict(list(pairs), batch_size=len(pairs), show_progress_bar=False)
         if scores.ndim == 2 and scores.shape[1] == 1:
             scores = scores[:, 0]
         if scores.shape != (len(pairs),):
@@ -43,7 +43,7 @@ class CrossEncoderModel:
             )
         return [float(score) for score in scores]
 
-    def _opened(self) -> "CrossEncoder":
+    def _load(self) -> "CrossEncoder":
         with self._opening:
             if self._model is None:
                 self._model = open_cross_encoder(self.spec)

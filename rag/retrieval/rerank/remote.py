@@ -90,14 +90,14 @@ class RemoteReranker(Reranker):
         status, reply = await self._post(client, body)
         if status in (400, 422) and "texts" in reply:
             return None
-        return self._read(status, reply, len(texts))
+        return self._parse_reply(status, reply, len(texts))
 
     async def _in_batches(self, client: "httpx2.AsyncClient", query: str, texts: list[str]) -> list[float]:
         scores: list[float] = []
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
             status, reply = await self._post(client, {"query": query, "texts": batch, "truncate": True})
-            scores += self._read(status, reply, len(batch))
+            scores += self._parse_reply(status, reply, len(batch))
         return scores
 
     async def _post(self, client: "httpx2.AsyncClient", body: dict[str, Any]) -> tuple[int, str]:
@@ -110,7 +110,7 @@ class RemoteReranker(Reranker):
                     raise RerankError(f"The reranker at {self._host} sent far more than scores.")
             return response.status_code, received.decode("utf-8", "replace")
 
-    def _read(self, status: int, reply: str, count: int) -> list[float]:
+    def _parse_reply(self, status: int, reply: str, count: int) -> list[float]:
         if not 200 <= status < 300:
             key = self.api_key.get_secret_value()
             raise read_status(
@@ -145,8 +145,8 @@ def read_scores(reply: str, count: int) -> list[float]:
     >>> read_scores('{"results": [{"index": 0, "relevance_score": 0.5}]}', 1)
     [0.5]
     """
-    told = json.loads(reply)
-    results = told["results"] if isinstance(told, dict) else told
+    parsed = json.loads(reply)
+    results = parsed["results"] if isinstance(parsed, dict) else parsed
     scores = {_index(one): float(one.get("relevance_score", one.get("score"))) for one in results}
     if len(results) != count or scores.keys() != set(range(count)):
         raise ValueError(f"{len(results)} scores for {count} passages")

@@ -11,7 +11,7 @@ from rag.chat.pipeline import RagPipeline, Timings, validated_question
 from rag.errors import QuestionRefused, RetrievalError
 from rag.jobs import Jobs, never
 from rag.models.llm import LLM, LLMSettings
-from rag.retrieval.omissions import DegradationRecorder, Degraded
+from rag.retrieval.degradation import DegradationRecorder, Degraded
 from storage.answers import Traces
 from storage.errors import NotFound
 from tests.rag.shelf import TEXTS, Shelf, ask

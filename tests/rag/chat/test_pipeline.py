@@ -10,7 +10,7 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.models.llm import LLM, LLMSettings
-from rag.retrieval.omissions import Degraded
+from rag.retrieval.degradation import Degraded
 from rag.settings import Settings
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM

@@ -39,7 +39,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder):
         record, _ = library.add(f"{town.lower()}.md", about(town, metres).encode())
         list(library.index(record.id))
         ids[town] = record.id
-    list(library.forest.tend())
+    list(library.forest.build_due())
     north = library.collections.create("North")
     library.collections.put([ids["Aldenburg"], ids["Bergen"]], north.id)
     yield library, ids, Choices(database, "ann"), Conversations(database, "ann")

@@ -167,17 +167,6 @@ def test_a_collection_of_an_earlier_version_is_searched_with_todays_effort(tmp_p
     assert found["ef_search"] == EF_SEARCH
 
 
-def test_a_dropped_collection_is_empty_and_dropping_none_is_no_error(tmp_path: Path):
-    store = ChromaVectorStore(ByAngle(), directory=tmp_path, collection_name="chunks")
-    store.add_texts(["0"])
-    store.close()
-    ChromaVectorStore.drop(tmp_path, "chunks")
-    ChromaVectorStore.drop(tmp_path, "chunks")
-    again = ChromaVectorStore(ByAngle(), directory=tmp_path, collection_name="chunks")
-    assert again.ids() == set()
-    again.close()
-
-
 def test_more_entries_than_one_batch_takes():
     store = ChromaVectorStore(ByAngle())
     ids = [str(n) for n in range(5600)]
@@ -213,13 +202,3 @@ def test_a_thousand_random_vectors_find_their_true_neighbours():
         found = store._query(vectors[n].tolist(), 10)
         hits += len(true & {id_ for id_, _ in found})
     assert hits >= 495
-
-
-def test_dropping_a_collection_leaves_nothing_of_it_to_search(tmp_path: Path):
-    store = ChromaVectorStore(ByAngle(), directory=tmp_path, collection_name="chunks")
-    store.add_texts(["0"], [{"document_id": "d"}])
-    store.close()
-    ChromaVectorStore.drop(tmp_path, "chunks")
-    again = ChromaVectorStore(ByAngle(), directory=tmp_path, collection_name="chunks")
-    assert again.similarity_search("0", filter={"document_id": "d"}) == []
-    again.close()

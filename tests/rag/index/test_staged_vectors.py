@@ -254,7 +254,7 @@ def test_the_same_model_makes_its_index_anew_where_that_is_asked_for(opened: Ope
 
 def test_trees_keep_their_summaries_and_answer_by_the_new_model(opened: Opened):
     library = opened.library
-    list(library.forest.tend())
+    list(library.forest.build_due())
     nodes = library.forest.trees.node_ids()
     steps = list(library.reindex())
     assert "trees" in {step.step for step in steps}

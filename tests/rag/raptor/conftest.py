@@ -46,5 +46,5 @@ def add(library, name, text):
 def grow(library, *document_ids):
     """Build the branches of documents, and what stands above all."""
     for document_id in document_ids:
-        list(library.forest.grow(document_id))
-    list(library.forest.join())
+        list(library.forest.build_branch(document_id))
+    list(library.forest.build_top())

@@ -60,15 +60,15 @@ def test_a_build_that_was_stopped_goes_on_where_it_was(make_library, fake_llm):
     library = make_library(summariser=lambda: by_model)
     ships = add(library, "a.txt", story(["engine", "storm"], lines=16))
     with pytest.raises(Cancelled):
-        list(library.forest.grow(ships, cancelled=lambda: len(asked) > 1))
+        list(library.forest.build_branch(ships, cancelled=lambda: len(asked) > 1))
     with pytest.raises(RetrievalError):
         library.forest.roots()
     assert library.forest.due() == [ships]
-    list(library.forest.grow(ships))
+    list(library.forest.build_branch(ships))
     made, wanted = len(asked), len([node for node in nodes(library, ships) if node.level > 0])
     assert made - wanted in (0, 1), "the answer on its way was kept if it was whole, else cut off"
     assert library.forest.due() == []
-    list(library.forest.grow(ships))
+    list(library.forest.build_branch(ships))
     assert len(asked) == made
 
 
@@ -80,7 +80,7 @@ def test_a_summary_that_fails_is_asked_for_again_and_then_left_out(make_library,
     small = add(library, "a.txt", story(["engine"], lines=2))
     large = add(library, "b.txt", story(["storm"], lines=3))
     for document in (small, large):
-        list(library.forest.grow(document))
+        list(library.forest.build_branch(document))
     assert [node.text for node in nodes(library, small) if node.level > 0] == ["Short and sound."]
     assert [node.level for node in nodes(library, large)] == [0] * 3
     assert library.forest.trees.branch(large).left_out == len(failed) == 1
@@ -106,7 +106,7 @@ def test_what_a_removed_document_said_is_found_nowhere(library):
     everything = [node.text for b in library.forest.trees.list() for node in library.forest.trees.nodes(b.id)]
     assert not any("Harbour" in text for text in everything)
     assert library.forest.vectors.ids() == library.forest.trees.node_ids()
-    list(library.forest.join())
+    list(library.forest.build_top())
     (top,) = library.forest.roots()
     assert set(top.children) == {library.forest.roots({id_})[0].id for id_ in (ships, cargo)}
 
@@ -123,19 +123,19 @@ def test_the_same_documents_give_the_same_tree(library):
 
 def test_a_build_says_how_far_it_is(library):
     ships = add(library, "a.txt", story(["engine", "storm"]))
-    told = list(library.forest.grow(ships))
+    told = list(library.forest.build_branch(ships))
     assert all(isinstance(step, LayerProgress) and step.done <= step.total for step in told)
     assert {step.level for step in told} >= {0, 1}
 
 
 def test_a_document_removed_while_its_tree_grows_leaves_nothing(library, database):
     ships = add(library, "a.txt", story(["engine", "storm"]))
-    growing = library.forest.grow(ships)
+    growing = library.forest.build_branch(ships)
     next(growing)
     Documents(database, "ann").delete(ships)
     with pytest.raises(Exception, match="no branch"):
         list(growing)
-    list(library.forest.join())
+    list(library.forest.build_top())
     assert library.forest.vectors.ids() == library.forest.trees.node_ids() == set()
 
 
@@ -144,7 +144,7 @@ def test_trees_are_tended_until_none_is_due(library):
     cost = library.forest.cost()
     assert (cost.leaves, cost.tokens) == (5, 0)
     assert str(cost) == "5 passages, about 1 summaries; about 1 minute of this computer"
-    told = list(library.forest.tend())
+    told = list(library.forest.build_due())
     assert {step.document for step in told} == {"engine.txt", "harbour.txt", ""}
     assert [step.done for step in told] == sorted(step.done for step in told)
     assert library.forest.due() == []
@@ -197,7 +197,7 @@ def test_summaries_of_another_summariser_stay_until_they_are_asked_for_anew(make
     assert library.forest.due() == [] and library.forest.due(anew=True) == [ships]
     assert library.forest.cost().leaves == 0
     assert library.forest.cost(anew=True).tokens > 0 == library.forest.cost(anew=True, by_model=False).tokens
-    list(library.forest.tend(anew=True))
+    list(library.forest.build_due(anew=True))
     assert [node.text for node in library.forest.roots()] == ["Of engines."]
     assert library.forest.due(anew=True) == []
     assert library.forest.vectors.ids() == library.forest.trees.node_ids()

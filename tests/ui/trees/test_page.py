@@ -28,7 +28,7 @@ def ships(here: Workspace) -> str:
 
 @pytest.fixture
 def grown(here: Workspace, ships: str) -> str:
-    list(here.library.forest.tend())
+    list(here.library.forest.build_due())
     return ships
 
 
@@ -53,7 +53,7 @@ def test_what_is_off_says_so_and_stands_as_it_is(page: Callable[..., AppTest], g
 def test_what_a_build_takes_is_said_before_it_begins(
     page: Callable[..., AppTest], here: Workspace, ships: str
 ):
-    list(here.library.forest.grow(ships))
+    list(here.library.forest.build_branch(ships))
     here.library.forest.trees.reopen()
     at = page("trees")
     assert "1 document has no tree yet" in words(at) and "about 1 minute of this computer" in words(at)

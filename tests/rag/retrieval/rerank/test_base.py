@@ -11,7 +11,7 @@ from rag.jobs import Cancel
 from rag.passage import Found, Passage
 from rag.retrieval.rerank.base import NAME, Reranker, RerankScores
 from rag.retrieval.rerank.registry import RerankingRetriever
-from tests.rag.retrieval.rerank.shelf import found, ids
+from tests.rag.retrieval.rerank.retrieved import found, ids
 
 
 class Given(Reranker):

@@ -6,7 +6,7 @@ import pytest
 from rag.errors import Cancelled, ModelUnavailable, RerankError
 from rag.jobs import never
 from rag.retrieval.rerank.cross_encoder import BATCH, CrossEncoderModel, CrossEncoderReranker
-from tests.rag.retrieval.rerank.shelf import found, ids
+from tests.rag.retrieval.rerank.retrieved import found, ids
 from tests.rag.retrieval.rerank.tiny_cross_encoder import write_tiny_cross_encoder
 
 PATIENT = 100.0

@@ -6,7 +6,7 @@ import pytest
 
 from rag.retrieval.rerank.registry import LLM_RERANKERS
 from tests.rag.fake_llm import FakeLLM, Reply
-from tests.rag.retrieval.rerank.shelf import found, ids, model
+from tests.rag.retrieval.rerank.retrieved import found, ids, model
 
 KEY = "k-secret-0123456789"
 

@@ -9,7 +9,7 @@ from rag.models.llm import LLM
 from rag.retrieval.rerank.llm import ListwiseReranker
 from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply, Request
-from tests.rag.retrieval.rerank.shelf import found, ids, model
+from tests.rag.retrieval.rerank.retrieved import found, ids, model
 from tests.rag.retrieval.rerank.test_llm_permutation import made_replies
 
 

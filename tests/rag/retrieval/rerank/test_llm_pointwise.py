@@ -10,7 +10,7 @@ from rag.models.protocol import ChatModel
 from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker, RatingReranker, parse_rating
 from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply, Request
-from tests.rag.retrieval.rerank.shelf import found, ids, model
+from tests.rag.retrieval.rerank.retrieved import found, ids, model
 
 TEXTS = ("nothing", "z", "z z z", "z z")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rag.errors import Cancelled
 from rag.retrieval.rerank.remote import BATCH, RemoteReranker, read_scores
 from tests.rag.fake_llm import FakeLLM, Reply
-from tests.rag.retrieval.rerank.shelf import found, ids
+from tests.rag.retrieval.rerank.retrieved import found, ids
 
 KEY = "sk-marked-0123456789"
 

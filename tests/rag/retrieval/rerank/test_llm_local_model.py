@@ -5,7 +5,7 @@ import pytest
 from rag.models.local.server import LocalModel
 from rag.retrieval.rerank.llm import LogprobReranker
 from rag.retrieval.rerank.registry import LLM_RERANKERS
-from tests.rag.retrieval.rerank.shelf import found, ids
+from tests.rag.retrieval.rerank.retrieved import found, ids
 
 PATIENT = 110.0
 QUESTION = "How deep is the moat of the castle?"
