@@ -227,15 +227,8 @@ class Conversations(OwnerStore):
 
     def rated(self, rating: Rating, limit: int = 500) -> Sequence[Message]:
         """List the newest complete answers of all conversations with this rating, newest first."""
-        mine = (
-            select(MessageRow)
-            .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
-            .where(ConversationRow.owner == self._owner, MessageRow.rating == rating)
-            .where(MessageRow.state == "complete")
-        )
         with self._database.reading() as session:
-            newest = mine.order_by(MessageRow.created.desc(), MessageRow.id).limit(limit)
-            return messages.to_messages(session, session.scalars(newest).all())
+            return messages.newest_answers(session, self._owner, limit, MessageRow.rating == rating)
 
     def list(self, search: str = "") -> list[ConversationRecord]:
         """List conversations, last used first; with ``search``, those whose title or messages have its words.
