@@ -1,4 +1,4 @@
-"""RetrievalQA and ConversationalRetrievalChain as LangChain's users know them, answering as the app does."""
+"""LangChain interface: RetrievalQA, ConversationalRetrievalChain and a tool, answering as the app does."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -32,8 +32,8 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     """Base of both chains: a question in, the cited answer and its sources out.
 
     `llm` is rag.models.llm.LLM, any LangChain chat model, or None for the documents' own sentences.
-    `embedder` and `rarity` are what the app gives its pipeline; without them sentences and terms are chosen
-    by their words.
+    `embedder` and `rarity` are those of the app's pipeline; without them sentences and terms are chosen by
+    their words.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -49,7 +49,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
 
     @field_validator("llm")
     @classmethod
-    def _one_of_ours(cls, llm: Any) -> LLM | ChatModel | None:
+    def _wrap_model(cls, llm: Any) -> LLM | ChatModel | None:
         if llm is None or isinstance(llm, LLM | ChatModel):
             return llm
         if isinstance(llm, Runnable):
@@ -78,7 +78,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     ) -> Iterator[dict[str, Any]]:
         """Yield the inputs, then the answer piece by piece, and the source documents at the end.
 
-        The pieces add up to what `invoke` returns, but for markers set once the whole answer is there.
+        The pieces add up to the result of `invoke`, except markers that are set at the end.
         """
         return self._stream(input, config, never)
 
@@ -88,7 +88,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         config: RunnableConfig | None = None,
         **kwargs: Any,  # noqa: ARG002
     ) -> AsyncIterator[dict[str, Any]]:
-        """As `stream`; a task that is cancelled stops the answer too."""
+        """Stream as `stream` does; a cancelled task stops the answer too."""
         left = Event()
         chunks = self._stream(input, config, left.is_set)
         try:
@@ -139,7 +139,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         )
 
     def _inputs(self, given: str | Inputs) -> Inputs:
-        """Return the inputs by their names; a text is the question."""
+        """Return the inputs by name; a text is the question."""
         inputs = {self.asks: given} if isinstance(given, str) else given
         if not isinstance(inputs, Mapping) or not isinstance(inputs.get(self.asks), str):
             raise QuestionRefused(
@@ -157,7 +157,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
 class RetrievalQA(_Chain):
     """One question, one cited answer: ``{"query"} -> {"query", "result", "source_documents"}``.
 
-    Marker [n] of the result is the n-th source document; see `with_citations` for what each carries.
+    Marker [n] of the result is the n-th source document; see `with_citations` for their metadata.
     """
 
     asks = "query"
@@ -177,8 +177,8 @@ class ConversationalRetrievalChain(_Chain):
     """A question in its conversation: ``{"question", "chat_history"}``, the history oldest first.
 
     The history is a list of (human, ai) texts or of messages. Returns both with "answer",
-    "source_documents" and "generated_question": a follow-up as it reads by itself, which is what is
-    searched. With `rephrase_question` it is also what is answered; without, the question as it was asked is.
+    "source_documents" and "generated_question": the follow-up as a standalone question, which is searched.
+    With `rephrase_question` it is also answered; without, the question is answered as it was asked.
     """
 
     asks = "question"
@@ -199,7 +199,7 @@ class ConversationalRetrievalChain(_Chain):
 
 
 def to_history(given: ChatHistory | str | None) -> list[tuple[str, str]]:
-    """Return a chat history as (role, content), oldest first; messages of neither side are left out.
+    """Return a chat history as (role, content), oldest first; messages of other roles are left out.
 
     >>> to_history([("When was it built?", "In 1432 [1].")])
     [('user', 'When was it built?'), ('assistant', 'In 1432 [1].')]
@@ -219,11 +219,11 @@ def to_history(given: ChatHistory | str | None) -> list[tuple[str, str]]:
 
 
 def with_citations(documents: Sequence[Document], citations: Sequence[Citation]) -> list[Document]:
-    """Return the documents with "number", which is their marker's, and "citations" in their metadata.
+    """Return the documents with their marker as "number", and "citations", in their metadata.
 
     A citation is ``{"answer_start", "answer_end", "status", "quote_start", "quote_end", "quote"}``: a
-    sentence of the answer, and the words it rests on. Their place counts in the whole document of a
-    Footnote chunk, and in the text of any other document.
+    sentence of the answer and its quote. Offsets of the quote count in the whole document of a Footnote
+    chunk, and in the text of any other document.
     """
     return [_cited(number, document, citations) for number, document in enumerate(documents, start=1)]
 
@@ -238,7 +238,7 @@ def _cited(number: int, document: Document, citations: Sequence[Citation]) -> Do
 
 @dataclass
 class _Outcome:
-    """The parts of an answer, gathered from its events."""
+    """Parts of an answer, collected from its events."""
 
     generated_question: str = ""
     text: str = ""
@@ -255,7 +255,7 @@ class _Outcome:
 
 
 class _Recorded(Runnable[str, list[Document]]):
-    """A retriever that remembers what it found: a passage keeps only what answers need of a document."""
+    """Retriever that records the documents found, since passages keep only a part of their metadata."""
 
     def __init__(self, retriever: Runnable[str, list[Document]]):
         self._retriever = retriever
@@ -266,7 +266,7 @@ class _Recorded(Runnable[str, list[Document]]):
         return self.documents
 
 
-# The conversation as a LangChain tool, whose result carries its sources.
+# The conversation as a LangChain tool
 DESCRIPTION = (
     "Answers a question from the user's own documents. Numbers in square brackets are part of the answer: "
     "they cite the passages it rests on."
@@ -281,7 +281,7 @@ class HistoryMessage(BaseModel):
 
 
 class Question(BaseModel):
-    """What the tool is called with."""
+    """Arguments of the tool."""
 
     question: str = Field(description="What to find out, as a question in the user's own language.")
     chat_history: list[HistoryMessage] = Field(
@@ -294,18 +294,17 @@ def conversation_tool(
 ) -> BaseTool:
     """Return a conversation as a tool: its content is the cited answer, its artifact the source documents.
 
-    These are as `rag.langchain.with_citations` gives them. What goes wrong is told to the model in
-    one sentence.
+    The documents are those of `with_citations`. The model gets errors as one sentence.
     """
-    telling = chain.model_copy(update={"return_source_documents": True})
+    with_sources = chain.model_copy(update={"return_source_documents": True})
 
     def ask(question: str, chat_history: Sequence[HistoryMessage] = ()) -> tuple[str, list[Document]]:
         history = [_message(turn) for turn in chat_history]
         try:
-            told = telling.invoke({"question": question, "chat_history": history})
+            answer = with_sources.invoke({"question": question, "chat_history": history})
         except FootnoteError as error:
             raise ToolException(str(error)) from error
-        return told["answer"], told["source_documents"]
+        return answer["answer"], answer["source_documents"]
 
     return StructuredTool.from_function(
         ask,
