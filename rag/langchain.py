@@ -110,7 +110,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         inputs, outcome = self._inputs(asked), _Outcome()
         for _ in self._events(inputs, outcome, never):
             pass
-        return {**inputs, self.answers: outcome.text, **self._found(outcome)}
+        return {**inputs, self.answers: outcome.text, **self._sources(outcome)}
 
     def _pieces(self, inputs: Inputs, cancelled: Cancel) -> Iterator[dict[str, Any]]:
         outcome = _Outcome()
@@ -118,7 +118,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         for event in self._events(inputs, outcome, cancelled):
             if isinstance(event, Token):
                 yield AddableDict({self.answers: event.text})
-        yield AddableDict(self._found(outcome))
+        yield AddableDict(self._sources(outcome))
 
     def _events(self, inputs: Inputs, outcome: "_Outcome", cancelled: Cancel) -> Iterator[object]:
         recorded = _Recorded(self.retriever)
@@ -150,7 +150,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     def _answer_rephrased(self) -> bool:
         return True
 
-    def _found(self, outcome: "_Outcome") -> dict[str, Any]:
+    def _sources(self, outcome: "_Outcome") -> dict[str, Any]:
         return {"source_documents": outcome.documents} if self.return_source_documents else {}
 
 
@@ -194,8 +194,8 @@ class ConversationalRetrievalChain(_Chain):
     def _answer_rephrased(self) -> bool:
         return self.rephrase_question
 
-    def _found(self, outcome: "_Outcome") -> dict[str, Any]:
-        return {"generated_question": outcome.generated_question, **super()._found(outcome)}
+    def _sources(self, outcome: "_Outcome") -> dict[str, Any]:
+        return {"generated_question": outcome.generated_question, **super()._sources(outcome)}
 
 
 def to_history(given: ChatHistory | str | None) -> list[tuple[str, str]]:

@@ -55,7 +55,7 @@ def open_collection(
     cache: Path,
     analysers: Sequence[Analyser] = (),
     waiting: Callable[[], None],
-    told: Progress,
+    progress: Progress,
 ) -> Iterator["Collection"]:
     """Open the collection of these documents, each one passage with an id, for one process at a time.
 
@@ -66,7 +66,7 @@ def open_collection(
     """
     directory = cache / _hash([[document.id, document.page_content] for document in documents])
     with _locked(directory, waiting):
-        collection = Collection(documents, directory, open_embedder, analysers, told)
+        collection = Collection(documents, directory, open_embedder, analysers, progress)
         try:
             yield collection
         finally:
@@ -77,7 +77,7 @@ class Collection:
     """Documents with their BM25 and vector indexes, each built when first needed, or opened from the cache.
 
     An index is complete when it has every id of the documents, which is checked each time: an interrupted
-    build continues with the missing passages. `told` is called with the progress. `seconds` has the build or
+    build continues with the missing passages. `progress` hears each step. `seconds` has the build or
     opening time in this run: of "words", of "vectors" without loading the model, and of "mixture".
     """
 
@@ -87,13 +87,13 @@ class Collection:
         directory: Path,
         open_embedder: Callable[[], Embedder],
         analysers: Sequence[Analyser],
-        told: Progress,
+        progress: Progress,
     ):
         self._documents = {document.id or "": document for document in documents}
         self._directory = directory
         self._open_embedder = open_embedder
         self._analysers = analysers
-        self._told = told
+        self._progress = progress
         self.seconds: dict[str, float] = {}
 
     def retriever(self, name: str, k: int) -> BaseRetriever:
@@ -187,7 +187,7 @@ class Collection:
     def _weighed(self, texts: Sequence[str], vectors: Floats) -> Mixture:
         mixture = Mixture()
         for tuned in tune(texts, vectors, self.embedder, analysers=self._analysers):
-            self._told("mixture", tuned.done, tuned.total)
+            self._progress("mixture", tuned.done, tuned.total)
             mixture = tuned.mixture or mixture
         return mixture
 
@@ -205,13 +205,13 @@ class Collection:
         missing = [self._documents[id_] for id_ in self._documents.keys() - index.ids()]
         missing.sort(key=lambda document: document.id or "")
         for start in range(0, len(missing), WORDS_BATCH):
-            self._told("words", start, len(missing))
+            self._progress("words", start, len(missing))
             index.add(
                 Entry(document.id or "", document.id or "", document.page_content)
                 for document in missing[start : start + WORDS_BATCH]
             )
         if missing:
-            self._told("words", len(missing), len(missing))
+            self._progress("words", len(missing), len(missing))
 
     def _filled_vectors(self, folder: Path) -> ChromaVectorStore:
         store = ChromaVectorStore(
@@ -221,12 +221,12 @@ class Collection:
         texts = [self._documents[id_].page_content for id_ in missing]
         done = 0
         for positions, vectors in self.embedder.embed_batches(texts):
-            self._told("vectors", done, len(missing))
+            self._progress("vectors", done, len(missing))
             ids = [missing[position] for position in positions]
             store.add_vectors(ids, vectors, [{"document_id": id_} for id_ in ids])
             done += len(ids)
         if missing:
-            self._told("vectors", done, len(missing))
+            self._progress("vectors", done, len(missing))
         return store
 
     @contextmanager

@@ -195,16 +195,16 @@ def condense_questions(
     llm: LanguageModel | None,
     rarity: Rarity,
     embedder: Embeddings | None = None,
-    told: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
 ) -> QuestionSet:
-    """Return the set with each question as the app rewrites it; `told` is called with the progress."""
+    """Return the set with each question as the app rewrites it; `progress` is called with the progress."""
     written: dict[str, str] = {}
     variants: dict[str, tuple[QueryVariant, ...]] = {}
     for done, (id_, text) in enumerate(questions.questions.items(), start=1):
         history = questions.histories.get(id_, ())
         made = make_standalone(text, history, llm=llm, rarity=rarity, embedder=embedder)
         written[id_], variants[id_] = made.text, made.variants
-        told(done, len(questions.questions))
+        progress(done, len(questions.questions))
     return replace(questions, questions=written, variants=variants)
 
 

@@ -50,13 +50,13 @@ def differences(newer: RunRecord, older: RunRecord) -> list[str]:
 
     For example ``["10 questions in place of 8"]``. Empty when their figures can be compared directly.
     """
-    told = {
+    compared = {
         "questions": (newer.asked, older.asked),
         "passages a search": (newer.k, older.k),
         "documents": (newer.searched.count, older.searched.count),
         "chunks": (newer.searched.chunks, older.searched.chunks),
     }
-    found = [f"{new} {what} in place of {old}" for what, (new, old) in told.items() if new != old]
+    found = [f"{new} {what} in place of {old}" for what, (new, old) in compared.items() if new != old]
     same_size = newer.searched.count == older.searched.count
     if same_size and newer.searched.fingerprint != older.searched.fingerprint:
         found.append("other documents, or other contents")
@@ -256,7 +256,9 @@ class Lab:
             run,
             prepared,
             documents,
-            lambda name, told: self._library.retriever(name, k, document_ids=ids, on_failure=told),
+            lambda name, on_failure: self._library.retriever(
+                name, k, document_ids=ids, on_failure=on_failure
+            ),
         )
         yield from trial.run(cancelled)
 

@@ -82,8 +82,8 @@ def content_recall(references: Sequence[str], context: Sequence[str]) -> float:
     >>> content_recall(["The ship sinks in a storm."], ["A storm.", "The ship has sunk in the storm."])
     0.6666666666666666
     """
-    told = [word for text in context for word in tokens(text)]
-    return statistics.fmean(_covered(tokens(reference), told) for reference in references)
+    words = [word for text in context for word in tokens(text)]
+    return statistics.fmean(_covered(tokens(reference), words) for reference in references)
 
 
 def evidence_recall(evidence: Sequence[Span], found: Sequence[Span]) -> float:
@@ -104,8 +104,8 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
     return means[int(0.025 * DRAWS)], means[int(0.975 * DRAWS) - 1]
 
 
-def _covered(reference: Sequence[str], told: Sequence[str]) -> float:
-    return longest_common(reference, told) / len(reference) if reference else 0.0
+def _covered(reference: Sequence[str], words: Sequence[str]) -> float:
+    return longest_common(reference, words) / len(reference) if reference else 0.0
 
 
 def _about(asked: DocumentQuestion) -> set[str]:
@@ -121,11 +121,11 @@ def _long(directory: Path, file: Path) -> DocumentQuestions:
         if document not in documents:
             raise QuestionRefused(f"The question {entry['_id']} is about {document}, which is not in {file}.")
         first = all(question.document != document for question in asked)
-        asked.append(_asked(entry, document, "general" if first else "specific", lines[document]))
+        asked.append(_question(entry, document, "general" if first else "specific", lines[document]))
     return DocumentQuestions(directory.resolve().name, documents, tuple(asked))
 
 
-def _asked(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> DocumentQuestion:
+def _question(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> DocumentQuestion:
     spans = [(int(first), int(last)) for first, last in entry.get("spans") or []]
     return DocumentQuestion(
         id=entry["_id"],
@@ -192,7 +192,7 @@ def open_tree_library(
     open_embedder: Callable[[], Embedder],
     *,
     cache: Path,
-    told: Progress,
+    progress: Progress,
     summariser: Callable[[], Summariser] = Extracting,
 ) -> Iterator[tuple[Library, dict[str, str]]]:
     """Open a library with trees over the documents, and their ids in it, cached for the next run."""
@@ -202,12 +202,12 @@ def open_tree_library(
     try:
         ids = {name: _add(library, name, text) for name, text in questions.documents.items()}
         for done, document_id in enumerate(ids.values()):
-            told("trees", done, len(ids))
+            progress("trees", done, len(ids))
             for _ in library.forest.grow(document_id):
                 pass
         for _ in library.forest.join():
             pass
-        told("trees", len(ids), len(ids))
+        progress("trees", len(ids), len(ids))
         yield library, ids
     finally:
         library.close()
@@ -215,7 +215,7 @@ def open_tree_library(
 
 
 def score_all(
-    library: Library, ids: Mapping[str, str], questions: DocumentQuestions, *, tokens: int, told: Progress
+    library: Library, ids: Mapping[str, str], questions: DocumentQuestions, *, tokens: int, progress: Progress
 ) -> Iterator[TreeScore]:
     """Yield the score of each retriever for each question, within a budget of tokens."""
     names = {document_id: name for name, document_id in ids.items()}
@@ -226,7 +226,7 @@ def score_all(
             begun = time.perf_counter()
             found = retriever.invoke(asked.text)
             yield _score(way, asked, found, names, (time.perf_counter() - begun) * 1000)
-            told(way, done, len(questions.questions))
+            progress(way, done, len(questions.questions))
 
 
 def tree_report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, Any]]:
