@@ -24,10 +24,10 @@ from storage.records import (
 from storage.tables import (
     ConversationRow,
     MessageRow,
-    confirm_open,
     ensure_user,
     new_id,
     now,
+    require_open_account,
     storable,
     table_of,
     to_record,
@@ -245,7 +245,7 @@ class Conversations(OwnerStore):
     def _open_account(self) -> Iterator[Session]:
         """Open a write transaction; AccountClosed for an owner who is being removed."""
         with self._database.writing() as session:
-            confirm_open(session, self._owner)
+            require_open_account(session, self._owner)
             yield session
 
     def _row(self, session: Session, conversation_id: str) -> ConversationRow:
