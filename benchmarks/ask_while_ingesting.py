@@ -1,4 +1,4 @@
-"""How long one person waits for an answer while another one's library reads and embeds thousands of pages.
+"""Latency of one person's answers while another one's library parses and embeds thousands of pages.
 
     python benchmarks/ask_while_ingesting.py [--pages 5000] [--files 10] [--questions 100] [--json]
 
@@ -44,7 +44,7 @@ BAR = 2.0  # times as long as with nothing else to do
 
 
 class Complaints(logging.Handler):
-    """Keeps what is logged as a warning or worse."""
+    """Log handler that keeps warnings and errors."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -56,7 +56,7 @@ class Complaints(logging.Handler):
 
 
 def asking(database: Database, embedder: Embedder, llm: LLM) -> Callable[[], float]:
-    """Return what asks one question of Ann's and tells how many milliseconds the answer took."""
+    """Return a function that asks one question of Ann's and returns the milliseconds of the answer."""
     library = make_bench_library(database, "ann", lambda: embedder)
     fill(library, DOCUMENTS)
     pipeline = RetrievalQA(
@@ -105,7 +105,7 @@ def spread(waits: list[float]) -> dict[str, float]:
 
 
 def measure(folder: Path, pages: int, files: int, questions: int) -> dict[str, object]:
-    """Ask before, while and after, and return what the waits were."""
+    """Ask before, during and after the ingest, and return the latencies."""
     embedder = open_embedder("multilingual-e5-small", cache=default_model_cache())
     with (
         closing(Database.open(folder / "data")) as database,

@@ -1,4 +1,4 @@
-"""How soon a large PDF is searchable by words, how much memory that takes, and how a chat fares meanwhile.
+"""Time and memory until a large PDF is searchable by BM25, and search latency meanwhile.
 
     python benchmarks/big_pdf.py [--pages 1000] [--language en] [--json]
 
@@ -62,7 +62,7 @@ def measured(library: Library, ingest: Ingest, document_id: str) -> dict[str, fl
 
 
 def _parser_memory() -> int:
-    """Return the bytes that the largest parser takes now."""
+    """Return the memory of the largest parser process in bytes."""
     found = [0]
     for child in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):  # it has ended meanwhile

@@ -1,4 +1,4 @@
-"""How a server's memory, threads and files went over time, read from `/proc`, and whether they are level."""
+"""Growth of a server's memory, threads and files over time, read from `/proc`."""
 
 import statistics
 import threading
@@ -18,7 +18,7 @@ FEW = 3.0  # threads, files or connections more, which come and go with who asks
 
 @dataclass(frozen=True)
 class Sample:
-    """What a process holds at a moment, in seconds since the begin."""
+    """Resources of a process at a time, in seconds since the start."""
 
     seconds: float
     memory_mb: float
@@ -33,7 +33,7 @@ KINDS = ("memory_mb", "threads", "files", "connections", "log_mb")
 
 @dataclass(frozen=True)
 class Course:
-    """How one kind went: its medians in the first and last tenth, and its growth by the line through all."""
+    """Growth of one resource: medians of the first and last tenth, and the slope of the line through all."""
 
     kind: str
     first: float
@@ -42,17 +42,17 @@ class Course:
 
     @property
     def grew(self) -> float:
-        """By how much both say it grew: one peak makes no growth, and hides none."""
+        """Return the smaller growth, by medians or slope: one peak makes no growth, and hides none."""
         return min(self.last - self.first, self.line)
 
     @property
     def level(self) -> bool:
-        """Whether that is no more than it may be."""
+        """Return True where the growth is within its limit."""
         return self.grew <= max(GROWTH * self.first, LEAST.get(self.kind, FEW))
 
 
 def course(kind: str, seconds: Sequence[float], values: Sequence[float]) -> Course:
-    """Return how values went over time.
+    """Return the growth of a series of values.
 
     From 100, 100, 110, 120, 120 at 0, 1, 2, 3, 4 seconds the line rises by 6 a second, 24 in all; the medians
     of the first and last are 100 and 120.
@@ -64,7 +64,7 @@ def course(kind: str, seconds: Sequence[float], values: Sequence[float]) -> Cour
 
 
 def courses(samples: Sequence[Sample]) -> list[Course]:
-    """Return how each kind went after the warm-up; ValueError where there are no samples of that time."""
+    """Return the growth of each resource after the warm-up; ValueError without samples of that time."""
     warm = [sample for sample in samples if sample.seconds >= WARM_UP * samples[-1].seconds]
     if len(warm) < 2:
         raise ValueError("There are too few samples to see a course in: let it run for longer.")
@@ -73,7 +73,7 @@ def courses(samples: Sequence[Sample]) -> list[Course]:
 
 
 def look(server: Server, seconds: float) -> Sample:
-    """Read what the server's process holds."""
+    """Sample the resources of the server's process."""
     proc = Path("/proc", str(server.process.pid))
     status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
     ledger, log = server.data / "footnote.db", server.data / "footnote.db-wal"

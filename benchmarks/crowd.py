@@ -1,4 +1,4 @@
-"""Twenty people asking at once: what Footnote adds before the first word of an answer is seen.
+"""Latency that Footnote adds before the first word of an answer, with twenty people asking at once.
 
     python benchmarks/crowd.py [--people 20] [--rounds 3] [--tabs] [--json]
 
@@ -56,7 +56,7 @@ def question(person: int, number: int) -> str:
 
 
 def first_word(person: int, number: int) -> str:
-    """Return the first word of the answer to it, which no other answer has."""
+    """Return the first word of an answer, which no other answer has."""
     return f"Quillwort{person}x{number}"
 
 
@@ -105,7 +105,7 @@ async def crowd(url: str, people: int, rounds: int) -> tuple[list[float], list[s
 
 
 def sockets(url: str, people: int, rounds: int) -> tuple[list[float], list[str]]:
-    """Have them ask the same without browsers."""
+    """Ask the same questions without browsers."""
     tabs = [Tab.open(url) for _ in range(people)]
     time.sleep(WARM)
     waited: list[float] = []
@@ -137,7 +137,7 @@ def stored(data: Path) -> dict[str, int]:
 
 
 def measure(people: int, rounds: int, *, tabs: bool) -> dict[str, float]:
-    """Serve, let them ask, and return what they waited."""
+    """Serve, ask, and return the latencies."""
     with tempfile.TemporaryDirectory() as folder, FakeLLM(default=Reply(answer, pause=0.02)) as fake:
         settings = {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
         _ingest(Path(folder))

@@ -1,4 +1,4 @@
-"""How soon the first page stands in a browser, from the start of the server's process.
+"""Time from the start of the server's process to the first page in a browser.
 
     python benchmarks/first_page.py [--times 5] [--json]
 

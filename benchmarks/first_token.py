@@ -1,4 +1,4 @@
-"""What Footnote adds before the first token of a remote model, over the chunks of many documents.
+"""Latency that Footnote adds before the first token of a remote model, over many documents' chunks.
 
     python benchmarks/first_token.py [--documents 1000] [--questions 50] [--json]
 
@@ -60,7 +60,7 @@ def fill(library: Library, documents: int) -> int:
 
 
 def measure(library: Library, questions: int) -> dict[str, float]:
-    """Ask, and return the median and 95th percentile of what was added, in milliseconds."""
+    """Ask, and return the median and 95th percentile of the added latency, in milliseconds."""
     rng = random.Random(2)
     added = []
     with FakeLLM() as fake, LLM(LLMSettings(base_url=fake.url, api_key="", model="fake")) as llm:

@@ -1,4 +1,4 @@
-"""How often someone finds what is another's, or a score in which another had a part: never, or it fails.
+"""Isolation of owners: fails where a search finds another owner's passage or scores depend on it.
 
     python benchmarks/isolation.py [--queries 1000] [--documents 60] [--json]
 
@@ -20,7 +20,7 @@ from tests.rag.isolation import PATHS, leaks, queries, world
 
 
 def main() -> int:
-    """Ask, print a line for each way of searching, and fail where anything leaked."""
+    """Ask, print a line for each retriever, and fail where anything leaked."""
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("--queries", type=int, default=1000)
     options.add_argument("--documents", type=int, default=60)

@@ -1,4 +1,4 @@
-"""How soon a chat of 2,000 turns opens in a browser, and pages back, beside one of ten.
+"""Time to open a chat of 2,000 turns in a browser, and to page back, beside one of ten.
 
     python benchmarks/long_chat.py [--turns 2000] [--times 5] [--json]
 
@@ -58,7 +58,7 @@ def timed(act: Callable[[], object], page: Page, sign: str) -> float:
 
 
 def opened(page: Page, turns: int, times: int) -> list[float]:
-    """Return how long opening the chat of so many turns took, each time from an empty new chat."""
+    """Return the seconds of opening the chat of so many turns, each time from an empty new chat."""
     seconds = []
     for _ in range(times + 1):
         page.get_by_role("button", name="New chat").click()
@@ -69,7 +69,7 @@ def opened(page: Page, turns: int, times: int) -> list[float]:
 
 
 def paged_back(page: Page, turns: int, times: int) -> list[float]:
-    """Return how long each step back took, in the chat that is open."""
+    """Return the seconds of each step back in the open chat."""
     back = page.get_by_role("button", name="Earlier messages")
     signs = [f"Question {turns - 1 - 15 * step} of {turns}?" for step in range(1, times + 2)]
     return [timed(back.click, page, sign) for sign in signs][1:]

@@ -1,4 +1,4 @@
-"""How soon a model of one's own begins to answer: `python benchmarks/own_model.py [--model NAME] [--json]`.
+"""Time until a local model begins to answer: `python benchmarks/own_model.py [--model NAME] [--json]`.
 
 Four passages of full length are made in each of three languages, with one fact in each; the model is asked
 for each fact in turn, through the same `answer` as in the app. The passages come in another order each time,
@@ -93,12 +93,12 @@ def _ask(model: LocalModel, language: str, question: str, given: list[Passage], 
 
 
 def served_bytes() -> int:
-    """Return the memory that the model's process holds, its file included."""
+    """Return the memory of the model's process, its file included."""
     return sum(child.memory_info().rss for child in psutil.Process().children())
 
 
 def main() -> None:
-    """Ask, and print what was found."""
+    """Ask, and print the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", default=QWEN_1_5B.name, help="a name, or a GGUF file's path")
     parser.add_argument("--cache", type=Path, default=default_model_cache())

@@ -1,4 +1,4 @@
-"""What becomes of every file of a folder: read or refused, with which sentence, how long, how much memory.
+"""Parsing result of every file of a folder: read or refused with its sentence, time and memory.
 
     python benchmarks/parsing.py FOLDER [--expected-only] [--worst 0.95] [--json]
 
@@ -43,7 +43,7 @@ _EXPECTED = ("groundtruth", "expected_outputs")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file; ``memory_mb`` is the parser's, ``recall`` None where no text is expected."""
+    """Result of one file; ``memory_mb`` is the parser's, ``recall`` None where no text is expected."""
 
     path: str
     format: str
@@ -70,7 +70,7 @@ def words(text: str) -> Counter[str]:
 
 
 def recall(expected: Counter[str], read: Counter[str]) -> float:
-    """Return the share of the expected words that were read, each as often as it is expected.
+    """Return the share of the expected words, with their counts, that were read.
 
     >>> recall(Counter("aab"), Counter("abc"))
     0.6666666666666666
@@ -93,7 +93,7 @@ def expected_of(path: Path) -> Path | None:
 
 
 def outcome(path: Path) -> Outcome:
-    """Read a file as an upload is read."""
+    """Parse a file as an upload is parsed."""
     started, state, reason, text = time.perf_counter(), "read", "", ""
     try:
         text = load(path, path.name).text
@@ -146,7 +146,7 @@ def summary(found: list[Outcome]) -> Iterator[dict[str, object]]:
 
 
 def main() -> None:
-    """Print what became of each file that is not plainly read, then a row for each format."""
+    """Print the result of each file with a problem, then a row for each format."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("folder", type=Path)
     options.add_argument("--expected-only", action="store_true", help="only files with an expected text")

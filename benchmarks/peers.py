@@ -81,7 +81,7 @@ class Child:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where things are, and which model is asked."""
+    """Folders and model of a benchmark run."""
 
     cache: Path
     python: Path
@@ -91,15 +91,15 @@ class Bench:
     middle: int  # chunks, where both sides' hybrid search and memory are compared
 
     def ours(self) -> Child:
-        """Start this project's side."""
+        """Start the child process of Footnote."""
         return Child(sys.executable, "ours.py")
 
     def theirs(self) -> Child:
-        """Start the peers' side."""
+        """Start the child process of LangChain."""
         return Child(self.python, "theirs.py")
 
     def folder(self, side: str, size: int) -> str:
-        """Return where what one side built of `size` chunks is kept."""
+        """Return the folder of one side's index of `size` chunks."""
         settings = "-".join([TOKENIZER, *(str(value) for value in GRAPH.values())]) if side == "ours" else "1"
         return str(self.cache / f"{side}-{made.VERSION}-{size}-{settings}")
 
@@ -129,7 +129,7 @@ def at_most(
 
 
 def by_words(bench: Bench, size: int, ours: Child, theirs: Child) -> Iterator[Row]:
-    """Compare BM25: asking, adding, opening."""
+    """Compare BM25: search, adding, opening."""
     asked = made.questions(bench.questions, size)
     share = -(-len(asked) // TURNS)
     mine, other = [], []
@@ -147,7 +147,7 @@ def by_words(bench: Bench, size: int, ours: Child, theirs: Child) -> Iterator[Ro
 
 
 def by_both(bench: Bench, ours: Child, theirs: Child) -> Iterator[Row]:
-    """Compare hybrid search, and then the memory that both hold."""
+    """Compare hybrid search, and then the memory of both."""
     theirs(
         "open_meaning", size=bench.middle, model=bench.peer_model, folder=bench.folder("theirs", bench.middle)
     )
@@ -223,7 +223,7 @@ def ingest(bench: Bench) -> Iterator[Row]:
 
 
 def table(bench: Bench, sizes: Sequence[int]) -> Iterator[Row]:
-    """Build what is not there, then yield the rows as they are measured."""
+    """Build missing indexes, then yield the rows as they are measured."""
     for size in sizes:
         print(f"Building {size:,} chunks, unless they are kept", file=sys.stderr)
         with bench.ours() as builder:

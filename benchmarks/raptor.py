@@ -1,4 +1,4 @@
-"""How long a tree takes: clustering a layer, building over a collection, adding one document to it.
+"""Time of RAPTOR trees: clustering a layer, building over a collection, adding one document to it.
 
     python benchmarks/raptor.py [--nodes 5000] [--documents 100] [--json]
 
@@ -50,7 +50,7 @@ WORDS = [
 
 
 class Drawn(Embedder):
-    """Vectors by the first word of a text: a subject's direction, and noise that the text decides."""
+    """Embeddings by the first word of a text: a subject's direction, with noise seeded by the text."""
 
     name, dimension, fingerprint = "drawn", DIMENSION, "drawn"
 
@@ -76,7 +76,7 @@ def made_document(number: int, leaves: int) -> str:
 
 
 def add(library: Library, number: int, leaves: int) -> str:
-    """Add a made document as if it had been read; returns its id."""
+    """Add a made document as if it had been parsed; return its id."""
     text = made_document(number, leaves)
     record, _ = library.documents.add(f"{number}.txt", *library.files.save(text.encode()))
     spans = [ChunkSpan(piece.start, piece.end) for piece in split(LoadedDocument(text))]
@@ -86,7 +86,7 @@ def add(library: Library, number: int, leaves: int) -> str:
 
 
 def tended(library: Library) -> float:
-    """Return the seconds that building what is due takes."""
+    """Return the seconds of building what is due."""
     begun = time.perf_counter()
     for _ in library.forest.build_due():
         pass

@@ -1,4 +1,4 @@
-"""How long a 100-page PDF takes from its upload until its words, and then its meaning, can be searched.
+"""Time from the upload of a 100-page PDF until BM25, and then vectors, find it.
 
     python benchmarks/searchable.py [--pages 100] [--json]
 

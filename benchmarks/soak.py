@@ -1,4 +1,4 @@
-"""An hour of ordinary use, and whether the server is at its end what it was after its first minutes.
+"""Soak test: an hour of ordinary use, in which the server's memory, threads and files must not grow.
 
     python benchmarks/soak.py [--minutes 60] [--people 3] [--pause 2] [--json]
 
@@ -47,7 +47,7 @@ QUESTIONS = (
 
 @dataclass
 class Person:
-    """Someone with a browser of their own, who does one thing after another."""
+    """Simulated person with a browser of their own, who does one thing after another."""
 
     name: str
     context: BrowserContext
@@ -65,7 +65,7 @@ class Person:
         self.visitor = self._tab()
 
     def ask(self) -> None:
-        """Ask, once the answer before is there; the answer to this one is not waited for."""
+        """Ask, once the last answer is complete, without waiting for this one."""
         page = self.visitor.page
         if self.asked % TURNS == 0 or not page.get_by_placeholder("Ask your documents").is_visible():
             page.goto(self.chat if self.asked % TURNS else self.url)
@@ -77,7 +77,7 @@ class Person:
         self.chat, self.asked = page.url, self.asked + 1
 
     def answered(self) -> None:
-        """Wait until no answer is being written on the page."""
+        """Wait until no answer is being streamed on the page."""
         expect(self.visitor.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
     def add(self) -> None:
@@ -108,16 +108,16 @@ class Person:
         del self.documents[name]
 
     def reload(self) -> None:
-        """Reload the page, whatever is being written."""
+        """Reload the page, also during an answer."""
         self.visitor.page.reload()
 
     def change_tabs(self) -> None:
-        """Close the tab, whatever is being written, and open another one."""
+        """Close the tab, also during an answer, and open another one."""
         self.visitor.page.close()
         self.visitor = self._tab()
 
     def try_to(self, act: str) -> None:
-        """Do something; where that fails, note it and open another tab."""
+        """Run an action; where it fails, record that and open another tab."""
         try:
             getattr(self, act)()
         except (Error, AssertionError) as error:
@@ -164,19 +164,19 @@ NAME = re.compile(r"(person\d+)-\d")  # in every document, and in its name
 
 
 def strangers(text: str, name: str = "") -> set[str]:
-    """Return whose documents a text names, but for those of `name`."""
+    """Return the people, other than `name`, whose documents a text names."""
     return set(NAME.findall(text)) - {name}
 
 
 def leaks(log: str, prompts: Sequence[str]) -> list[str]:
-    """Return what is wrong with a server's log and with what was sent to its model."""
+    """Return the leaks in a server's log and in the requests to its model."""
     found = [f"The log names {name}'s documents." for name in strangers(log)]
     mixed = [names for names in map(strangers, prompts) if len(names) > 1]
     return [*found, *(f"A prompt has documents of {sorted(names)}." for names in mixed)]
 
 
 def use(browser: Browser, url: str, folder: Path, people: int, until: float, pause: float) -> list[Person]:
-    """Have people use the application in turns; their answers are written at the same time."""
+    """Let people use the application in turns; their answers are generated at the same time."""
     chance = random.Random(7)
     everyone = [
         Person(name, browser.new_context(extra_http_headers={"X-Person": name}), url, folder, chance)
@@ -205,7 +205,7 @@ def kept(data: Path) -> Mapping[str, int]:
 
 @dataclass
 class Result:
-    """What came of it."""
+    """Result of the soak test."""
 
     courses: list[Course]
     asked: int
@@ -215,13 +215,13 @@ class Result:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing grew, failed or is missing."""
+        """Return True where nothing grew, failed or is missing."""
         answered = self.stored == {"user complete": self.asked, "assistant complete": self.asked}
         return answered and not self.errors and all(one.level for one in self.courses)
 
 
 def soak(minutes: float, people: int, pause: float, told: Callable[[Sample], None]) -> Result:
-    """Serve, have it used, and return what came of it."""
+    """Serve, simulate the people, and return the result."""
     pieces = ("Quillwort", *(f" word{number}" for number in range(60)), " [1].")
     with tempfile.TemporaryDirectory() as name, FakeLLM(default=Reply(pieces=pieces, pause=0.02)) as fake:
         folder, settings = Path(name), {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
@@ -238,13 +238,13 @@ def soak(minutes: float, people: int, pause: float, told: Callable[[Sample], Non
 
 
 def _tell(sample: Sample) -> None:
-    """Say how things stand, for whoever watches."""
+    """Print the progress."""
     shown = ", ".join(f"{kind} {getattr(sample, kind):.0f}" for kind in KINDS)
     print(f"{sample.seconds / 60:6.1f} min  {shown}", file=sys.stderr, flush=True)
 
 
 def _table(result: Result) -> str:
-    """Return what came of it, a line for each kind."""
+    """Return the result, a line for each resource."""
     lines = [f"{'':12} {'first':>9} {'last':>9} {'grew':>9}"]
     for one in result.courses:
         said = "level" if one.level else "NOT LEVEL"
@@ -254,7 +254,7 @@ def _table(result: Result) -> str:
 
 
 def main() -> int:
-    """Print what came of it; 1 where it is not sound."""
+    """Print the result; 1 where it is not sound."""
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("--minutes", type=float, default=60)
     options.add_argument("--people", type=int, default=3)

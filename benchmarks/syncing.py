@@ -1,4 +1,4 @@
-"""How long a sync takes where nothing has changed, without the network: what the app itself does.
+"""Time of a sync in which nothing has changed, without the network.
 
     python benchmarks/syncing.py [--pages 1000] [--rounds 5] [--json]
 
@@ -49,7 +49,7 @@ class Pages(Source):
 
 
 def measure(pages: int, rounds: int) -> dict[str, float]:
-    """Return the seconds of the first sync, of reading what it took, and of each sync after it."""
+    """Return the seconds of the first sync, of parsing its documents, and of each later sync."""
     settings = load({})
     with tempfile.TemporaryDirectory() as folder:
         database = Database.open(Path(folder) / "data")

@@ -1,4 +1,4 @@
-"""LangChain interface: RetrievalQA, ConversationalRetrievalChain and a tool, which answer as the app does."""
+"""LangChain interface: RetrievalQA, ConversationalRetrievalChain and a tool, answering as the app does."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -32,8 +32,8 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     """Base of both chains: a question in, the cited answer and its sources out.
 
     `llm` is rag.models.llm.LLM, any LangChain chat model, or None for the documents' own sentences.
-    `embedder` and `rarity` are what the app gives its pipeline; without them sentences and terms are chosen
-    by their words.
+    `embedder` and `rarity` are those of the app's pipeline; without them sentences and terms are chosen by
+    their words.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -49,7 +49,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
 
     @field_validator("llm")
     @classmethod
-    def _one_of_ours(cls, llm: Any) -> LLM | ChatModel | None:
+    def _wrap_model(cls, llm: Any) -> LLM | ChatModel | None:
         if llm is None or isinstance(llm, LLM | ChatModel):
             return llm
         if isinstance(llm, Runnable):
@@ -78,7 +78,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     ) -> Iterator[dict[str, Any]]:
         """Yield the inputs, then the answer piece by piece, and the source documents at the end.
 
-        The pieces add up to what `invoke` returns, but for markers set once the whole answer is there.
+        The pieces add up to the result of `invoke`, except markers that are set at the end.
         """
         return self._stream(input, config, never)
 
@@ -88,7 +88,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         config: RunnableConfig | None = None,
         **kwargs: Any,  # noqa: ARG002
     ) -> AsyncIterator[dict[str, Any]]:
-        """As `stream`; a task that is cancelled stops the answer too."""
+        """Stream as `stream` does; a cancelled task stops the answer too."""
         left = Event()
         chunks = self._stream(input, config, left.is_set)
         try:
@@ -110,7 +110,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         inputs, outcome = self._inputs(asked), _Answer()
         for _ in self._events(inputs, outcome, never):
             pass
-        return {**inputs, self.answers: outcome.text, **self._found(outcome)}
+        return {**inputs, self.answers: outcome.text, **self._sources(outcome)}
 
     def _pieces(self, inputs: Inputs, cancelled: Cancel) -> Iterator[dict[str, Any]]:
         outcome = _Answer()
@@ -118,7 +118,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         for event in self._events(inputs, outcome, cancelled):
             if isinstance(event, Token):
                 yield AddableDict({self.answers: event.text})
-        yield AddableDict(self._found(outcome))
+        yield AddableDict(self._sources(outcome))
 
     def _events(self, inputs: Inputs, outcome: "_Answer", cancelled: Cancel) -> Iterator[object]:
         recorded = _RecordingRetriever(self.retriever)
@@ -139,7 +139,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         )
 
     def _inputs(self, given: str | Inputs) -> Inputs:
-        """Return the inputs by their names; a text is the question."""
+        """Return the inputs by name; a text is the question."""
         inputs = {self.asks: given} if isinstance(given, str) else given
         if not isinstance(inputs, Mapping) or not isinstance(inputs.get(self.asks), str):
             raise QuestionRefused(
@@ -150,14 +150,14 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
     def _answer_rephrased(self) -> bool:
         return True
 
-    def _found(self, outcome: "_Answer") -> dict[str, Any]:
+    def _sources(self, outcome: "_Outcome") -> dict[str, Any]:
         return {"source_documents": outcome.documents} if self.return_source_documents else {}
 
 
 class RetrievalQA(_Chain):
     """One question, one cited answer: ``{"query"} -> {"query", "result", "source_documents"}``.
 
-    Marker [n] of the result is the n-th source document; see `with_citations` for what each carries.
+    Marker [n] of the result is the n-th source document; see `with_citations` for their metadata.
     """
 
     asks = "query"
@@ -177,8 +177,8 @@ class ConversationalRetrievalChain(_Chain):
     """A question in its conversation: ``{"question", "chat_history"}``, the history oldest first.
 
     The history is a list of (human, ai) texts or of messages. Returns both with "answer",
-    "source_documents" and "generated_question": a follow-up as it reads by itself, which is what is
-    searched. With `rephrase_question` it is also what is answered; without, the question as it was asked is.
+    "source_documents" and "generated_question": the follow-up as a standalone question, which is searched.
+    With `rephrase_question` it is also answered; without, the question is answered as it was asked.
     """
 
     asks = "question"
@@ -194,12 +194,12 @@ class ConversationalRetrievalChain(_Chain):
     def _answer_rephrased(self) -> bool:
         return self.rephrase_question
 
-    def _found(self, outcome: "_Answer") -> dict[str, Any]:
-        return {"generated_question": outcome.generated_question, **super()._found(outcome)}
+    def _sources(self, outcome: "_Outcome") -> dict[str, Any]:
+        return {"generated_question": outcome.generated_question, **super()._sources(outcome)}
 
 
 def to_history(given: ChatHistory | str | None) -> list[tuple[str, str]]:
-    """Return a chat history as (role, content), oldest first; messages of neither side are left out.
+    """Return a chat history as (role, content), oldest first; messages of other roles are left out.
 
     >>> to_history([("When was it built?", "In 1432 [1].")])
     [('user', 'When was it built?'), ('assistant', 'In 1432 [1].')]
@@ -219,11 +219,11 @@ def to_history(given: ChatHistory | str | None) -> list[tuple[str, str]]:
 
 
 def with_citations(documents: Sequence[Document], citations: Sequence[Citation]) -> list[Document]:
-    """Return the documents with "number", which is their marker's, and "citations" in their metadata.
+    """Return the documents with their marker as "number", and "citations", in their metadata.
 
     A citation is ``{"answer_start", "answer_end", "status", "quote_start", "quote_end", "quote"}``: a
-    sentence of the answer, and the words it rests on. Their place counts in the whole document of a
-    Footnote chunk, and in the text of any other document.
+    sentence of the answer and its quote. Offsets of the quote count in the whole document of a Footnote
+    chunk, and in the text of any other document.
     """
     return [_cited(number, document, citations) for number, document in enumerate(documents, start=1)]
 
@@ -237,8 +237,8 @@ def _cited(number: int, document: Document, citations: Sequence[Citation]) -> Do
 
 
 @dataclass
-class _Answer:
-    """Answer assembled from its events."""
+class _Outcome:
+    """Parts of an answer, collected from its events."""
 
     generated_question: str = ""
     text: str = ""
@@ -254,8 +254,8 @@ class _Answer:
                 self.text, self.documents = text, with_citations(self.documents, citations)
 
 
-class _RecordingRetriever(Runnable[str, list[Document]]):
-    """Retriever wrapper that keeps the documents, since passages lack their metadata."""
+class _Recorded(Runnable[str, list[Document]]):
+    """Retriever that records the documents found, since passages keep only a part of their metadata."""
 
     def __init__(self, retriever: Runnable[str, list[Document]]):
         self._retriever = retriever
@@ -266,7 +266,7 @@ class _RecordingRetriever(Runnable[str, list[Document]]):
         return self.documents
 
 
-# Tool
+# The conversation as a LangChain tool
 DESCRIPTION = (
     "Answers a question from the user's own documents. Numbers in square brackets are part of the answer: "
     "they cite the passages it rests on."
@@ -294,18 +294,17 @@ def conversation_tool(
 ) -> BaseTool:
     """Return a conversation as a tool: its content is the cited answer, its artifact the source documents.
 
-    These are as `rag.langchain.with_citations` gives them. What goes wrong is told to the model in
-    one sentence.
+    The documents are those of `with_citations`. The model gets errors as one sentence.
     """
-    telling = chain.model_copy(update={"return_source_documents": True})
+    with_sources = chain.model_copy(update={"return_source_documents": True})
 
     def ask(question: str, chat_history: Sequence[HistoryMessage] = ()) -> tuple[str, list[Document]]:
         history = [_message(turn) for turn in chat_history]
         try:
-            told = telling.invoke({"question": question, "chat_history": history})
+            answer = with_sources.invoke({"question": question, "chat_history": history})
         except FootnoteError as error:
             raise ToolException(str(error)) from error
-        return told["answer"], told["source_documents"]
+        return answer["answer"], answer["source_documents"]
 
     return StructuredTool.from_function(
         ask,

@@ -13,8 +13,8 @@ from storage.documents import UNFINISHED
 from storage.errors import AccountClosed, NotFound
 from storage.records import Holdings, PersonRecord, Used
 from storage.tables import (
+    AccountRemoval,
     ConversationRow,
-    Departure,
     Document,
     IndexStateRow,
     SourceRow,
@@ -42,7 +42,7 @@ class Account(OwnerStore):
                 return
         with self._database.writing() as session:
             self._admit(session, since)
-            departure = session.get(Departure, tables.departed(self._owner))
+            departure = session.get(AccountRemoval, tables.removal_id(self._owner))
             if departure is not None:
                 session.delete(departure)
                 session.flush()
@@ -60,7 +60,7 @@ class Account(OwnerStore):
     def confirm(self) -> None:
         """Raise AccountClosed where the owner is being removed, or was."""
         with self._database.reading() as session:
-            tables.confirm_open(session, self._owner)
+            tables.require_open_account(session, self._owner)
 
     def limits(self) -> Mapping[str, int]:
         """Return the quotas set for this owner alone; empty where there are none."""
@@ -100,7 +100,7 @@ class Account(OwnerStore):
         row = session.get(UserRow, tables.storable(self._owner))
         if row is not None and row.not_before is not None and since <= row.not_before:
             raise AccountClosed("You signed out. Sign in again to go on.")
-        tables.confirm_open(session, self._owner, since)
+        tables.require_open_account(session, self._owner, since)
         return row
 
 
@@ -151,7 +151,7 @@ class People:
             if row.removing is None:
                 raise NotFound(f"The removal of {owner!r} was not ordered.")
             session.execute(delete(UserRow).where(UserRow.id == row.id))
-            session.merge(Departure(id=tables.departed(owner), at=now or tables.now()))
+            session.merge(AccountRemoval(id=tables.removal_id(owner), at=now or tables.now()))
 
     def list(self) -> list[PersonRecord]:
         """List everyone, last seen first."""

@@ -30,19 +30,12 @@ class Feedback(OwnerStore):
 
     def answers(self, limit: int = 1000) -> Sequence[Message]:
         """List the newest complete answers with a rating or with feedback on a citation, newest first."""
-        message = tables.MessageRow
-        marked = exists().where(
-            tables.CitationRow.message_id == message.id, tables.CitationRow.feedback.is_not(None)
-        )
-        mine = (
-            select(message)
-            .join(tables.ConversationRow, tables.ConversationRow.id == message.conversation_id)
-            .where(tables.ConversationRow.owner == self._owner, message.state == "complete")
-            .where(or_(message.rating.is_not(None), marked))
-        )
+        message, citation = tables.MessageRow, tables.CitationRow
+        marked = exists().where(citation.message_id == message.id, citation.feedback.is_not(None))
         with self._database.reading() as session:
-            newest = mine.order_by(message.created.desc(), message.id).limit(limit)
-            return messages.to_messages(session, session.scalars(newest).all())
+            return messages.newest_answers(
+                session, self._owner, limit, or_(message.rating.is_not(None), marked)
+            )
 
 
 # Traces

@@ -1,8 +1,7 @@
 """Collections of one owner: documents grouped under a name, and their chunk sizes."""
 
 import unicodedata
-from collections.abc import Collection as Several
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -103,7 +102,7 @@ class Collections(OwnerStore):
                 moved += len(set(found) & set(ids))
         return moved
 
-    def documents_of(self, collection_ids: Several[str]) -> set[str]:
+    def documents_of(self, collection_ids: Collection[str]) -> set[str]:
         """Return the ids of all documents of these collections, pending replacements included."""
         mine = select(Document.id).where(Document.owner == self._owner)
         with self._database.reading() as session:

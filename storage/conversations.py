@@ -24,10 +24,10 @@ from storage.records import (
 from storage.tables import (
     ConversationRow,
     MessageRow,
-    confirm_open,
     ensure_user,
     new_id,
     now,
+    require_open_account,
     storable,
     table_of,
     to_record,
@@ -227,15 +227,8 @@ class Conversations(OwnerStore):
 
     def rated(self, rating: Rating, limit: int = 500) -> Sequence[Message]:
         """List the newest complete answers of all conversations with this rating, newest first."""
-        mine = (
-            select(MessageRow)
-            .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
-            .where(ConversationRow.owner == self._owner, MessageRow.rating == rating)
-            .where(MessageRow.state == "complete")
-        )
         with self._database.reading() as session:
-            newest = mine.order_by(MessageRow.created.desc(), MessageRow.id).limit(limit)
-            return messages.to_messages(session, session.scalars(newest).all())
+            return messages.newest_answers(session, self._owner, limit, MessageRow.rating == rating)
 
     def list(self, search: str = "") -> list[ConversationRecord]:
         """List conversations, last used first; with ``search``, those whose title or messages have its words.
@@ -252,7 +245,7 @@ class Conversations(OwnerStore):
     def _open_account(self) -> Iterator[Session]:
         """Open a write transaction; AccountClosed for an owner who is being removed."""
         with self._database.writing() as session:
-            confirm_open(session, self._owner)
+            require_open_account(session, self._owner)
             yield session
 
     def _row(self, session: Session, conversation_id: str) -> ConversationRow:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     Boolean,
+    ColumnElement,
     Integer,
     Row,
     Select,
@@ -251,6 +252,17 @@ def own_message(session: Session, owner: str, message_id: str, role: Role | None
     if row is None or role not in (None, row.role):
         raise NotFound(f"There is no message {message_id!r}.")
     return row
+
+
+def newest_answers(session: Session, owner: str, limit: int, where: ColumnElement[bool]) -> Sequence[Message]:
+    """Return the newest complete answers of an owner that match a condition, newest first."""
+    mine = (
+        select(MessageRow)
+        .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
+        .where(ConversationRow.owner == owner, MessageRow.state == "complete", where)
+        .order_by(MessageRow.created.desc(), MessageRow.id)
+    )
+    return to_messages(session, session.scalars(mine.limit(limit)).all())
 
 
 def update_pending(

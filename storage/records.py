@@ -178,7 +178,7 @@ class TurnRecord:
         return self.answer.id
 
 
-# What storage hands out of people: frozen records, never rows.
+# Records of people
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Used:
 
 @dataclass(frozen=True)
 class PersonRecord:
-    """A person as an administrator sees them: who, what they hold, what they used; nothing of its contents.
+    """A person as an administrator sees them: name, holdings and usage, never the content.
 
     ``limits`` are those set for this person alone; ``removing`` is when their removal was ordered.
     """
@@ -217,7 +217,7 @@ class PersonRecord:
     today: Used
 
 
-# What storage hands out of sources: frozen records, never rows.
+# Records of sources
 SourceState = Literal["idle", "running", "stopped", "failed", "emptied"]
 
 

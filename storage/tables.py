@@ -148,7 +148,7 @@ class UserRow(Base):
     limits: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
 
-class Departure(Base):
+class AccountRemoval(Base):
     """Time of an owner's removal: sessions that began before it are refused."""
 
     __tablename__ = "departures"
@@ -156,7 +156,7 @@ class Departure(Base):
     at: Mapped[datetime]
 
 
-def departed(owner: str) -> str:
+def removal_id(owner: str) -> str:
     """Return the hash that a removed owner is remembered by in place of their id."""
     return hashlib.sha256(storable(owner).encode()).hexdigest()
 
@@ -164,16 +164,16 @@ def departed(owner: str) -> str:
 _ACCOUNT_STATE = select(
     select(UserRow.id).where(UserRow.id == bindparam("owner")).scalar_subquery(),
     select(UserRow.removing).where(UserRow.id == bindparam("owner")).scalar_subquery(),
-    select(Departure.at).where(Departure.id == bindparam("departed")).scalar_subquery(),
+    select(AccountRemoval.at).where(AccountRemoval.id == bindparam("departed")).scalar_subquery(),
 )
 
 
-def confirm_open(session: Session, owner: str, since: datetime | None = None) -> bool:
+def require_open_account(session: Session, owner: str, since: datetime | None = None) -> bool:
     """Raise AccountClosed for an owner who is being removed, or was and has not signed in ``since``.
 
     Return False for an owner without a row: they have never stored anything, and are let in.
     """
-    given = {"owner": owner, "departed": departed(owner)}
+    given = {"owner": owner, "departed": removal_id(owner)}
     known, removing, left = session.execute(_ACCOUNT_STATE, given).one()
     if removing is not None:
         raise AccountClosed("This account is being removed with all that is in it.")
@@ -184,7 +184,7 @@ def confirm_open(session: Session, owner: str, since: datetime | None = None) ->
 
 def ensure_user(session: Session, owner: str) -> None:
     """Create an owner's row, the first time they store anything; AccountClosed for a removed owner."""
-    if not confirm_open(session, owner):
+    if not require_open_account(session, owner):
         session.add(UserRow(id=owner, created=now()))
         session.flush()
 

@@ -222,25 +222,15 @@ class Trees(OwnerStore):
 
     def leaves_at(self, document_id: str, start: int, end: int) -> list[str]:
         """Return the ids of the leaves that overlap ``text[start:end]`` of a document."""
-        mine = (
-            select(TreeNode.id)
-            .join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
-            .where(TreeBranch.owner == self._owner, TreeBranch.document_id == document_id)
-            .where(TreeNode.level == 0, TreeNode.start < end, TreeNode.end > start)
-            .order_by(TreeNode.position)
-        )
+        mine = self._in_branches(select(TreeNode.id), TreeBranch.document_id == document_id)
+        overlap = TreeNode.level == 0, TreeNode.start < end, TreeNode.end > start
         with self._database.reading() as session:
-            return list(session.scalars(mine))
+            return list(session.scalars(mine.where(*overlap).order_by(TreeNode.position)))
 
     def levels(self, document_id: str | None = None) -> dict[int, int]:
         """Count the nodes of each level, of one document's branch or of all that are ready."""
-        mine = (
-            select(TreeNode.level, func.count())
-            .join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
-            .where(TreeBranch.owner == self._owner, TreeBranch.state == "ready")
-            .group_by(TreeNode.level)
-            .order_by(TreeNode.level)
-        )
+        counts = select(TreeNode.level, func.count()).group_by(TreeNode.level).order_by(TreeNode.level)
+        mine = self._in_branches(counts, TreeBranch.state == "ready")
         chosen = mine if document_id is None else mine.where(TreeBranch.document_id == document_id)
         with self._database.reading() as session:
             return {row[0]: row[1] for row in session.execute(chosen)}
@@ -272,12 +262,9 @@ class Trees(OwnerStore):
         """Return the ready nodes that summarise each of these; ids without any are absent."""
         found: dict[str, list[str]] = {}
         with self._database.reading() as session:
-            mine = (
-                select(TreeEdge.child_id, TreeEdge.parent_id)
-                .join(TreeNode, TreeNode.id == TreeEdge.parent_id)
-                .join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
-                .where(TreeBranch.owner == self._owner, TreeBranch.state == "ready")
-                .order_by(TreeEdge.parent_id)
+            edges = select(TreeEdge.child_id, TreeEdge.parent_id).order_by(TreeEdge.parent_id)
+            mine = self._in_branches(
+                edges.join(TreeNode, TreeNode.id == TreeEdge.parent_id), TreeBranch.state == "ready"
             )
             for batch in batches(list(ids)):
                 for child, parent in session.execute(mine.where(TreeEdge.child_id.in_(batch))):
@@ -286,9 +273,8 @@ class Trees(OwnerStore):
 
     def node_ids(self) -> set[str]:
         """Return the ids of all nodes, ready or not."""
-        mine = select(TreeNode.id).join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
         with self._database.reading() as session:
-            return set(session.scalars(mine.where(TreeBranch.owner == self._owner)))
+            return set(session.scalars(self._in_branches(select(TreeNode.id))))
 
     def list(self) -> list[BranchRecord]:
         """List the branches, those over documents first."""
@@ -300,23 +286,22 @@ class Trees(OwnerStore):
         return select(TreeBranch).where(TreeBranch.owner == self._owner)
 
     def _nodes(self) -> Select[*tuple[Any, ...]]:
-        return (
-            select(TreeNode, TreeBranch.document_id, Document.name, Document.sha256)
-            .join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
-            .join(Document, Document.id == TreeBranch.document_id, isouter=True)
-            .where(TreeBranch.owner == self._owner)
-        )
+        nodes = select(TreeNode, TreeBranch.document_id, Document.name, Document.sha256)
+        return self._in_branches(nodes).outerjoin(Document, Document.id == TreeBranch.document_id)
+
+    def _in_branches(
+        self, nodes: Select[*tuple[Any, ...]], *where: ColumnElement[bool]
+    ) -> Select[*tuple[Any, ...]]:
+        """Join nodes to the owner's branches."""
+        joined = nodes.join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
+        return joined.where(TreeBranch.owner == self._owner, *where)
 
     def _stale(self) -> Select[*tuple[str, str]]:
         """Select nodes, with their branch, that have a deleted child."""
         child = select(TreeNode.id).where(TreeNode.id == TreeEdge.child_id).exists()
-        return (
-            select(TreeNode.id, TreeNode.branch_id)
-            .join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
-            .join(TreeEdge, TreeEdge.parent_id == TreeNode.id)
-            .where(TreeBranch.owner == self._owner, ~child.correlate(TreeEdge))
-            .distinct()
-        )
+        nodes = self._in_branches(select(TreeNode.id, TreeNode.branch_id))
+        parents = nodes.join(TreeEdge, TreeEdge.parent_id == TreeNode.id)
+        return parents.where(~child.correlate(TreeEdge)).distinct()
 
 
 def _over(document_id: str | None) -> ColumnElement[bool]:

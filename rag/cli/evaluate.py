@@ -118,7 +118,7 @@ def _collection(
         cache=default_cache(),
         analysers=find(settings.korean_japanese_analyzers),
         waiting=lambda: say("another run uses the indexes of this question set; waiting until it is done."),
-        told=bar,
+        progress=bar,
     )
 
 
@@ -207,7 +207,7 @@ def retrieval_command(settings: Settings, options: Options) -> int:
                     llm=llm,
                     rarity=collection.words.rarity,
                     embedder=collection.embedder_if_there(),
-                    told=partial(bar, "condensing"),
+                    progress=partial(bar, "condensing"),
                 )
         if not options.json:
             print(_table_head(RETRIEVAL_COLUMNS))
@@ -556,11 +556,11 @@ def raptor_command(settings: Settings, options: Options) -> int:
             questions,
             lambda: make_embedder(settings),
             cache=default_cache(),
-            told=bar,
+            progress=bar,
             summariser=lambda: summariser,
         ) as (library, ids),
     ):
-        scores = list(score_all(library, ids, questions, tokens=options.tokens, told=bar))
+        scores = list(score_all(library, ids, questions, tokens=options.tokens, progress=bar))
     if not options.json:
         print(RAPTOR_HEAD)
     for line in tree_report(questions.name, scores):

@@ -57,7 +57,7 @@ def export_command(settings: Settings, options: Options) -> int:
 
 
 def verify_command(settings: Settings, options: Options) -> int:
-    """Check each quote and print a line on it; 1 where one does not stand."""
+    """Check each quote and print a line on it; 1 where one is not found."""
     del settings
     quotes = read_export(options.export)
     stand = 0

@@ -1,1 +1,1 @@
-"""How well retrievers find what they should: metrics, question sets, and runs over them."""
+"""Evaluation: question sets, metrics, runs of retrievers and rerankers over them, and the lab."""

@@ -1,6 +1,5 @@
-"""Answers as the app gives them without a language model, and whether what they cite holds the words."""
+"""Evaluation of answers without a language model: correct citations, and refused questions."""
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from rag.chat.answer import Done
 from rag.chat.pipeline import RagPipeline
 from rag.citations.cite import Citation
 from rag.errors import QuestionRefused
-from rag.evaluation.datasets import QuestionSet, read_text
+from rag.evaluation.datasets import QuestionSet, parse_lines
 from rag.evaluation.metrics import percentile
 from rag.jobs import Cancel, never
 from rag.text.normalize import normalize_with_offsets
@@ -20,7 +19,7 @@ from rag.text.normalize import normalize_with_offsets
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one question: whether its first citation, and any, holds an answer, and its sentences."""
+    """Result of one question: does its first citation, does any, hold an answer; and its sentences."""
 
     first: bool
     any: bool
@@ -30,7 +29,7 @@ class Answer:
 
     @property
     def abstained(self) -> bool:
-        """Whether nothing was answered."""
+        """Return True where nothing was answered."""
         return self.sentences == 0
 
 
@@ -57,7 +56,7 @@ def _answer(citations: Sequence[Citation], gold: Sequence[str], seconds: float) 
 
 
 def quote_contains(quote: str, words: str) -> bool:
-    r"""Return whether a quote has some words, whatever the case, the white space and the form of letters.
+    r"""Return True where a quote contains words, whatever the case, the white space and the form of letters.
 
     >>> quote_contains("The ofﬁce opened in\n May.", "office  opened")
     True
@@ -85,15 +84,15 @@ def summarize_answers(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-# Questions that documents answer and questions that they do not: how often each is taken for the other.
+# Refusals of answerable and unanswerable questions
 TASKS = "all_tasks.jsonl"
 _KINDS = {"ANSWERABLE": True, "UNANSWERABLE": False}
-_POINTS = 20
+_POINTS = 20  # steps of the threshold from 0 to 1
 
 
 @dataclass(frozen=True)
 class LabelledTurn:
-    """A question, the conversation before it, and whether the documents answer it."""
+    """A question with the conversation before it, labelled as answerable from the documents or not."""
 
     text: str
     history: tuple[tuple[str, str], ...]
@@ -102,7 +101,7 @@ class LabelledTurn:
 
 @dataclass(frozen=True)
 class RefusalDecision:
-    """What was decided about a question, with its score, and what is right."""
+    """Decision to answer a question, its score, and the right decision."""
 
     answered: bool
     score: float
@@ -112,22 +111,14 @@ class RefusalDecision:
 def load_labelled_turns(directory: Path, *, limit: int | None = None) -> list[LabelledTurn]:
     """Read the first `limit` turns; raises QuestionRefused naming file and line."""
     path = directory / TASKS
-    turns: list[LabelledTurn] = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            try:
-                turns.extend(_turn(json.loads(line)))
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-                raise QuestionRefused(
-                    f"Line {number} of {path} is no turn with text, history and enrichments."
-                ) from error
+    turns = list(parse_lines(path, _labelled_turns, "no turn with text, history and enrichments"))
     chosen = turns[:limit]
     if len({turn.answerable for turn in chosen}) < 2:
         raise QuestionRefused(f"{path} needs turns that are answerable and turns that are not.")
     return chosen
 
 
-def _turn(entry: dict[str, Any]) -> Iterator[LabelledTurn]:
+def _labelled_turns(entry: dict[str, Any]) -> Iterator[LabelledTurn]:
     history = tuple((turn["role"] + "", turn["content"] + "") for turn in entry["history"])
     for kind in entry["enrichments"]["Answerability"]:
         if kind in _KINDS:

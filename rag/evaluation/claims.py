@@ -1,4 +1,4 @@
-"""Claims and the passages they are said to rest on, judged by people: read in three forms, and measured.
+"""Evaluation of citations: claims with passages and human judgements, read in three forms, and measured.
 
 JSON lines, each of one of these forms: ``{"claim", "passages": [text, ...], "supported": true or false}``;
 WiCE's ``{"claim", "label", "evidence_sentences"}``, where only "supported" counts as it; ExpertQA's
@@ -6,28 +6,28 @@ WiCE's ``{"claim", "label", "evidence_sentences"}``, where only "supported" coun
 and a claim without evidence or judgement is left out.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from rag.citations.checker import Checker, Evidence
+from rag.citations.checker import Checker
 from rag.errors import QuestionRefused
-from rag.evaluation.datasets import read_text
+from rag.evaluation.datasets import parse_lines
 from rag.passage import Passage
 
+T = TypeVar("T")
 _FORM = "no claim in any of the forms: claim, passages and supported; WiCE's; ExpertQA's"
 _MARKER = re.compile(r"\s*\[\d+\]")
 _ADDRESS = re.compile(r"\A\s*(?:\[\d+\])?\s*(?:https?://\S+)?\s*")
 _LEAST_EVIDENCE = 40
-"""Letters under which ExpertQA's evidence is a bare address or a title, not a text."""
+"""Characters: shorter evidence of ExpertQA is a bare address or a title, not a text."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, the texts it is said to rest on, and whether people found that they support it."""
+    """A claim, the passages cited for it, and the human judgement that they support it."""
 
     text: str
     passages: tuple[str, ...]
@@ -36,7 +36,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker made of a claim, with the score it gave it if nothing differed; else 0."""
+    """Status that the checker gave a claim, with its score, 0 where it found a contradiction."""
 
     supported: bool
     status: str
@@ -45,13 +45,7 @@ class Verdict:
 
 def load_claims(path: Path) -> list[Claim]:
     """Read the claims of a file; raises QuestionRefused naming file and line."""
-    found: list[Claim] = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            try:
-                found.extend(_claims(json.loads(line)))
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-                raise QuestionRefused(f"Line {number} of {path} is {_FORM}.") from error
+    found = list(parse_lines(path, _claims, _FORM))
     if not found:
         raise QuestionRefused(f"{path} has no claim with evidence, so there is nothing to measure.")
     return found
@@ -65,18 +59,12 @@ def _claims(entry: dict[str, Any]) -> Iterator[Claim]:
         page = "\n\n".join(entry["evidence_sentences"])
         yield Claim(entry["claim"] + "", (page,), entry["label"] == "supported")
     else:
-        passages = tuple(text + "" for text in _list(entry["passages"]))
-        yield Claim(entry["claim"] + "", passages, _truth(entry["supported"]))
+        passages = tuple(text + "" for text in _typed(list, entry["passages"]))
+        yield Claim(entry["claim"] + "", passages, _typed(bool, entry["supported"]))
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
-
-
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
+def _typed(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
         raise TypeError
     return value
 
@@ -99,13 +87,13 @@ def as_passages(texts: Sequence[str]) -> list[Passage]:
 
 def check_claim(claim: Claim, checker: Checker) -> Verdict:
     """Check a claim with a checker of its passages."""
-    found: Evidence = checker.check(claim.text)
+    found = checker.check(claim.text)
     return Verdict(claim.supported, found.status, found.score if found.status == "verified" else 0.0)
 
 
 @dataclass(frozen=True)
 class CitationScores:
-    """How right *verified* is over some claims, each 0 to 1; 0 where nothing was verified or supported."""
+    """Precision, recall, F1 and accuracy of *verified*, 0 to 1; 0 where nothing was verified or supported."""
 
     verified: int
     right: int

@@ -1,4 +1,4 @@
-"""A searchable collection made from documents and kept on disk, so that each text is embedded once."""
+"""Indexes of a question set's passages, cached on disk, so that each text is embedded once."""
 
 import fcntl
 import hashlib
@@ -29,9 +29,9 @@ from rag.text.tokenize import TOKENIZER, Analyser
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1  # of what is kept here; a change of it leaves what was kept before unused
-WORDS_BATCH = 200  # passages between two commits of the word index: a second or so, with an analyser
-PARTS = {  # what each retriever searches by
+FORMAT = 1  # of the cached files; a change makes earlier ones unused
+WORDS_BATCH = 200  # passages between two commits of the BM25 index: a second or so, with an analyser
+PARTS = {  # the indexes that each retriever needs
     "bm25": ("words",),
     "similarity": ("vectors",),
     "mmr": ("vectors",),
@@ -39,11 +39,11 @@ PARTS = {  # what each retriever searches by
     "ensemble-cc": ("words", "vectors", "mixture"),
 }
 
-Told = Callable[[str, int, int], None]  # what is being made, how many passages of how many
+Progress = Callable[[str, int, int], None]  # called with the step, passages done, passages in all
 
 
 def default_cache() -> Path:
-    """Return the folder of all collections of a user, beside that of the embedding models."""
+    """Return the cache folder of a user's collections, beside that of the embedding models."""
     return default_model_cache().parent / "evaluation"
 
 
@@ -55,18 +55,18 @@ def open_collection(
     cache: Path,
     analysers: Sequence[Analyser] = (),
     waiting: Callable[[], None],
-    told: Told,
+    progress: Progress,
 ) -> Iterator["Collection"]:
     """Open the collection of these documents, each one passage with an id, for one process at a time.
 
-    It is kept under the hash of its ids and texts; `analysers` add morphemes to the word index. Where
-    another process has it, `waiting` is told and the call waits: two processes on one vector index damage
-    it without a word. What a killed process leaves behind does not lock. Raises IndexUnusable where the
-    folder cannot be written.
+    It is cached under the hash of its ids and texts; `analysers` add morphemes to the BM25 index. While
+    another process has it, `waiting` is called and the call blocks: two processes would silently damage the
+    vector index. The lock of a killed process is released. Raises IndexUnusable where the folder cannot be
+    written.
     """
     directory = cache / _hash([[document.id, document.page_content] for document in documents])
-    with _alone(directory, waiting):
-        collection = Collection(documents, directory, open_embedder, analysers, told)
+    with _locked(directory, waiting):
+        collection = Collection(documents, directory, open_embedder, analysers, progress)
         try:
             yield collection
         finally:
@@ -74,12 +74,11 @@ def open_collection(
 
 
 class Collection:
-    """Documents with their word index and vector index, each made when first needed, or opened where kept.
+    """Documents with their BM25 and vector indexes, each built when first needed, or opened from the cache.
 
-    An index is whole when it has every id of the documents, which is looked up each time: one that was
-    cut off goes on with the passages that are missing. `told` hears of passages that are added. `seconds`
-    says what making and opening took in this run: of "words", of "vectors" without loading the model,
-    and of "mixture".
+    An index is complete when it has every id of the documents, which is checked each time: an interrupted
+    build continues with the missing passages. `progress` hears each step. `seconds` has the build or
+    opening time in this run: of "words", of "vectors" without loading the model, and of "mixture".
     """
 
     def __init__(
@@ -88,21 +87,21 @@ class Collection:
         directory: Path,
         open_embedder: Callable[[], Embedder],
         analysers: Sequence[Analyser],
-        told: Told,
+        progress: Progress,
     ):
         self._documents = {document.id or "": document for document in documents}
         self._directory = directory
         self._open_embedder = open_embedder
         self._analysers = analysers
-        self._told = told
+        self._progress = progress
         self.seconds: dict[str, float] = {}
 
     def retriever(self, name: str, k: int) -> BaseRetriever:
-        """Return the app's retriever of this name, its indexes ready; raises SettingsError for another name.
+        """Return the app's retriever of this name with its indexes; raises SettingsError for another name.
 
-        An ensemble fails with its first half that fails, since the figures of one half are not its own.
+        An ensemble fails as a whole when one half fails, since the other half's figures are not its own.
         """
-        parts = {part: getattr(self, part) for part in PARTS.get(name, ())}  # makes what is not there yet
+        parts = {part: getattr(self, part) for part in PARTS.get(name, ())}  # builds missing ones
         return choose_retriever(
             name,
             k=k,
@@ -116,7 +115,7 @@ class Collection:
         )
 
     def index_seconds(self, name: str) -> float:
-        """Return what the indexes that this retriever searches took in this run, shared ones in full."""
+        """Return the seconds that this retriever's indexes took in this run, shared ones in full."""
         return sum(self.seconds.get(part, 0.0) for part in PARTS[name])
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
@@ -124,16 +123,16 @@ class Collection:
         return {id_: self._documents[id_] for id_ in ids if id_ in self._documents}
 
     def names(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the names of those that are there."""
+        """Return the names of the documents with these ids."""
         return {id_: str(each.metadata.get("document", "")) for id_, each in self.hydrate(ids).items()}
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedding model; raises ModelUnavailable where its files cannot be had."""
+        """Return the embedding model; raises ModelUnavailable where its files are missing."""
         return self._open_embedder()
 
     def embedder_if_there(self) -> Embedder | None:
-        """Return the embedding model; None where it cannot be had and words alone are searched."""
+        """Return the embedding model; None where it is unavailable and BM25 alone is searched."""
         try:
             return self.embedder
         except EmbeddingError as error:
@@ -142,7 +141,7 @@ class Collection:
 
     @cached_property
     def words(self) -> TantivyIndex:
-        """The word index of our tokenizer with the analysers of morphemes; a damaged one is made anew."""
+        """Return the BM25 index of our tokenizer and the morpheme analysers; a damaged one is rebuilt."""
         with self._timed("words"):
             folder = self._directory / f"words-{_hash([FORMAT, version('tantivy'), self._tokenizer])}"
             index = TantivyIndex(folder, analysers=self._analysers)
@@ -154,7 +153,7 @@ class Collection:
 
     @cached_property
     def vectors(self) -> ChromaVectorStore:
-        """The vector index of the embedding model; a damaged one is made anew."""
+        """Return the vector index of the embedding model; a damaged one is rebuilt."""
         model = [self.embedder.fingerprint, self.embedder.dimension]
         with self._timed("vectors"):
             name = f"vectors-{_hash([FORMAT, version('chromadb'), GRAPH, model])}"
@@ -171,7 +170,7 @@ class Collection:
 
     @cached_property
     def mixture(self) -> HybridWeights:
-        """How the app would weigh these passages: found once for them and the model, kept beside them."""
+        """Return the hybrid weights that the app would use here: calibrated once, then cached."""
         vectors, texts = self.vectors, {id_: found.page_content for id_, found in self._documents.items()}
         with self._timed("mixture"):
             made_with = _hash([FORMAT, RULE, self._tokenizer, self.embedder.fingerprint])
@@ -188,7 +187,7 @@ class Collection:
     def _weighed(self, texts: Sequence[str], vectors: Floats) -> HybridWeights:
         mixture = HybridWeights()
         for tuned in calibrate(texts, vectors, self.embedder, analysers=self._analysers):
-            self._told("mixture", tuned.done, tuned.total)
+            self._progress("mixture", tuned.done, tuned.total)
             mixture = tuned.mixture or mixture
         return mixture
 
@@ -197,7 +196,7 @@ class Collection:
         return [TOKENIZER, *(each.name for each in self._analysers)]
 
     def close(self) -> None:
-        """Give both indexes back."""
+        """Close both indexes."""
         for part in ("words", "vectors"):
             if part in self.__dict__:
                 self.__dict__.pop(part).close()
@@ -206,13 +205,13 @@ class Collection:
         missing = [self._documents[id_] for id_ in self._documents.keys() - index.ids()]
         missing.sort(key=lambda document: document.id or "")
         for start in range(0, len(missing), WORDS_BATCH):
-            self._told("words", start, len(missing))
+            self._progress("words", start, len(missing))
             index.add(
                 Entry(document.id or "", document.id or "", document.page_content)
                 for document in missing[start : start + WORDS_BATCH]
             )
         if missing:
-            self._told("words", len(missing), len(missing))
+            self._progress("words", len(missing), len(missing))
 
     def _filled_vectors(self, folder: Path) -> ChromaVectorStore:
         store = ChromaVectorStore(
@@ -222,12 +221,12 @@ class Collection:
         texts = [self._documents[id_].page_content for id_ in missing]
         done = 0
         for positions, vectors in self.embedder.embed_batches(texts):
-            self._told("vectors", done, len(missing))
+            self._progress("vectors", done, len(missing))
             ids = [missing[position] for position in positions]
             store.add_vectors(ids, vectors, [{"document_id": id_} for id_ in ids])
             done += len(ids)
         if missing:
-            self._told("vectors", done, len(missing))
+            self._progress("vectors", done, len(missing))
         return store
 
     @contextmanager
@@ -246,8 +245,8 @@ def _hash(value: Any) -> str:
 
 
 @contextmanager
-def _alone(directory: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the folder's lock, after those who hold it now."""
+def _locked(directory: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of the folder, waiting for another holder."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (directory / "lock").open("w")

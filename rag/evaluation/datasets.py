@@ -1,11 +1,11 @@
-"""Question sets: passages, questions, and which passages are right for which question."""
+"""Question sets in BEIR's and SQuAD's forms: passages, questions, and the right passages of each."""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -16,13 +16,13 @@ from rag.errors import QuestionRefused
 from rag.evaluation.metrics import Judgements
 from rag.models.protocol import LanguageModel
 
-# Question sets in BEIR's form: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv`` in one folder.
+T = TypeVar("T")
 Lines = list[dict[str, Any]]
 Parts = tuple[Lines, Lines, dict[str, dict[str, float]]]  # passages, questions, judgements by question
 
 
 def read_beir(directory: Path) -> Parts:
-    """Read the folder's three files; raises QuestionRefused naming file and line."""
+    """Read ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv``; raises QuestionRefused naming the line."""
     questions = read_questions(directory)
     judgements = _judgements(directory / "qrels.tsv")
     return list(read_lines(directory / "corpus.jsonl")), questions, judgements
@@ -34,22 +34,29 @@ def read_questions(directory: Path) -> Lines:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text; raises QuestionRefused where it has none."""
+    """Return a file's text; raises QuestionRefused where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise QuestionRefused(
-            f"{path} cannot be read as a file of a question set: {error.strerror}."
-        ) from error
-    except ValueError as error:
-        raise QuestionRefused(f"{path} cannot be read as a file of a question set: no UTF-8.") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
+        raise QuestionRefused(f"{path} cannot be read as a file of a question set: {reason}.") from error
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSON lines file, each with _id and text; raises QuestionRefused naming the line.
+def parse_lines(path: Path, parse: Callable[[dict[str, Any]], Iterable[T]], form: str) -> Iterator[T]:
+    """Yield the items that `parse` finds in each JSON line; raises QuestionRefused for any other form.
 
     Only line feeds end lines, since texts hold other breaks.
     """
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            try:
+                yield from parse(json.loads(line))
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                raise QuestionRefused(f"Line {number} of {path} is {form}.") from error
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSON lines file, with _id and text; raises QuestionRefused naming the line."""
     seen: set[str] = set()
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
@@ -81,12 +88,9 @@ def _is_texts(value: Any) -> bool:
 
 def _history(turns: Any, place: str) -> list[tuple[str, str]]:
     try:
-        history = [(turn["role"], turn["content"]) for turn in turns or []]
-        if all(isinstance(part, str) for turn in history for part in turn):
-            return history
+        return [(turn["role"] + "", turn["content"] + "") for turn in turns or []]
     except (TypeError, KeyError) as error:
         raise QuestionRefused(f"{place} has a history that is no list of role and content.") from error
-    raise QuestionRefused(f"{place} has a history that is no list of role and content.")
 
 
 def _judgements(path: Path) -> dict[str, dict[str, float]]:
@@ -103,12 +107,11 @@ def _judgements(path: Path) -> dict[str, dict[str, float]]:
     return judgements
 
 
-# Question sets in SQuAD's form: one JSON file of articles, their paragraphs, and questions about each.
-META = "meta.json"  # says where a set comes from; it is no set
+META = "meta.json"  # describes a set's origin; not a set itself
 
 
 def find_squad_file(path: Path) -> Path | None:
-    """Return the file of such a set: `path` itself, or the only JSON file of a folder without a corpus."""
+    """Return the file of a set in SQuAD's form: `path`, or the only JSON file of its folder, or None."""
     try:
         if path.is_file():
             return path
@@ -121,7 +124,7 @@ def find_squad_file(path: Path) -> Path | None:
 
 
 def read_squad(file: Path) -> Parts:
-    """Return passages, questions and judgements; raises QuestionRefused naming the file.
+    """Return the passages, questions and judgements of a file; raises QuestionRefused naming it.
 
     Questions that are marked impossible have no right passage.
     """
@@ -172,7 +175,7 @@ class QuestionSet:
     variants: Mapping[str, tuple[QueryVariant, ...]] = field(default_factory=dict)
 
     def asking(self, questions: Mapping[str, str]) -> "QuestionSet":
-        """Return the same set with its questions put in other words, by the same ids."""
+        """Return the same set with other texts of its questions, by the same ids."""
         return replace(self, questions=questions)
 
     def rewritten(self) -> "QuestionSet":
@@ -192,25 +195,25 @@ def condense_questions(
     llm: LanguageModel | None,
     rarity: Rarity,
     embedder: Embeddings | None = None,
-    told: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
 ) -> QuestionSet:
-    """Return the set with each question as the app searches for it; `told` hears how far it is."""
+    """Return the set with each question as the app rewrites it; `progress` is called with the progress."""
     written: dict[str, str] = {}
     variants: dict[str, tuple[QueryVariant, ...]] = {}
     for done, (id_, text) in enumerate(questions.questions.items(), start=1):
         history = questions.histories.get(id_, ())
         made = make_standalone(text, history, llm=llm, rarity=rarity, embedder=embedder)
         written[id_], variants[id_] = made.text, made.variants
-        told(done, len(questions.questions))
+        progress(done, len(questions.questions))
     return replace(questions, questions=written, variants=variants)
 
 
 def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     """Read a question set with its first `limit` judged questions: those that have a right passage.
 
-    `path` is a folder in BEIR's form (see rag/evaluation/beir.py), or a file in SQuAD's or the folder of one
-    (rag/evaluation/squad.py). A judged passage that the corpus lacks stays judged, and cannot be found.
-    Raises QuestionRefused, naming the file, and the line where there are lines, for what is not of the form.
+    `path` is a folder in BEIR's form (`read_beir`), or a file in SQuAD's (`read_squad`) or its folder. A
+    judged passage that the corpus lacks stays judged, and cannot be found. Raises QuestionRefused for any
+    other form, naming the file, and the line where there are lines.
     """
     file = find_squad_file(path)
     passages, asked, judgements = read_beir(path) if file is None else read_squad(file)

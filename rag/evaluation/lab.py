@@ -1,7 +1,7 @@
-"""Which way of searching suits one's own documents: question sets, and runs of retrievers over them.
+"""The lab: question sets over the user's own documents, and runs of retrievers over them.
 
-A set is typed, collected from answers that were rated as good, or made from the documents. Runs and the
-making of questions are jobs of the server: the page may leave, and comes back to them.
+A set is typed, collected from answers that were rated as good, or generated from the documents. Runs and
+question generation are background jobs, which continue while the page is closed.
 """
 
 import hashlib
@@ -32,11 +32,9 @@ from storage.records import (
     SearchedRecord,
 )
 
-# What a run remembers of how it was made, so that a later one can be compared with it.
-
 
 def searched_record(records: Sequence[DocumentRecord], *, every: bool) -> SearchedRecord:
-    """Return what a run remembers of the documents it searches."""
+    """Return the record of the documents that a run searches."""
     contents = "\n".join(sorted(record.sha256 for record in records))
     return SearchedRecord(
         every=every,
@@ -48,17 +46,17 @@ def searched_record(records: Sequence[DocumentRecord], *, every: bool) -> Search
 
 
 def differences(newer: RunRecord, older: RunRecord) -> list[str]:
-    """Return what besides the retrievers differs between two runs over a set, as parts of a sentence.
+    """Return the differences of two runs over a set, besides the retrievers, as parts of a sentence.
 
-    Empty when their figures can be compared as they stand: ``["10 questions in place of 8"]``.
+    For example ``["10 questions in place of 8"]``. Empty when their figures can be compared directly.
     """
-    told = {
+    compared = {
         "questions": (newer.asked, older.asked),
         "passages a search": (newer.k, older.k),
         "documents": (newer.searched.count, older.searched.count),
         "chunks": (newer.searched.chunks, older.searched.chunks),
     }
-    found = [f"{new} {what} in place of {old}" for what, (new, old) in told.items() if new != old]
+    found = [f"{new} {what} in place of {old}" for what, (new, old) in compared.items() if new != old]
     same_size = newer.searched.count == older.searched.count
     if same_size and newer.searched.fingerprint != older.searched.fingerprint:
         found.append("other documents, or other contents")
@@ -72,7 +70,7 @@ def differences(newer: RunRecord, older: RunRecord) -> list[str]:
 
 
 LAB = "lab"
-LANES = {LAB: 1}  # one job at a time, so that runs do not spoil each other's latencies
+LANES = {LAB: 1}  # one job at a time, so that runs do not distort each other's latencies
 FEWEST_FOUND = 10  # the metrics look at the first ten
 MOST_QUESTIONS = 500  # of a set
 MOST_PASSAGES = 20  # of a question
@@ -82,14 +80,14 @@ MAKING = "lab-making"
 
 @dataclass(frozen=True)
 class FeedbackSet:
-    """A set made of rated answers; of `skipped` ones no sentence rests on a passage word for word."""
+    """A set made of rated answers; `skipped` counts those without a verified citation."""
 
     record: QuestionSetRecord
     skipped: int
 
 
 class Lab:
-    """The question sets and runs of the owner of `library`; `sets` and `runs` read, name and delete them.
+    """The question sets and runs of the owner of `library`; `sets` and `runs` are their stores.
 
     `jobs` must have the lanes in LANES. `llm` gives the connected model, or None.
     """
@@ -111,16 +109,16 @@ class Lab:
     def candidates(
         self, question: str, *, document_ids: Collection[str] | None = None, k: int = 10
     ) -> list[Passage]:
-        """Return passages among which a person may mark the right one: the best by words and by meaning.
+        """Return passages among which a person may mark the right one: the best of BM25 and vectors.
 
-        Both halves count alike, so that neither decides what can be marked. Raises QuestionRefused,
-        RetrievalError.
+        Both halves have equal weight, so that neither decides which passages can be marked. Raises
+        QuestionRefused, RetrievalError.
         """
         retriever = self._library.retriever("ensemble-rrf", k, document_ids=document_ids)
         return [Passage.from_document(found) for found in retriever.invoke(validated_question(question))]
 
     def add_typed(self, set_id: str, question: str, chunk_ids: Sequence[str]) -> QuestionRecord:
-        """Keep a typed question with the chunks that were marked as answering it.
+        """Add a typed question with the chunks that were marked as answering it.
 
         Raises QuestionRefused for a question without words or right passage, or a set that is full.
         """
@@ -133,10 +131,10 @@ class Lab:
         return self.sets.add(set_id, text, [marked_passage(chunk) for chunk in chunks.values()])
 
     def from_feedback(self, name: str) -> FeedbackSet:
-        """Make a set of the answers rated up: each question as it was understood, and what its answer cites.
+        """Make a set of the answers rated up: the standalone question of each, and the quotes it cites.
 
-        Only cited words that were found in their passage count as right. A question asked twice is there
-        once, with its newest answer. Raises QuestionRefused when there is none.
+        Only verified quotes count as right. A question asked twice is added once, with its newest answer.
+        Raises QuestionRefused when there is none.
         """
         questions: dict[str, list[MarkedPassage]] = {}
         skipped = 0
@@ -144,7 +142,7 @@ class Lab:
             passages = cited_passages(answer)
             skipped += not passages
             if passages:
-                questions.setdefault(self._understood(answer), passages)
+                questions.setdefault(self._standalone_question(answer), passages)
         if not questions:
             raise QuestionRefused(
                 "No answer with a verified citation is rated as good yet. Rate answers in the chat, then "
@@ -163,9 +161,9 @@ class Lab:
         use_model: bool = False,
         seed: str = "",
     ) -> Job[MakingProgress]:
-        """Make a set of `count` questions in a job: by the connected model, or from sentences.
+        """Generate a set of `count` questions in a job: by the connected model, or from sentences.
 
-        Another `seed` draws other passages. While a making runs, that one is returned. Raises
+        Another `seed` draws other passages. A job that runs already is returned. Raises
         QuestionRefused for a count out of bounds or no documents, SettingsError without a model.
         """
         if not 1 <= count <= MOST_MADE:
@@ -179,7 +177,7 @@ class Lab:
         return self._jobs.start(self._library.owner, MAKING, maker.run, lane=LAB)
 
     def making(self) -> Job[MakingProgress] | None:
-        """Return the job that makes questions, or waits to, if there is one."""
+        """Return the running or waiting job that generates questions, None where there is none."""
         return self._jobs.get(self._library.owner, MAKING)  # type: ignore[return-value]
 
     def start_run(
@@ -190,10 +188,10 @@ class Lab:
         document_ids: Collection[str] | None = None,
         k: int = FEWEST_FOUND,
     ) -> Job[RunProgress]:
-        """Ask retrievers the questions of a set over the chosen documents, or all, in a job: a `Trial`.
+        """Ask retrievers the questions of a set over the chosen documents, or all, in a job: a `LabRunner`.
 
-        While a run over the set is under way, that one is returned. Raises SettingsError for retrievers or
-        a `k` that are not to be had, QuestionRefused for no questions or no documents, NotFound.
+        A run over the set that runs already is returned. Raises SettingsError for an unknown retriever or a
+        `k` out of bounds, QuestionRefused for no questions or no documents, NotFound.
         """
         names = tuple(dict.fromkeys(retrievers))
         unknown = [name for name in names if name not in NAMES]
@@ -212,25 +210,25 @@ class Lab:
         return self._jobs.start(self._library.owner, _key(set_id), work, lane=LAB)
 
     def running(self, set_id: str) -> Job[RunProgress] | None:
-        """Return the job that runs over a set, or waits to, if there is one."""
+        """Return the running or waiting job over a set, None where there is none."""
         return self._jobs.get(self._library.owner, _key(set_id))  # type: ignore[return-value]
 
     def delete_set(self, set_id: str) -> None:
-        """Delete a set with its questions and runs, stopping the one under way."""
+        """Delete a set with its questions and runs, stopping a running one."""
         job = self.running(set_id)
         if job is not None:
             job.cancel()
         self.sets.delete(set_id)
 
     def prepared(self, set_id: str, document_ids: Collection[str] | None = None) -> list[PreparedQuestion]:
-        """Return a set's questions as they can be asked now: "asked", "gone" or "outside", and what is right.
+        """Return a set's questions with their right chunks and status now: "asked", "gone" or "outside".
 
-        Reads the documents that the set speaks of: a tenth of a second for each million characters.
+        Reads the documents that the set cites: a tenth of a second for each million characters.
         """
         return prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
 
     def compare(self, set_id: str) -> list[RunRecord]:
-        """List the runs over a set with their results, newest first; see rag/evaluation/comparison.py."""
+        """List the runs over a set with their results, newest first; see `differences`."""
         return self.runs.list(set_id)
 
     def _run(
@@ -258,7 +256,9 @@ class Lab:
             run,
             prepared,
             documents,
-            lambda name, told: self._library.retriever(name, k, document_ids=ids, on_failure=told),
+            lambda name, on_failure: self._library.retriever(
+                name, k, document_ids=ids, on_failure=on_failure
+            ),
         )
         yield from trial.run(cancelled)
 
@@ -274,30 +274,30 @@ class Lab:
             raise QuestionRefused("None of the chosen documents can be searched. Choose others, or add some.")
         return chosen
 
-    def _understood(self, answer: Message) -> str:
-        asked = answer.standalone_question
-        return asked or self._conversations.message(answer.question_id or "").content
+    def _standalone_question(self, answer: Message) -> str:
+        rewritten = answer.standalone_question
+        return rewritten or self._conversations.message(answer.question_id or "").content
 
 
 def cited_passages(answer: Message) -> list[MarkedPassage]:
-    """Return the words that an answer cites and that its passages have, each once, as right passages.
+    """Return the verified quotes of an answer, each once, as right passages.
 
-    What its reader marked as a wrong source is left out.
+    Citations that the reader marked as a wrong source are left out.
     """
     passages = {passage.number: passage for passage in answer.passages}
     found = [
         MarkedPassage(
-            document_id=passages[citation.marker].document_id,
-            document=passages[citation.marker].document,
-            sha256=passages[citation.marker].sha256,
-            chunk_id=passages[citation.marker].chunk_id,
+            document_id=passage.document_id,
+            document=passage.document,
+            sha256=passage.sha256,
+            chunk_id=passage.chunk_id,
             start=citation.quote_start,
             end=citation.quote_end,
             quote=citation.quote,
         )
         for citation in answer.citations
-        if citation.status == "verified" and citation.feedback is None
-        if citation.marker in passages and citation.quote.strip()
+        if citation.status == "verified" and citation.feedback is None and citation.quote.strip()
+        if (passage := passages.get(citation.marker)) is not None
     ]
     return list(dict.fromkeys(found))[:MOST_PASSAGES]
 

@@ -1,4 +1,4 @@
-"""One run of the lab: retrievers asked the same questions side by side, stored as it goes."""
+"""One run of the lab: gold passages of the questions, and the retrievers asked side by side."""
 
 import re
 import time
@@ -28,8 +28,7 @@ from storage.records import (
     RunState,
 )
 
-# Gold passages: the chunks that hold today what a question set marked as right.
-HALF = 0.5
+HALF = 0.5  # the share of a chunk or of a marked passage that makes the chunk a right one
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class GoldPassages:
 class PreparedQuestion:
     """A question as it can be asked now.
 
-    `targets` maps each right chunk to the passage it stands for, named by its first chunk: a passage on
-    the border of two chunks counts once, whichever of them is found. Empty unless the status is "asked".
+    `targets` maps each right chunk to its gold passage, named by the first chunk of it: a passage on the
+    border of two chunks counts once, whichever of them is found. Empty unless the status is "asked".
     """
 
     question: QuestionRecord
@@ -54,7 +53,7 @@ class PreparedQuestion:
 
     @property
     def judgements(self) -> dict[str, float]:
-        """The right passages as metrics take them: each as right as the others."""
+        """Return the right passages with equal grades, as metrics take them."""
         return dict.fromkeys(self.targets.values(), 1.0)
 
 
@@ -64,21 +63,19 @@ def prepare_questions(
     """Return the questions with the chunks that answer them among the chosen documents, or among all.
 
     A question is "gone" when none of its passages is in any document, "outside" when none is in a
-    chosen one; of several passages, those that are there count.
+    chosen one; of several passages, the existing ones count.
     """
-    standing = locate_passages(
-        documents, (passage for question in questions for passage in question.passages)
-    )
-    return [_prepared(question, standing, document_ids) for question in questions]
+    located = locate_passages(documents, (passage for question in questions for passage in question.passages))
+    return [_prepared(question, located, document_ids) for question in questions]
 
 
 def locate_passages(
     documents: Documents, passages: Iterable[MarkedPassage]
 ) -> dict[MarkedPassage, GoldPassages]:
-    """Return where passages stand today; those that are gone are absent.
+    """Return the present chunks of marked passages; passages that no longer exist are absent.
 
-    The document is the one with the same contents, or else the one of the same name, which has taken
-    its place; each is read once.
+    The document is the one with the same contents, or else the one of the same name, which has replaced
+    it; each is read once.
     """
     there = [record for record in documents.list() if record.replaces is None and record.state in SEARCHABLE]
     by_content = {record.sha256: record for record in there}
@@ -107,9 +104,9 @@ def _in_document(
 
 
 def find_quote(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
-    """Return the span of a passage's words in a text: where it was, or else the nearest such words.
+    """Return the span of a passage's quote in a text: at its old place, or else the nearest one.
 
-    Only white space may differ. None when the words are not there.
+    Only white space may differ. None when the text lacks the quote.
     """
     if text[passage.start : passage.end] == passage.quote:
         return passage.start, passage.end
@@ -141,17 +138,17 @@ def _share(chunk: ChunkRecord, start: int, end: int) -> float:
 
 def _prepared(
     question: QuestionRecord,
-    standing: Mapping[MarkedPassage, GoldPassages],
+    located: Mapping[MarkedPassage, GoldPassages],
     document_ids: Collection[str] | None,
 ) -> PreparedQuestion:
-    there = [standing[passage] for passage in question.passages if passage in standing]
+    there = [located[passage] for passage in question.passages if passage in located]
     chosen = [found for found in there if document_ids is None or found.document_id in document_ids]
     status: AskedStatus = "asked" if chosen else "outside" if there else "gone"
     return PreparedQuestion(question, status, _targets([found.chunk_ids for found in chosen]))
 
 
 def _targets(passages: Sequence[tuple[str, ...]]) -> dict[str, str]:
-    """Name each chunk's passage; passages that share a chunk are one: ``[a b] [b c] -> all are a``."""
+    """Return each chunk's passage; passages that share a chunk are one: ``[a b] [b c] -> all are a``."""
     return reduce(_joined, passages, {})
 
 
@@ -165,15 +162,15 @@ def _joined(targets: dict[str, str], ids: tuple[str, ...]) -> dict[str, str]:
 KEEP_SECONDS = 0.5  # a killed server loses at most this much of a run
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Run it again."
 OnFailure = Callable[[str, Exception], None]
-Open = Callable[[str, OnFailure], BaseRetriever]  # a retriever's name, and whom it tells what it left out
+Open = Callable[[str, OnFailure], BaseRetriever]  # a name, and a callback for the parts left out
 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is: `done` of `total` searches, and the results so far, one a retriever.
+    """Progress of a run: `done` of `total` searches, and the results so far, one a retriever.
 
-    `total` is questions times retrievers. Until the first search `rows` is empty, and indexes and model
-    are being opened.
+    `total` is questions times retrievers. Until the first search, while indexes and model are opened, `rows`
+    is empty.
     """
 
     run_id: str
@@ -184,7 +181,7 @@ class RunProgress:
 
 @dataclass
 class _Contender:
-    """A retriever in the run: what it answered so far, and what of it is not stored yet."""
+    """A retriever in the run, its results so far, and the parts of it that the last search left out."""
 
     name: str
     retriever: BaseRetriever
@@ -194,10 +191,10 @@ class _Contender:
 
 
 class LabRunner:
-    """Asks every retriever every question, question by question, and keeps what each found in `run`.
+    """Runner that asks every retriever every question, question by question, and stores the findings.
 
-    So a run that is stopped has asked all retrievers the same questions. Who is asked first changes with
-    every question. Each retriever is asked once before the clock runs, so that opening is not measured.
+    So a stopped run has asked all retrievers the same questions. The first retriever changes with every
+    question. Each is asked once before the measurement, so that opening is not measured.
     """
 
     def __init__(
@@ -272,7 +269,7 @@ class LabRunner:
                 contender.gaps.clear()
 
     def _take(self, contender: _Contender, answer: QuestionResult) -> None:
-        """Note one answer; chunks that hold the same right passage count as that passage."""
+        """Add one result; chunks of the same gold passage count as that passage."""
         gaps, targets = " ".join(contender.gaps), self._prepared[answer.question_id].targets
         contender.gaps.clear()
         answer = replace(answer, error=answer.error or gaps or None)
@@ -295,7 +292,7 @@ class LabRunner:
         )
 
     def _save(self) -> tuple[ResultRecord, ...]:
-        """Keep what has come since the last time; return the results so far."""
+        """Store the new findings; return the results so far."""
         rows = tuple(self._row(contender) for contender in self._contenders if contender.answered)
         self._runs.keep(self._run.id, rows, self._unsaved)
         self._unsaved = []
@@ -332,7 +329,7 @@ class LabRunner:
 
 
 def asked_records(prepared: Sequence[PreparedQuestion]) -> list[AskedRecord]:
-    """Return the questions as a run keeps them, numbered from 1."""
+    """Return the questions as a run stores them, numbered from 1."""
     return [
         AskedRecord(number, one.question.id, one.question.text, one.status, tuple(one.targets))
         for number, one in enumerate(prepared, start=1)
@@ -340,7 +337,7 @@ def asked_records(prepared: Sequence[PreparedQuestion]) -> list[AskedRecord]:
 
 
 def describe_place(chunk: ChunkRecord | None) -> str:
-    """Return where a chunk stands, in words: ``"report.pdf, page 3"``, ``"guide.md, Guide > Install"``."""
+    """Return a chunk's place in words: ``"report.pdf, page 3"``, ``"guide.md, Guide > Install"``."""
     if chunk is None:
         return ""
     place = f"page {chunk.page}" if chunk.page is not None else chunk.heading

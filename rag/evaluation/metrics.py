@@ -1,14 +1,14 @@
-"""What a ranked list is worth against judgements: nDCG, recall, MRR, as trec_eval reckons them.
+"""Ranking metrics against judgements: nDCG, recall and MRR, as trec_eval computes them.
 
-A list is taken in the order given: whoever made it has settled its ties (ours do by id), where trec_eval
-would sort by score again. An id found twice counts once, at its better place. A judgement of 0 or less, and
-none at all, is wrong. Without a right passage every metric is 0.
+A list is taken in the order given: its ties are settled already (ours by id), where trec_eval would sort by
+score again. An id found twice counts once, at its better place. A judgement of 0 or less, or a missing one,
+is wrong. Without a right passage every metric is 0.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-Judgements = Mapping[str, float]  # id -> how right it is; what is not named is wrong
+Judgements = Mapping[str, float]  # grade by id; a missing id is wrong
 Metric = Callable[[Sequence[str], Judgements], float]
 
 
@@ -26,7 +26,7 @@ def ndcg(found: Sequence[str], right: Judgements, k: int) -> float:
 
 
 def recall(found: Sequence[str], right: Judgements, k: int) -> float:
-    """Return which part of the right ones is among the first `k`: ``1 of 2 -> 0.5``."""
+    """Return the share of the right ones among the first `k`: ``1 of 2 -> 0.5``."""
     wanted = _wanted(right)
     return len(wanted & set(_distinct(found)[:k])) / len(wanted) if wanted else 0.0
 
@@ -56,6 +56,23 @@ def percentile(values: Sequence[float], percent: float) -> float:
     """Return the smallest value that `percent` of the values do not exceed: ``[1, 2, 3, 4], 50 -> 2``."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)] if ordered else 0.0
+
+
+def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence, a row of bits at a time (Hyyrö, 2004).
+
+    >>> longest_common("abcbdab", "bdcaba")
+    4
+    """
+    places: dict[str, int] = {}
+    for at, word in enumerate(first):
+        places[word] = places.get(word, 0) | 1 << at
+    every = (1 << len(first)) - 1
+    row = every
+    for word in second:
+        same = row & places.get(word, 0)
+        row = (row + same | row - same) & every
+    return len(first) - row.bit_count()
 
 
 def _gain(judged: Sequence[float]) -> float:

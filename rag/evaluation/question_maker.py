@@ -1,4 +1,4 @@
-"""Question sets made from documents: which passages are asked about, and the making, stored as it goes."""
+"""Question generation from documents: by a language model, or from the documents' own sentences."""
 
 import hashlib
 import re
@@ -20,20 +20,19 @@ from rag.text.sentences import sentences
 from storage.lab import QuestionSets
 from storage.records import ChunkRecord, DocumentRecord, MarkedPassage
 
-# Questions made from documents: by a model, or from the documents' own sentences.
 FEWEST, MOST = 4, 8  # words of a question made from a sentence
 FEWEST_DENSE = 3  # in languages whose words say as much as two or three English ones
-SHORTEST, LONGEST = 30, 400  # width of a sentence that says something, in Latin letters
-LETTERS = 0.6  # the least part of a sentence, without its spaces, that is letters: less is a row of figures
-LEAVE_OUT = 4  # every how manieth word, on average, a question leaves out: people do not repeat all of them
+SHORTEST, LONGEST = 30, 400  # width of an informative sentence, in Latin letters
+LETTERS = 0.6  # minimum share of letters in a sentence without its spaces: less is a row of figures
+LEAVE_OUT = 4  # a question leaves out one word in four: people do not repeat all of them
 QUESTION_TOKENS = 150
 LONGEST_QUESTION = 300  # characters
-COPIED = 0.6  # the part of a question that may stand in the passage word for word, in one piece
+COPIED = 0.6  # maximum share of a question that is copied from the passage in one piece
 _WORD = re.compile(r"[^\W_][\w’'.,:/-]*[^\W_]|[^\W_]")
 _NO_PROSE = re.compile(
     r"[|{}<>=\\`]|https?:|\.{4}|^\s*(?:[-*+•#>]|\d{1,3}[.)])\s|©|All rights reserved", re.I
 )
-_LEANING = re.compile(  # a sentence that speaks of the one before it asks about nothing by itself
+_CONTEXT_DEPENDENT = re.compile(  # beginnings of a sentence that refers to the one before
     r"(?:it|its|this|that|these|those|they|their|he|his|she|her|we|our|you|your|i|my|such|there|here|however"
     r"|but|and|so|thus|then|also|therefore|moreover|furthermore|in addition|for example)\b"
     r"|(?:그|이|저|또|또한|그러나|하지만|따라서|그리고|그런데|이에|이를|이는|그는|그녀는|그것|이것|이러한|그러한|즉|예를)(?=\s)"
@@ -64,8 +63,8 @@ _ABOUT_THE_TEXT = re.compile(
 def question_from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
     """Return the span of a sentence of `text` and a question made of its words, or None.
 
-    None where no sentence says something by itself: headings, tables, contents, sentences that lean on
-    the one before. `seed` decides among those that do, and which words are left out.
+    None where no sentence is informative by itself: headings, tables, contents, sentences that refer to the
+    one before. `seed` chooses the sentence and the words that are left out.
     """
     spans = [(start, end) for start, end in sentences(text) if is_informative(text[start:end])]
     for start, end in sorted(spans, key=lambda span: shuffle_key(seed, span)):
@@ -94,7 +93,7 @@ def question_from_sentence(sentence: str, seed: str = "") -> str:
 
 
 def content_words(sentence: str) -> Iterator[str]:
-    """Yield the words of a sentence that name something, each once, as one would type them.
+    """Yield the content words of a sentence, each once, as one would type them.
 
     Stop words are left out; of Korean words the particles, and predicates; of Japanese all but runs of
     Han, Katakana and Latin letters.
@@ -125,22 +124,22 @@ def _words(sentence: str, code: str) -> Iterator[str]:
 
 
 def is_informative(sentence: str) -> bool:
-    """Return whether a sentence is prose of a fit length that stands by itself and is mostly letters."""
+    """Return True for prose of a fit length that is complete in itself and mostly letters."""
     letters = sum(map(str.isalpha, sentence))
     return (
         SHORTEST <= width(sentence) <= LONGEST
         and letters >= LETTERS * len("".join(sentence.split()))
         and _ENDED.search(sentence) is not None
-        and not sentence[0].islower()  # the rest of one that was cut
+        and not sentence[0].islower()  # the end of a sentence that was cut
         and not _NO_PROSE.search(sentence)
-        and not _LEANING.match(sentence)
+        and not _CONTEXT_DEPENDENT.match(sentence)
     )
 
 
 def question_from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) -> str:
-    """Return a question that `passage` answers, or nothing where the model wrote something else.
+    """Return a model's question that `passage` answers, or nothing where it wrote something else.
 
-    Raises LLMError where the model cannot be asked, and Cancelled.
+    Raises LLMError where the model fails, and Cancelled.
     """
     try:
         answer = llm.complete(question_messages(passage), max_tokens=QUESTION_TOKENS, cancelled=cancelled)
@@ -152,7 +151,7 @@ def question_from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel 
 
 
 def is_acceptable(question: str, text: str) -> bool:
-    """Return whether a written question is one: short, asking, in the text's language, in its own words.
+    """Return True for a short question in the text's language and in other words than the text's.
 
     >>> is_acceptable("How deep is the moat of the castle?", "The castle has a moat, nine metres deep.")
     True
@@ -170,7 +169,7 @@ def is_acceptable(question: str, text: str) -> bool:
 
 
 def _longest_copied(question: str, text: str) -> int:
-    """Return how many characters of the question stand in the text in one piece, white space apart."""
+    """Return the length of the longest piece of the question in the text, white space apart."""
     asked, said = " ".join(question.casefold().split()), " ".join(text.casefold().split())
     longest, start = 0, 0
     for end in range(1, len(asked) + 1):
@@ -180,21 +179,21 @@ def _longest_copied(question: str, text: str) -> int:
     return longest
 
 
-def shuffle_key(seed: str, lot: object) -> str:
-    """Return what orders lots by chance, the same each time: ``sorted(lots, key=...)``."""
-    return hashlib.sha256(f"{seed}\n{lot}".encode("utf-8", "replace")).hexdigest()
+def shuffle_key(seed: str, item: object) -> str:
+    """Return a pseudo-random sort key, the same each time: ``sorted(items, key=...)``."""
+    return hashlib.sha256(f"{seed}\n{item}".encode("utf-8", "replace")).hexdigest()
 
 
-SHORTEST_CHUNK = 120  # width in Latin letters: a shorter chunk says too little to ask about
-TRIES = 10  # passages looked at for one question from a sentence
+SHORTEST_CHUNK = 120  # width in Latin letters: shorter chunks hold too little to ask about
+TRIES = 10  # passages tried for one question from a sentence
 MODEL_TRIES = 3  # passages a model is asked about for one question
-FAILURES = 3  # failed answers of a model's server in a row, after which it is left alone
+FAILURES = 3  # errors of a model's server in a row, after which the job fails
 Made = tuple[str, MarkedPassage]
 
 
 @dataclass(frozen=True)
 class MakingProgress:
-    """How far the making of a set is: `done` of `total` questions; `skipped` passages gave none.
+    """Progress of question generation: `done` of `total` questions; `skipped` passages gave none.
 
     `set_id` is None until there is a first question; `latest` is the last one made.
     """
@@ -208,9 +207,9 @@ class MakingProgress:
 
 @dataclass
 class QuestionMaker:
-    """Makes a set of `count` questions about `records`, the same ones each time for one `seed`.
+    """Generator of a set of `count` questions about `records`, the same ones each time for one `seed`.
 
-    With `llm` its questions, else from sentences; Passages are drawn from all the documents in turn.
+    By `llm`, or without one from sentences. Passages are drawn from all the documents in turn.
     """
 
     library: Library
@@ -226,10 +225,10 @@ class QuestionMaker:
     _texts: set[str] = field(default_factory=set)
 
     def run(self, cancelled: Cancel) -> Iterator[MakingProgress]:
-        """Make the set and yield progress; what was made before a stop or a failure is kept.
+        """Make the set and yield progress; questions made before a stop or a failure are kept.
 
-        Raises LLMError when the model's server fails again and again, QuestionRefused when no passage
-        gave a question.
+        Raises LLMError when the model's server fails repeatedly, QuestionRefused when no passage gave a
+        question.
         """
         yield self._progress()
         tries = (TRIES if self.llm is None else MODEL_TRIES) * self.count
@@ -252,13 +251,15 @@ class QuestionMaker:
 
     def _make(self, chunk: ChunkRecord, cancelled: Cancel) -> Made | None:
         made = (
-            self._from_sentence(chunk) if self.llm is None else self._from_model(chunk, self.llm, cancelled)
+            self._from_model(chunk, self.llm, cancelled)
+            if self.llm is not None
+            else self._from_sentence(chunk)
         )
         return made if made and made[0].casefold() not in self._texts else None
 
     def _from_sentence(self, chunk: ChunkRecord) -> Made | None:
         found = question_from_passage(chunk.text, self.seed)
-        if found is None or not _stands_once(self.library, chunk.text[found[0] : found[1]]):
+        if found is None or not _is_unique(self.library, chunk.text[found[0] : found[1]]):
             return None
         start, end, question = found
         return question, marked_passage(chunk, start, end)
@@ -285,7 +286,7 @@ class QuestionMaker:
 
 
 def marked_passage(chunk: ChunkRecord, start: int = 0, end: int | None = None) -> MarkedPassage:
-    """Freeze ``chunk.text[start:end]``, or the whole chunk, as a right passage."""
+    """Copy ``chunk.text[start:end]``, or the whole chunk, as a right passage."""
     quote = chunk.text[start:end]
     return MarkedPassage(
         document_id=chunk.document_id,
@@ -299,7 +300,7 @@ def marked_passage(chunk: ChunkRecord, start: int = 0, end: int | None = None) -
 
 
 def sample_chunks(library: Library, records: Sequence[DocumentRecord], seed: str) -> Iterator[ChunkRecord]:
-    """Yield chunks worth asking about, one of each document in turn, each drawn by `seed`."""
+    """Yield informative chunks, one of each document in turn, each drawn by `seed`."""
     documents = library.documents
     ordered = sorted(records, key=lambda record: shuffle_key(seed, record.sha256))
     waiting: dict[str, Iterator[str]] = {}
@@ -307,7 +308,7 @@ def sample_chunks(library: Library, records: Sequence[DocumentRecord], seed: str
         empty = 0
         for record in ordered:
             if turn == 0:
-                waiting[record.id] = iter(_worth_asking(documents.chunks(record.id), seed))
+                waiting[record.id] = iter(_informative_ids(documents.chunks(record.id), seed))
             id_ = next(waiting[record.id], None)
             found = {} if id_ is None else documents.chunks_by_id([id_])
             yield from found.values()
@@ -316,23 +317,23 @@ def sample_chunks(library: Library, records: Sequence[DocumentRecord], seed: str
             return
 
 
-def _worth_asking(chunks: Sequence[ChunkRecord], seed: str) -> list[str]:
-    """Return the ids of chunks of prose that are long enough, in the order drawn."""
-    worth = [chunk for chunk in chunks if width(chunk.text) >= SHORTEST_CHUNK and not _table(chunk.text)]
+def _informative_ids(chunks: Sequence[ChunkRecord], seed: str) -> list[str]:
+    """Return the ids of long enough chunks of prose, in the order drawn."""
+    worth = [chunk for chunk in chunks if width(chunk.text) >= SHORTEST_CHUNK and not _is_table(chunk.text)]
     return [
         chunk.id
         for chunk in sorted(worth, key=lambda chunk: shuffle_key(seed, (chunk.sha256, chunk.position)))
     ]
 
 
-def _table(text: str) -> bool:
-    """Return whether most lines of a text are rows of a table."""
+def _is_table(text: str) -> bool:
+    """Return True where most lines of a text are rows of a table."""
     lines = [line for line in text.splitlines() if line.strip()]
     return sum(line.lstrip().startswith("|") for line in lines) * 2 > len(lines)
 
 
-def _stands_once(library: Library, sentence: str) -> bool:
-    """Return whether a sentence stands at one place of the library only: no footer, no copied paragraph."""
+def _is_unique(library: Library, sentence: str) -> bool:
+    """Return True where a sentence occurs once in the library: no footer, no copied paragraph."""
     places = set()
     for found in library.retriever("bm25", 5).invoke(sentence):
         at = found.page_content.find(sentence)

@@ -1,4 +1,4 @@
-"""RAPTOR's tree beside flat search, at the same budget of tokens, over questions about whole documents."""
+"""Evaluation of RAPTOR: its tree beside flat search, at one token budget, on questions about documents."""
 
 import hashlib
 import random
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,8 +15,8 @@ from typing import Any
 from langchain_core.documents import Document
 
 from rag.errors import QuestionRefused
-from rag.evaluation import datasets as beir
-from rag.evaluation.metrics import percentile
+from rag.evaluation.datasets import read_beir, read_lines
+from rag.evaluation.metrics import longest_common, percentile
 from rag.factory import make_bench_library
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
@@ -33,10 +33,9 @@ from rag.text.tokenize import tokens
 from storage.database import Database
 from storage.records import ChunkSpan
 
-# Questions about whole documents, and what a context of limited length holds of what they ask for.
 Span = tuple[str, int, int]  # a document's id, and [start, end) of its text
-BETWEEN = "\n\n"  # passages of one document
-DRAWS = 2000
+BETWEEN = "\n\n"  # separates the passages of one document
+DRAWS = 2000  # bootstrap samples
 SEED = 0
 
 
@@ -67,29 +66,28 @@ def load_document_questions(directory: Path, *, limit: int | None = None) -> Doc
     Raises QuestionRefused for what is not of the form.
     """
     files = sorted(directory.glob("*.docs.jsonl"))
-    wholes = _long(directory, files[0]) if files else _passages(directory)
-    chosen = set(list(wholes.documents)[:limit])
+    questions = _long(directory, files[0]) if files else _passages(directory)
     if limit is None:
-        return wholes
-    documents = {id_: text for id_, text in wholes.documents.items() if id_ in chosen}
-    asked = tuple(q for q in wholes.questions if _about(q) <= chosen)
-    return DocumentQuestions(wholes.name, documents, asked)
+        return questions
+    documents = dict(islice(questions.documents.items(), limit))
+    asked = tuple(one for one in questions.questions if _about(one) <= documents.keys())
+    return DocumentQuestions(questions.name, documents, asked)
 
 
 def content_recall(references: Sequence[str], context: Sequence[str]) -> float:
-    """Return the mean, over references, of ROUGE-L recall by the context, counting the words that tell.
+    """Return the mean, over references, of ROUGE-L recall by the context, counting content words.
 
     That is the longest common subsequence's share of a reference, stems without stop words.
 
     >>> content_recall(["The ship sinks in a storm."], ["A storm.", "The ship has sunk in the storm."])
     0.6666666666666666
     """
-    told = [word for text in context for word in tokens(text)]
-    return statistics.fmean(_covered(tokens(reference), told) for reference in references)
+    words = [word for text in context for word in tokens(text)]
+    return statistics.fmean(_covered(tokens(reference), words) for reference in references)
 
 
 def evidence_recall(evidence: Sequence[Span], found: Sequence[Span]) -> float:
-    """Return the share of the evidence's characters that lie in what was found.
+    """Return the share of the evidence's characters in the spans found.
 
     >>> evidence_recall([("a", 0, 10)], [("a", 5, 20), ("a", 0, 2), ("b", 0, 9)])
     0.7
@@ -106,25 +104,8 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
     return means[int(0.025 * DRAWS)], means[int(0.975 * DRAWS) - 1]
 
 
-def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence, a row of bits at a time (Hyyrö, 2004).
-
-    >>> longest_common("abcbdab", "bdcaba")
-    4
-    """
-    places: dict[str, int] = {}
-    for at, word in enumerate(first):
-        places[word] = places.get(word, 0) | 1 << at
-    every = (1 << len(first)) - 1
-    row = every
-    for word in second:
-        same = row & places.get(word, 0)
-        row = (row + same | row - same) & every
-    return len(first) - row.bit_count()
-
-
-def _covered(reference: Sequence[str], told: Sequence[str]) -> float:
-    return longest_common(reference, told) / len(reference) if reference else 0.0
+def _covered(reference: Sequence[str], words: Sequence[str]) -> float:
+    return longest_common(reference, words) / len(reference) if reference else 0.0
 
 
 def _about(asked: DocumentQuestion) -> set[str]:
@@ -132,19 +113,19 @@ def _about(asked: DocumentQuestion) -> set[str]:
 
 
 def _long(directory: Path, file: Path) -> DocumentQuestions:
-    documents = {entry["_id"]: entry["text"] for entry in beir.read_lines(file)}
+    documents = {entry["_id"]: entry["text"] for entry in read_lines(file)}
     lines = {id_: _starts(text) for id_, text in documents.items()}
     asked: list[DocumentQuestion] = []
-    for entry in beir.read_lines(file.with_name(file.name.replace(".docs.", ".queries."))):
+    for entry in read_lines(file.with_name(file.name.replace(".docs.", ".queries."))):
         document = str(entry.get("doc"))
         if document not in documents:
             raise QuestionRefused(f"The question {entry['_id']} is about {document}, which is not in {file}.")
         first = all(question.document != document for question in asked)
-        asked.append(_asked(entry, document, "general" if first else "specific", lines[document]))
+        asked.append(_question(entry, document, "general" if first else "specific", lines[document]))
     return DocumentQuestions(directory.resolve().name, documents, tuple(asked))
 
 
-def _asked(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> DocumentQuestion:
+def _question(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> DocumentQuestion:
     spans = [(int(first), int(last)) for first, last in entry.get("spans") or []]
     return DocumentQuestion(
         id=entry["_id"],
@@ -159,12 +140,12 @@ def _asked(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[i
 
 
 def _starts(text: str) -> list[int]:
-    """Return where each line begins, and where one after the last would."""
+    """Return the start of each line, and of one after the last."""
     return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
 
 
 def _passages(directory: Path) -> DocumentQuestions:
-    corpus, questions, judgements = beir.read_beir(directory)
+    corpus, questions, judgements = read_beir(directory)
     documents: dict[str, str] = {}
     places: dict[str, Span] = {}
     for passage in corpus:
@@ -191,12 +172,12 @@ KINDS: Mapping[str, type[TreeRetriever]] = {
     "collapsed": CollapsedTreeRetriever,
     "traversal": TreeTraversalRetriever,
 }
-Told = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]  # called with the step, the number done, and the number in all
 
 
 @dataclass(frozen=True)
 class TreeScore:
-    """Result of one way of searching for one question: recalls from 0 to 1, None where nothing tells."""
+    """Recalls of one retriever for one question, from 0 to 1; None where the question has no reference."""
 
     way: str
     kind: str
@@ -207,26 +188,26 @@ class TreeScore:
 
 @contextmanager
 def open_tree_library(
-    wholes: DocumentQuestions,
+    questions: DocumentQuestions,
     open_embedder: Callable[[], Embedder],
     *,
     cache: Path,
-    told: Told,
+    progress: Progress,
     summariser: Callable[[], Summariser] = ExtractiveSummariser,
 ) -> Iterator[tuple[Library, dict[str, str]]]:
-    """Give a library with trees over the documents, and their ids in it; kept in `cache` for the next run."""
-    key = hashlib.sha256(repr(sorted(wholes.documents.items())).encode()).hexdigest()[:32]
+    """Open a library with trees over the documents, and their ids in it, cached for the next run."""
+    key = hashlib.sha256(repr(sorted(questions.documents.items())).encode()).hexdigest()[:32]
     database = Database.open(cache / f"trees-{key}")
     library = make_bench_library(database, OWNER, open_embedder, summariser)
     try:
-        ids = {name: _add(library, name, text) for name, text in wholes.documents.items()}
+        ids = {name: _add(library, name, text) for name, text in questions.documents.items()}
         for done, document_id in enumerate(ids.values()):
-            told("trees", done, len(ids))
+            progress("trees", done, len(ids))
             for _ in library.forest.build_branch(document_id):
                 pass
         for _ in library.forest.build_top():
             pass
-        told("trees", len(ids), len(ids))
+        progress("trees", len(ids), len(ids))
         yield library, ids
     finally:
         library.close()
@@ -234,22 +215,22 @@ def open_tree_library(
 
 
 def score_all(
-    library: Library, ids: Mapping[str, str], wholes: DocumentQuestions, *, tokens: int, told: Told
+    library: Library, ids: Mapping[str, str], questions: DocumentQuestions, *, tokens: int, progress: Progress
 ) -> Iterator[TreeScore]:
-    """Yield what each way brings for each question, within a budget of tokens."""
+    """Yield the score of each retriever for each question, within a budget of tokens."""
     names = {document_id: name for name, document_id in ids.items()}
     for way, kind in KINDS.items():
-        for done, asked in enumerate(wholes.questions, start=1):
+        for done, asked in enumerate(questions.questions, start=1):
             chosen = {ids[asked.document]} if asked.document is not None else None
             retriever = kind(forest=library.forest, tokens=tokens, document_ids=chosen)
             begun = time.perf_counter()
             found = retriever.invoke(asked.text)
-            yield _scored(way, asked, found, names, (time.perf_counter() - begun) * 1000)
-            told(way, done, len(wholes.questions))
+            yield _score(way, asked, found, names, (time.perf_counter() - begun) * 1000)
+            progress(way, done, len(questions.questions))
 
 
 def tree_report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, Any]]:
-    """Yield a flat line for each kind of question and way: means, and the differences from flat search.
+    """Yield a flat line for each kind of question and retriever: means, and differences from flat search.
 
     ``content_diff`` is the mean over the questions, ``content_low`` to ``content_high`` its 95 % interval.
     """
@@ -272,7 +253,7 @@ def tree_report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, An
 def _compared(
     name: str, own: Sequence[float | None], flat: Sequence[float | None]
 ) -> dict[str, float | None]:
-    """Return mean, difference and interval over the questions that tell; None where none does."""
+    """Return mean, difference and interval over the questions with a score; None where there is none."""
     pairs = [(a, b) for a, b in zip(own, flat, strict=True) if a is not None and b is not None]
     keys = (name, f"{name}_diff", f"{name}_low", f"{name}_high")
     if not pairs:
@@ -282,10 +263,10 @@ def _compared(
     return {key: round(value, 4) for key, value in zip(keys, values, strict=True)}
 
 
-def _scored(
+def _score(
     way: str, asked: DocumentQuestion, found: Sequence[Document], names: Mapping[str, str], ms: float
 ) -> TreeScore:
-    """Measure a context; its passages stand in the order of their documents, for every way alike."""
+    """Measure a context, with its passages in the order of their documents for every retriever."""
     places = sorted((names[d.metadata["document_id"]], d.metadata["start"], d.metadata["end"]) for d in found)
     texts = {(names[d.metadata["document_id"]], d.metadata["start"]): d.page_content for d in found}
     context = [texts[name, start] for name, start, _ in places]
@@ -299,7 +280,7 @@ def _scored(
 
 
 def _add(library: Library, name: str, text: str) -> str:
-    """Add a document as if it had been read; returns its id. One that is there stays."""
+    """Add a parsed document, unless it exists; return its id."""
     record, outcome = library.documents.add(name, *library.files.save(text.encode("utf-8", "replace")))
     if outcome != "unchanged" or record.state != "ready":
         chunks = [ChunkSpan(piece.start, piece.end) for piece in split(LoadedDocument(text))]

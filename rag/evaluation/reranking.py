@@ -1,4 +1,4 @@
-"""Rerankers given the same passages for each question of a set, and what each made of their order."""
+"""Evaluation of rerankers: each orders the same passages for each question of a set."""
 
 import statistics
 import time
@@ -17,12 +17,12 @@ from rag.retrieval.rerank.base import Reranker
 CUTS = (1, 5, 10)
 
 Candidates = Mapping[str, Sequence[Document]]
-"""The passages that are put in order for each question, in the order in which they are given."""
+"""Passages to rerank by question, in their given order."""
 
 
 @dataclass(frozen=True)
 class RerankedQuestion:
-    """One question's passages in their new order, by id; `kept` says why that is the old one, if it is."""
+    """A question's passages in their new order, by id; `kept` is the reason of an unchanged order."""
 
     question_id: str
     found: tuple[str, ...]
@@ -33,7 +33,7 @@ class RerankedQuestion:
 
 @dataclass(frozen=True)
 class RerankingReport:
-    """What one reranker did with a set: mean nDCG and seconds of a question, all requests and fallbacks."""
+    """Metrics of one reranker: mean nDCG and seconds of a question, number of requests and fallbacks."""
 
     dataset: str
     reranker: str
@@ -57,12 +57,12 @@ class RerankingReport:
 
 
 def judged_candidates(questions: QuestionSet) -> Candidates:
-    """Return for each question the passages that are judged for it, in the order of the judgements."""
+    """Return each question's judged passages, in the order of the judgements."""
     return _present(questions, {id_: tuple(judged) for id_, judged in questions.judgements.items()})
 
 
 def candidates_from_run(questions: QuestionSet, run: Run) -> Candidates:
-    """Return for each question the passages that a run found, as far as the corpus has them.
+    """Return each question's passages of a run, as far as the corpus has them.
 
     Raises QuestionRefused where the run is of other questions.
     """
@@ -80,7 +80,7 @@ def _present(questions: QuestionSet, lists: Mapping[str, Sequence[str]]) -> Cand
 def rerank_all(
     questions: QuestionSet, candidates: Candidates, reranker: Reranker | None
 ) -> Iterator[RerankedQuestion]:
-    """Yield each question's passages as the reranker orders them; without one, as they were given."""
+    """Yield each question's passages as the reranker orders them; without one, in the given order."""
     for id_, text in questions.questions.items():
         begun = time.perf_counter()
         if reranker is None:
@@ -94,7 +94,7 @@ def rerank_all(
 def reranking_report(
     questions: QuestionSet, name: str, ordered: Iterable[RerankedQuestion], *, requests: int = 0
 ) -> RerankingReport:
-    """Return what a reranker did with all of the set's questions."""
+    """Return the metrics of a reranker over all of the set's questions."""
     done = list(ordered)
     return RerankingReport(
         dataset=questions.name,

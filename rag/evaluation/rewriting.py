@@ -1,7 +1,7 @@
-"""Follow-ups as the app makes them stand alone, beside the same rewritten by people.
+"""Evaluation of query rewriting: follow-ups rewritten by the app beside the same rewritten by people.
 
-Reads ``queries.jsonl {_id, text, history, rewrite}``; no corpus is needed. A turn whose rewrite says the
-same as its text stands alone and should be left as it is.
+Reads ``queries.jsonl {_id, text, history, rewrite}``; no corpus is needed. A question whose rewrite has the
+same words as its text stands alone and should not be changed.
 """
 
 import statistics
@@ -16,27 +16,28 @@ from rag.chat.rewrite import REWRITE_SECONDS, make_standalone
 from rag.chat.scope import History, Rarity
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import read_questions
+from rag.evaluation.metrics import longest_common
 from rag.models.protocol import LanguageModel
 from rag.text.tokenize import tokens
 
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A question in its conversation, (role, content) oldest first, and as a person rewrote it."""
+    """A question with its conversation, (role, content) oldest first, and a person's rewrite."""
 
     text: str
     history: History
     rewrite: str
 
     @property
-    def whole(self) -> bool:
-        """Whether the person left it as it is: case, spaces and marks aside."""
+    def standalone(self) -> bool:
+        """Return True where the person did not change it, apart from case, spaces and marks."""
         return same_words(self.text, self.rewrite)
 
 
 @dataclass(frozen=True)
 class RewrittenFollowUp:
-    """A turn, what was made of it, how long that took, and whether there is a note on a model's rewrite."""
+    """A follow-up, the app's rewrite, its time, and True where there is a note on a model's rewrite."""
 
     turn: FollowUp
     question: str
@@ -45,13 +46,13 @@ class RewrittenFollowUp:
 
     @property
     def changed(self) -> bool:
-        """Whether anything was made of it."""
+        """Return True where the app changed the question."""
         return not same_words(self.turn.text, self.question)
 
 
 @dataclass(frozen=True)
 class RewritingReport:
-    """What came of the turns: shares from 0 to 1, and the median time of one in milliseconds.
+    """Metrics of query rewriting: shares from 0 to 1, and the median time of a rewrite in milliseconds.
 
     Precision and recall are of changing what people changed; ROUGE-L is the mean over all turns. `noted`
     is the share of turns where a model's rewrite was not used, or was made from a part of the conversation.
@@ -67,7 +68,7 @@ class RewritingReport:
 
 
 def load_follow_ups(directory: Path, limit: int | None = None) -> list[FollowUp]:
-    """Read the turns that have a rewrite; raises QuestionRefused where there is none."""
+    """Read the questions that have a rewrite; raises QuestionRefused where there is none."""
     found = [
         FollowUp(question["text"], question["history"], question["rewrite"])
         for question in read_questions(directory)
@@ -86,7 +87,7 @@ def rewrite_all(
     embedder: Embeddings | None = None,
     seconds: float = REWRITE_SECONDS,
 ) -> Iterator[RewrittenFollowUp]:
-    """Yield each turn as the app completes it; `seconds` is what a model may take."""
+    """Yield each follow-up as the app rewrites it; `seconds` is the time limit of a model."""
     for turn in turns:
         begun = time.perf_counter()
         made = make_standalone(
@@ -96,17 +97,17 @@ def rewrite_all(
 
 
 def rewriting_report(written: Sequence[RewrittenFollowUp]) -> RewritingReport:
-    """Return what came of the turns."""
+    """Return the metrics over the follow-ups."""
     changed = [item for item in written if item.changed]
-    leaning = [item for item in written if not item.turn.whole]
-    right = sum(not item.turn.whole for item in changed)
-    standing = [item for item in written if item.turn.whole]
+    follow_ups = [item for item in written if not item.turn.standalone]
+    right = sum(not item.turn.standalone for item in changed)
+    standalone = [item for item in written if item.turn.standalone]
     return RewritingReport(
         turns=len(written),
         gate_precision=right / len(changed) if changed else 0.0,
-        gate_recall=right / len(leaning) if leaning else 0.0,
+        gate_recall=right / len(follow_ups) if follow_ups else 0.0,
         unchanged_when_standalone=(
-            sum(not item.changed for item in standing) / len(standing) if standing else 0.0
+            sum(not item.changed for item in standalone) / len(standalone) if standalone else 0.0
         ),
         rouge_l_f1=statistics.fmean(rouge_l(item.question, item.turn.rewrite) for item in written),
         p50_ms=statistics.median(item.ms for item in written),
@@ -115,7 +116,7 @@ def rewriting_report(written: Sequence[RewrittenFollowUp]) -> RewritingReport:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Return whether two texts differ in case, spaces and marks at most.
+    """Return True where two texts differ at most in case, spaces and marks.
 
     >>> same_words("What is it?", "what is  it")
     True
@@ -133,16 +134,5 @@ def rouge_l(written: str, wanted: str) -> float:
     (0.8, 0.0)
     """
     one, other = tokens(written), tokens(wanted)
-    common = _common(one, other)
+    common = longest_common(one, other)
     return 2 * common / (len(one) + len(other)) if common else 0.0
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
-    row = [0] * (len(other) + 1)
-    for word in one:
-        above = row
-        row = [0]
-        for at, its in enumerate(other):
-            row.append(above[at] + 1 if word == its else max(row[at], above[at + 1]))
-    return row[-1]

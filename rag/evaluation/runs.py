@@ -1,6 +1,6 @@
-"""Retrievers asked the questions of a set, one after the other, and what came of it.
+"""Evaluation runs: ask retrievers the questions of a set, and summarize the results; TREC run files.
 
-The lab page, the command line and the benchmarks all read the same stream of `QuestionResult`.
+The lab, the command line and the benchmarks all read the same stream of `QuestionResult`.
 """
 
 import statistics
@@ -21,10 +21,10 @@ from rag.jobs import Cancel, never
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """What one retriever found for one question: ids, best first, so that the first has rank 1.
+    """Result of one retriever for one question: the ids found, best first.
 
-    `ms` is from asking to answer, embedding of the question included. A search that failed found nothing
-    and says why in `error`.
+    `ms` is the time of the search with the embedding of the question. A failed search found nothing and has
+    the reason in `error`.
     """
 
     retriever: str
@@ -36,7 +36,7 @@ class QuestionResult:
 
 @dataclass(frozen=True)
 class RetrieverResult:
-    """What one retriever did with a question set: means over its questions, and how long it took.
+    """Metrics of one retriever over a question set, and its latency.
 
     `p50_ms` and `p95_ms` are of one question, `index_s` the seconds that its indexes took in this run.
     """
@@ -69,8 +69,8 @@ def ask_all(
 ) -> Iterator[QuestionResult]:
     """Ask each retriever every question: all of the first retriever's answers, then the next one's.
 
-    The retrievers must search the set's corpus. One that fails is asked the next question all the same.
-    Raises Cancelled before the next question once `cancelled` says so.
+    The retrievers must search the set's corpus. One that fails is still asked the next question. Raises
+    Cancelled before the next question once `cancelled` returns True.
     """
     for name, retriever in retrievers.items():
         for id_, text in questions.questions.items():
@@ -83,9 +83,9 @@ def ask_all(
 def summarize_results(
     questions: QuestionSet, name: str, answered: Iterable[QuestionResult], *, index_s: float = 0.0
 ) -> RetrieverResult:
-    """Return the retriever's means over all of the set's questions; other retrievers' answers do not count.
+    """Return the retriever's means over all of the set's questions, ignoring other retrievers' results.
 
-    A question that failed, or that has no answer here, is one that found nothing (trec_eval's ``-c``).
+    A question that failed, or has no result here, counts as found nothing (trec_eval's ``-c``).
     """
     own = {answer.question_id: answer for answer in answered if answer.retriever == name}
     found = {id_: own[id_].found if id_ in own else () for id_ in questions.questions}
@@ -117,13 +117,13 @@ def _ask(name: str, retriever: BaseRetriever, id_: str, variants: Sequence[Query
 
 
 def _sentence(failure: Exception) -> str:
-    """Return what an error says; one that was not written for users is named by its kind too."""
+    """Return an error's message, with the class of one that was not written for users."""
     return str(failure) if isinstance(failure, FootnoteError) else f"{type(failure).__name__}: {failure}"
 
 
-# Run files: which passages a search found for each question, in four columns or TREC's six.
+# Run files, in four columns or TREC's six
 Run = Mapping[str, tuple[str, ...]]
-"""Ids of passages by question, the first found first."""
+"""Ids of passages by question, best first."""
 
 
 def read_run(path: Path) -> Run:

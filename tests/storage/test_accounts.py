@@ -10,7 +10,7 @@ from storage.errors import AccountClosed, NotFound
 from storage.lab import QuestionSets
 from storage.records import Holdings, Used
 from storage.sources import SourceStore
-from storage.tables import Base, Departure
+from storage.tables import AccountRemoval, Base
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -113,7 +113,7 @@ def test_one_who_was_removed_begins_anew_only_by_signing_in_anew(database, peopl
     ann.enter(NOON + MINUTE, "Ann")
     Conversations(database, "ann").create("title")
     with database.reading() as session:
-        assert session.scalars(select(Departure)).all() == []
+        assert session.scalars(select(AccountRemoval)).all() == []
 
 
 def test_a_removal_ordered_twice_is_the_same_as_once(people, ann):

@@ -100,7 +100,7 @@ def test_every_retriever_has_its_line_and_a_second_run_embeds_no_passage(
 def test_two_at_once_take_turns(dataset: Path, embedder: Embedder, indexes: Path):
     questions = load(dataset)
     with open_collection(
-        questions.corpus, lambda: embedder, cache=indexes, waiting=lambda: None, told=lambda *_: None
+        questions.corpus, lambda: embedder, cache=indexes, waiting=lambda: None, progress=lambda *_: None
     ) as collection:
         second = subprocess.Popen(
             command(dataset, "--retrievers", "similarity", "--json"),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rag.cli import main
-from tests.rag.evaluation.test_raptor_wholes import write
+from tests.rag.evaluation.test_raptor import write
 from tests.rag.raptor.conftest import story
 
 

@@ -53,7 +53,7 @@ def opened(
             raise CutOff
 
     with open_collection(
-        corpus, lambda: embedder, cache=cache, waiting=lambda: pytest.fail("locked"), told=told
+        corpus, lambda: embedder, cache=cache, waiting=lambda: pytest.fail("locked"), progress=told
     ) as collection:
         yield collection
 
@@ -105,7 +105,7 @@ def test_words_are_found_without_opening_a_model(tmp_path: Path):
         raise EmbeddingError("no model here")
 
     with open_collection(
-        CORPUS, no_model, cache=tmp_path, waiting=lambda: None, told=lambda *_: None
+        CORPUS, no_model, cache=tmp_path, waiting=lambda: None, progress=lambda *_: None
     ) as collection:
         assert found(collection, "bm25", "등불") == ["light"]
         with pytest.raises(EmbeddingError, match="no model here"):
@@ -149,7 +149,7 @@ def test_a_second_one_waits_and_is_told_to(tmp_path: Path):
 
     def second() -> None:
         with open_collection(
-            CORPUS, Letters, cache=tmp_path, waiting=waits.set, told=lambda *_: None
+            CORPUS, Letters, cache=tmp_path, waiting=waits.set, progress=lambda *_: None
         ) as collection:
             collection.retriever("similarity", 1)
             ended.set()

@@ -3,13 +3,8 @@ import json
 import pytest
 
 from rag.errors import QuestionRefused
-from rag.evaluation.raptor import (
-    content_recall,
-    evidence_recall,
-    interval,
-    load_document_questions,
-    longest_common,
-)
+from rag.evaluation.metrics import longest_common
+from rag.evaluation.raptor import content_recall, evidence_recall, interval, load_document_questions
 
 
 def write(path, *entries):
