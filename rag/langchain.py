@@ -107,21 +107,21 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         return self._transform_stream_with_config(iter([asked]), pieces, config)
 
     def _whole(self, asked: str | Inputs) -> dict[str, Any]:
-        inputs, outcome = self._inputs(asked), _Answer()
+        inputs, outcome = self._inputs(asked), _Outcome()
         for _ in self._events(inputs, outcome, never):
             pass
         return {**inputs, self.answers: outcome.text, **self._sources(outcome)}
 
     def _pieces(self, inputs: Inputs, cancelled: Cancel) -> Iterator[dict[str, Any]]:
-        outcome = _Answer()
+        outcome = _Outcome()
         yield AddableDict(inputs)
         for event in self._events(inputs, outcome, cancelled):
             if isinstance(event, Token):
                 yield AddableDict({self.answers: event.text})
         yield AddableDict(self._sources(outcome))
 
-    def _events(self, inputs: Inputs, outcome: "_Answer", cancelled: Cancel) -> Iterator[object]:
-        recorded = _RecordingRetriever(self.retriever)
+    def _events(self, inputs: Inputs, outcome: "_Outcome", cancelled: Cancel) -> Iterator[object]:
+        recorded = _Recorded(self.retriever)
         pipeline = self.pipeline(recorded)
         history = to_history(inputs.get("chat_history"))
         for event in pipeline.ask(validated_question(inputs[self.asks]), history, cancelled):
