@@ -54,7 +54,7 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
 
     panel = page.get_by_role("dialog")
     click(page.locator(".st-key-lab-asked").get_by_role("button").first, then=panel)
-    expect(panel).to_contain_text("Who found what")
+    expect(panel).to_contain_text("Rank in each search")
     expect(panel.get_by_role("table")).to_contain_text("(right)")
     close(panel)
 

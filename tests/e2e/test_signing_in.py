@@ -194,7 +194,7 @@ def test_what_is_everyones_is_shown_to_administrators_only(enter: Enter, guarded
     page = enter("Gus")
     for path in ("/settings", "/sources"):
         page.goto(guarded.url + path)
-        expect(page.get_by_text("only administrators")).to_be_visible()
+        expect(page.get_by_text("Only administrators")).to_be_visible()
         expect(page.get_by_label("API key")).to_have_count(0)
     expect(page.get_by_role("link", name="People")).to_have_count(0)
     ada = enter("Ada", "/settings")

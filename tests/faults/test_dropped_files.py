@@ -145,7 +145,7 @@ def test_until_a_changed_file_is_read_the_old_one_answers(
     wait_for(lambda: states(server, "crane%") == ["ready"])
     embeddings.hold()
     tab.drop(("crane.md", b"# Crane\n\nThe crane lifts 80 tonnes.\n"))
-    tab.until(lambda: any("takes the place of its older version" in said for said in tab.shown.told))
+    tab.until(lambda: any("replaces its older version" in said for said in tab.shown.told))
     wait_for(lambda: states(server, "crane%") == ["searchable_by_words"])
     tab.cut()
     embeddings.mend()

@@ -14,6 +14,9 @@ from ui.server import services
 MAIN = Path(__file__).parents[2] / "ui" / "main.py"
 TEXT = "The harbour handled 4.1 million containers in 2024. It employed 1,204 people."
 
+# Streamlit completes page objects only inside a page run, so they are made in one before a test imports them.
+AppTest.from_string("import ui.pages").run()
+
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
@@ -28,8 +31,8 @@ def page(here: Workspace) -> Callable[..., AppTest]:
     del here
 
     def open_page(name: str = "chat", **parameters: str) -> AppTest:
-        alone = f"from ui.{name}.page import show\nshow()"  # pages other than the first cannot be gone to
-        at = AppTest.from_file(MAIN) if name == "chat" else AppTest.from_string(alone)
+        script = f"from ui.{name}.page import show\nshow()"  # pages other than the first cannot be gone to
+        at = AppTest.from_file(MAIN) if name == "chat" else AppTest.from_string(script)
         at.default_timeout = 100
         for key, value in parameters.items():
             at.query_params[key] = value

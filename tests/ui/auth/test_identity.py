@@ -118,7 +118,7 @@ def test_someone_is_who_the_issuer_says_they_are_whatever_their_address_becomes(
 
 @pytest.mark.parametrize("lacks", ["iss", "sub", "iat"])
 def test_a_token_that_does_not_say_who_is_refused(lacks):
-    with pytest.raises(EntryRefused, match="did not say who you are"):
+    with pytest.raises(EntryRefused, match="did not identify you"):
         visitor_from_token({key: value for key, value in ANN.items() if key != lacks}, settings(), NOW)
 
 

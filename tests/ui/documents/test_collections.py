@@ -44,7 +44,7 @@ def test_a_collection_is_made_shown_and_added_to(page: Page, here: Workspace, th
     at = page("documents")
     at.text_input(key="documents-new").set_value("  Contracts ").run()
     assert at.selectbox(key="documents-shown").value == here.library.collections.named("contracts").id
-    assert "No document is in this collection" in words(at)
+    assert "No matching documents" in words(at)
     at.file_uploader[0].set_value([("new.txt", b"A new text.", "text/plain")]).run()
     assert where(here)["new.txt"] == "Contracts"
     assert rows(settle(here, at)) == {"new.txt"}
@@ -77,7 +77,7 @@ def test_ticked_documents_are_moved_together(page: Page, here: Workspace, three)
     at = page("documents")
     for document in three[:2]:
         at.checkbox(key=f"tick-{document}").check().run()
-    assert "2 chosen" in words(at)
+    assert "2 selected" in words(at)
     at.button(key="move-ticked").click().run()
     assert at.button(key=f"move-now-{three[1]}").disabled
     at.session_state[f"move-to-{three[1]}"] = archive.id
@@ -95,7 +95,7 @@ def test_all_that_is_shown_is_ticked_at_once_over_all_pages(page: Page, here: Wo
     at = page("documents")
     at.text_input(key="documents-search").set_value("file").run()
     at.button(key="tick-all").click().run()
-    assert "60 chosen" in words(at)
+    assert "60 selected" in words(at)
     at.button(key="tick-none").click().run()
     assert at.button(key="tick-all").label == "Select all 60"
 

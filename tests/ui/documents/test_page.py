@@ -97,7 +97,7 @@ def test_the_same_content_again_makes_no_second_copy(page: Page, here: Workspace
     at = page("documents")
     at.file_uploader[0].set_value([("notes.md", b"Receipts are due.", "text/markdown")]).run()
     assert len(here.library.documents.list()) == 1
-    assert any("here already" in toast.value for toast in at.toast)
+    assert any("already in your library" in toast.value for toast in at.toast)
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))

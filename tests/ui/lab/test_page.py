@@ -82,7 +82,7 @@ def test_questions_are_made_run_and_shown(page: Page, here: Workspace):
     assert job is None or job.wait(60)
     at.run()
     assert here.lab.sets.list()[0].origin == "sentences"
-    assert "look better" in words(at) or "looks better" in words(at)
+    assert "not for choosing a mode" in words(at)
     for name in ("ensemble-cc", "ensemble-rrf", "similarity", "mmr"):
         at.checkbox(key=f"lab-compare-{name}").uncheck()
     at.button(key="lab-run").click().run()
@@ -94,7 +94,7 @@ def test_questions_are_made_run_and_shown(page: Page, here: Workspace):
     assert at.table[0].value["Recall@5"].tolist() == ["1.00"]
     opened = next(b for b in at.button if b.label.startswith("1"))
     opened.click().run()
-    assert "Who found what" in words(at) and "Count Otto" in words(at)
+    assert "Rank in each search" in words(at) and "Count Otto" in words(at)
 
 
 def test_a_typed_question_keeps_the_passages_that_were_marked(page: Page, here: Workspace):
@@ -181,7 +181,7 @@ def test_a_search_set_by_the_server_cannot_be_changed(
     monkeypatch.setenv("FOOTNOTE_RETRIEVER", "similarity")
     at = page("lab")
     assert at.button(key="lab-make-default").disabled
-    assert "set where the server was started" in words(at)
+    assert "Set by the server's configuration" in words(at)
 
 
 def test_an_earlier_run_is_compared_and_what_else_differs_is_said(page: Page, here: Workspace):

@@ -72,7 +72,7 @@ def test_a_model_that_is_here_is_used_and_put_aside(stocked: None, page: Page):
     assert isinstance(model, LocalModel) and not model.ready, "it is not started before it is asked"
     assert "Answers are written by **qwen2.5-coder-0.5b**, on this computer." in words(at).replace("\\", "")
     at = press(at, "own-none")
-    assert services.services().llm is None and "None is connected" in words(at)
+    assert services.services().llm is None and "No model is connected" in words(at)
 
 
 def test_a_connected_server_wins_until_one_switches(stocked: None, page: Page):

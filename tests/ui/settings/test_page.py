@@ -20,7 +20,7 @@ def press(at: AppTest, name: str) -> AppTest:
 
 def test_a_model_is_connected_and_kept(page: Page, here: Workspace, tmp_path: Path):
     at = page("settings")
-    assert "None is connected" in words(at)
+    assert "No model is connected" in words(at)
     at.text_input(key="llm_base_url").set_value("http://127.0.0.1:9/v1")
     at.text_input(key="llm_model").set_value("qwen")
     at.text_input(key="llm_api_key").set_value(KEY)

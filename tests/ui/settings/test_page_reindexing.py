@@ -8,7 +8,7 @@ from ui.settings.page import reindex_progress
 def test_the_page_says_what_a_change_takes_and_which_model_answers_when_it_fails(page, here, monkeypatch):
     monkeypatch.setenv("FOOTNOTE_EMBEDDING_BASE_URL", "http://127.0.0.1:9/v1")  # where nobody listens
     at = page("settings")
-    assert "Another embedding model" not in words(at)  # nothing is embedded yet
+    assert "Changing the model re-indexes" not in words(at)  # nothing is embedded yet
     put(here.library, 1)
     at = page("settings")
     assert "Another embedding model takes about 1 MB more" in words(at)

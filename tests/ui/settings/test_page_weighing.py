@@ -14,7 +14,7 @@ def test_the_settings_page_says_how_words_and_meaning_are_weighed(
 ):
     at = page("settings")
     assert "English and other alphabets: meaning 55 %, words 45 %." in words(at)
-    assert "half of the words of a sentence" in words(at)
+    assert "questions made from their sentences" in words(at)
 
 
 def test_what_was_found_is_said_language_by_language():

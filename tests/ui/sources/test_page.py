@@ -42,7 +42,7 @@ def press(at, key):
 
 def test_without_sources_the_page_says_what_they_are(page):
     at = page("sources")
-    assert "Documents that come by themselves" in words(at)
+    assert "Connect a folder, wiki, drive or site" in words(at)
     assert [button.label for button in at.button] == ["Add a source"]
 
 

@@ -46,7 +46,7 @@ def test_without_documents_there_is_nothing_to_build_over(page: Callable[..., Ap
 
 def test_what_is_off_says_so_and_stands_as_it_is(page: Callable[..., AppTest], grown: str):
     at = page("trees")
-    assert "No trees are built now" in words(at) and "kept as they are" in words(at)
+    assert "Summaries are off." in words(at) and "Existing summaries are kept" in words(at)
     assert "Summary on level" in words(at)
 
 
@@ -56,7 +56,7 @@ def test_what_a_build_takes_is_said_before_it_begins(
     list(here.library.forest.build_branch(ships))
     here.library.forest.trees.reopen()
     at = page("trees")
-    assert "1 document has no tree yet" in words(at) and "about 1 minute of this computer" in words(at)
+    assert "1 document has no tree yet" in words(at) and "about 1 minute of computing" in words(at)
     assert button(at, "Continue building")
 
 
@@ -136,8 +136,8 @@ def test_a_chart_draws_a_level_s_neighbours_of_the_open_node_and_tells_of_the_re
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     said = [item["name"] for item in top["children"]]
     assert said[0] == "24 more" and said[-1] == "4 more" and len(said) == MAX_DRAWN + 2
-    assert drawn.way_at(1) == ("r",) and drawn.way_at(2) == ("r",)
-    assert drawn.way_at(3) == ("r", "l24") and drawn.way_at(0) is None and drawn.way_at(99) is None
+    assert drawn.path_at(1) == ("r",) and drawn.path_at(2) == ("r",)
+    assert drawn.path_at(3) == ("r", "l24") and drawn.path_at(0) is None and drawn.path_at(99) is None
 
 
 def test_what_is_cited_is_marked_by_shape_and_number_and_open_nodes_by_size():
@@ -157,7 +157,7 @@ def test_several_tops_stand_below_the_name_of_the_tree():
     drawn = draw_tree(OpenedPath((), ((leaf(1), leaf(2)),)), "All documents", lambda _: (), "#000", "#fff")
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     assert top["name"] == "All documents" and len(top["children"]) == 2
-    assert drawn.way_at(1) == () and drawn.way_at(3) == ("l2",)
+    assert drawn.path_at(1) == () and drawn.path_at(3) == ("l2",)
 
 
 @pytest.mark.parametrize(
