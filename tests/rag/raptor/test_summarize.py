@@ -9,7 +9,8 @@ from rag.settings import Settings
 
 @pytest.fixture
 def llm(fake_llm):
-    return LLM(LLMSettings(base_url=fake_llm.url, model="fake"))
+    with LLM(LLMSettings(base_url=fake_llm.url, model="fake")) as model:
+        yield model
 
 
 def test_nothing_in_a_text_closes_its_fence():

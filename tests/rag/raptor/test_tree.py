@@ -194,10 +194,14 @@ def test_summaries_of_another_summariser_stay_until_they_are_asked_for_anew(make
     grow(library, ships)
     by_model = LLMSummariser(LLM(LLMSettings(base_url=fake_llm.url, model="fake")), print)
     library = make_library(summariser=lambda: by_model)
-    assert library.forest.due() == [] and library.forest.due(anew=True) == [ships]
+    assert library.forest.due() == [] and library.forest.due(rewrite_summaries=True) == [ships]
     assert library.forest.cost().leaves == 0
-    assert library.forest.cost(anew=True).tokens > 0 == library.forest.cost(anew=True, by_model=False).tokens
-    list(library.forest.build_due(anew=True))
+    assert (
+        library.forest.cost(rewrite_summaries=True).tokens
+        > 0
+        == library.forest.cost(rewrite_summaries=True, by_model=False).tokens
+    )
+    list(library.forest.build_due(rewrite_summaries=True))
     assert [node.text for node in library.forest.roots()] == ["Of engines."]
-    assert library.forest.due(anew=True) == []
+    assert library.forest.due(rewrite_summaries=True) == []
     assert library.forest.vectors.ids() == library.forest.trees.node_ids()
