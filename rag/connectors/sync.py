@@ -14,7 +14,7 @@ from rag.connectors.base import Checkpoint, Deferred, Gone, Item, Listed, Source
 from rag.errors import Cancelled, FootnoteError, ItemFailed, ItemRefused, SourceEmptied
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
-from storage.records import ItemRecord, Listing, Outcome
+from storage.records import ItemRecord, Listing, Outcome, SourceState
 from storage.sources import SourceItems, SourceStore
 
 _IN_MEMORY = 1 << 20  # bytes of an item; larger ones wait on disk until they are whole
@@ -71,22 +71,19 @@ class Sync:
         The documents of a source that is empty now are removed only if it `may_be_empty`.
         """
         cursor = self.sources.begin(source_id).cursor
+        state: SourceState = "stopped"
+        reason = None
         try:
             with opened() as source:
                 yield from _SyncRun(self, source_id, source, cancelled, may_be_empty).run(cursor)
-        except Cancelled:
-            self.sources.end(source_id, "stopped")
-            raise
-        except SourceEmptied as error:
-            self.sources.end(source_id, "emptied", str(error))
-            raise
+            state = "stopped" if cancelled() else "idle"
         except FootnoteError as error:
-            self.sources.end(source_id, "failed", str(error))
+            if not isinstance(error, Cancelled):
+                state = "emptied" if isinstance(error, SourceEmptied) else "failed"
+                reason = str(error)
             raise
-        except BaseException:
-            self.sources.end(source_id, "stopped")
-            raise
-        self.sources.end(source_id, "stopped" if cancelled() else "idle")
+        finally:
+            self.sources.end(source_id, state, reason)
 
 
 class _SyncRun:

@@ -20,7 +20,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Thing:
+class StoredContent:
     """A page, a folder or an attached file."""
 
     id: str
@@ -51,7 +51,7 @@ class ConfluenceServer(Service):
     next_host: str = ""
     now: datetime = EPOCH
     spaces: dict[str, str] = field(default_factory=dict)
-    things: dict[str, Thing] = field(default_factory=dict)
+    things: dict[str, StoredContent] = field(default_factory=dict)
     people: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -62,12 +62,12 @@ class ConfluenceServer(Service):
         self.spaces[key] = str(9000 + len(self.spaces))
 
     def page(self, id_: str, title: str, body: str, space: str, **more: Any) -> None:
-        self.things[id_] = Thing(id_, title, space, body=body, modified=self.now, **more)
+        self.things[id_] = StoredContent(id_, title, space, body=body, modified=self.now, **more)
 
     def attach(self, page: str, title: str, content: bytes, media: str = "application/pdf") -> str:
         id_ = f"att{len(self.things) + 100}"
         held = {"parent": page, "content": content, "media": media, "modified": self.now}
-        self.things[id_] = Thing(id_, title, self.things[page].space, "attachment", **held)
+        self.things[id_] = StoredContent(id_, title, self.things[page].space, "attachment", **held)
         return id_
 
     def edit(self, id_: str, body: str = "", **more: Any) -> None:
@@ -109,11 +109,11 @@ class ConfluenceServer(Service):
         ordered = sorted(found, key=lambda thing: thing.modified, reverse=True)
         return self._v1_list(call, ordered, cursors=True)
 
-    def _matches(self, thing: Thing, query: str) -> bool:
+    def _matches(self, thing: StoredContent, query: str) -> bool:
         """Read the query as this source writes it: conditions joined by `and`, one of them an `or`."""
         return all(self._holds(thing, part) for part in re.split(r" and (?![^(]*\))", query))
 
-    def _holds(self, thing: Thing, part: str) -> bool:
+    def _holds(self, thing: StoredContent, part: str) -> bool:
         if part.startswith("("):
             return any(self._holds(thing, one) for one in part[1:-1].split(" or "))
         field_, operator, value = part.split(" ", 2)
@@ -184,7 +184,7 @@ class ConfluenceServer(Service):
     def _v2_attachment(self, call: Call, id_: str) -> Page:
         return answered(self._v2(self.things[id_])) if id_ in self.things else refused(404)
 
-    def _v2_pages(self, call: Call, things: list[Thing]) -> Page:
+    def _v2_pages(self, call: Call, things: list[StoredContent]) -> Page:
         status = call.query.get("status", "current,archived").split(",")
         found = [thing for thing in things if thing.type == "page" and thing.status in status]
         return self._v2_list(call, [self._v2(thing) for thing in found])
@@ -198,7 +198,7 @@ class ConfluenceServer(Service):
             links["next"] = self.next_host + path
         return answered({"results": results[start : start + size], "_links": links})
 
-    def _v2(self, thing: Thing) -> dict[str, Any]:
+    def _v2(self, thing: StoredContent) -> dict[str, Any]:
         links = {"webui": self._webui(thing), "tinyui": f"/x/{thing.id}"}
         said = {
             "id": thing.id,
@@ -251,7 +251,7 @@ class ConfluenceServer(Service):
             return refused(404)
         return Page(status=302, headers={"Location": self.context + self._download(thing)})
 
-    def _v1_list(self, call: Call, things: list[Thing], *, cursors: bool = False) -> Page:
+    def _v1_list(self, call: Call, things: list[StoredContent], *, cursors: bool = False) -> Page:
         expand = call.query.get("expand", "")
         return self._v1_page(call, [self._v1(thing, expand) for thing in things], cursors=cursors)
 
@@ -267,7 +267,7 @@ class ConfluenceServer(Service):
             {"results": shown, "start": start, "limit": size, "size": len(shown), "_links": links}
         )
 
-    def _v1(self, thing: Thing, expand: str) -> dict[str, Any]:
+    def _v1(self, thing: StoredContent, expand: str) -> dict[str, Any]:
         said: dict[str, Any] = {
             "id": thing.id,
             "type": thing.type,
@@ -299,13 +299,13 @@ class ConfluenceServer(Service):
 
     # What both are made of.
 
-    def _all(self) -> list[Thing]:
+    def _all(self) -> list[StoredContent]:
         return list(self.things.values())
 
-    def _current(self) -> list[Thing]:
+    def _current(self) -> list[StoredContent]:
         return [thing for thing in self._all() if thing.status == "current"]
 
-    def _above(self, thing: Thing) -> list[str]:
+    def _above(self, thing: StoredContent) -> list[str]:
         """The ids of what a thing stands below, the nearest first."""
         ids = []
         while thing.parent:
@@ -313,12 +313,12 @@ class ConfluenceServer(Service):
             thing = self.things[thing.parent]
         return ids
 
-    def _webui(self, thing: Thing) -> str:
+    def _webui(self, thing: StoredContent) -> str:
         if thing.type == "attachment":
             return f"/pages/viewpageattachments.action?pageId={thing.parent}&preview=%2F{thing.id}"
         return f"/spaces/{thing.space}/pages/{thing.id}/{quote(thing.title)}"
 
-    def _download(self, thing: Thing) -> str:
+    def _download(self, thing: StoredContent) -> str:
         return f"/download/attachments/{thing.parent}/{quote(thing.title)}?version={thing.version}&api=v2"
 
     def _downloaded(self, path: str) -> Page:

@@ -34,7 +34,7 @@ EXPORTS = {
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredFile:
     """A file, folder or shortcut."""
 
     id: str
@@ -73,7 +73,7 @@ class DriveServer(Service):
     export_limit: int = 10_000_000
     incomplete: bool = False
     tokens: set[str] = field(default_factory=set)
-    kept: dict[str, Kept] = field(default_factory=dict)
+    kept: dict[str, StoredFile] = field(default_factory=dict)
     log: list[Change] = field(default_factory=list)
     outside: set[str] = field(default_factory=set)
     granted: int = 0
@@ -83,14 +83,16 @@ class DriveServer(Service):
         super().__init__()
 
     def folder(self, id_: str, name: str, parent: str = "", drive: str = "") -> None:
-        self._put(Kept(id_, name, FOLDER, parents=(parent,) if parent else (), drive=drive))
+        self._put(StoredFile(id_, name, FOLDER, parents=(parent,) if parent else (), drive=drive))
 
     def file(self, id_: str, name: str, content: bytes, parent: str, **more: Any) -> None:
         more = {"mime": "text/csv", **more}
-        self._put(Kept(id_, name, content=content, parents=(parent,), drive=self.kept[parent].drive, **more))
+        self._put(
+            StoredFile(id_, name, content=content, parents=(parent,), drive=self.kept[parent].drive, **more)
+        )
 
     def shortcut(self, id_: str, name: str, target: str, parent: str) -> None:
-        self._put(Kept(id_, name, SHORTCUT, parents=(parent,), target=target))
+        self._put(StoredFile(id_, name, SHORTCUT, parents=(parent,), target=target))
 
     def edit(self, id_: str, content: bytes) -> None:
         self._change(id_, content=content)
@@ -209,7 +211,7 @@ class DriveServer(Service):
         token = {"newStartPageToken": str(len(self.log) + 1)} if over else {"nextPageToken": str(end + 1)}
         return answered({"changes": told, **token})
 
-    def _said(self, kept: Kept) -> dict[str, Any]:
+    def _said(self, kept: StoredFile) -> dict[str, Any]:
         said: dict[str, Any] = {
             "id": kept.id,
             "name": kept.name,
@@ -229,7 +231,7 @@ class DriveServer(Service):
             said["size"] = str(len(kept.content))
         return said
 
-    def _put(self, kept: Kept) -> None:
+    def _put(self, kept: StoredFile) -> None:
         self.kept[kept.id] = kept
         self.log.append(Change(kept.drive, kept.id))
 
@@ -237,10 +239,10 @@ class DriveServer(Service):
         old = self.kept[id_]
         self._put(replace(old, changed=old.changed + 1, **more))
 
-    def _visible(self) -> list[Kept]:
+    def _visible(self) -> list[StoredFile]:
         return [kept for kept in self.kept.values() if not kept.hidden]
 
-    def _above(self, kept: Kept) -> set[str]:
+    def _above(self, kept: StoredFile) -> set[str]:
         above: set[str] = set()
         for parent in kept.parents:
             above |= {parent} | (self._above(self.kept[parent]) if parent in self.kept else set())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.rag.connectors.site import Asked, Page, Site
+from tests.rag.connectors.site import Page, ReceivedRequest, Site
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Service(Site):
     def answer(self, call: Call) -> Page:
         raise NotImplementedError
 
-    def take(self, asked: Asked) -> Page:
+    def take(self, asked: ReceivedRequest) -> Page:
         parts = urlsplit(asked.path)
         values = parse_qs(asked.body.decode() if asked.body else parts.query)
         call = Call(unquote(parts.path), values, asked.headers.get("authorization", ""))

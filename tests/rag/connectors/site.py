@@ -31,7 +31,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """A request as it came, its headers in lower case."""
 
     method: str
@@ -47,10 +47,10 @@ class Site:
         self, *, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1", keeps_open: bool = False
     ):
         self.pages: dict[str, Page | list[Page]] = {}
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.connections = 0
         self.closing = threading.Event()
-        self._server = _Server((address, 0), _Keeping if keeps_open else _Handler)
+        self._server = _Server((address, 0), _KeepAliveHandler if keeps_open else _Handler)
         self._server.site = self
         if tls:
             self._server.socket = tls.wrap_socket(
@@ -68,7 +68,7 @@ class Site:
         self._server.shutdown()
         self._server.server_close()
 
-    def take(self, asked: Asked) -> Page:
+    def take(self, asked: ReceivedRequest) -> Page:
         self.requests.append(asked)
         page = self.pages.get(asked.path, Page(b"nothing here", status=404))
         if isinstance(page, list):
@@ -95,7 +95,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         length = int(self.headers.get("Content-Length", 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        page = self.server.site.take(Asked(self.command, self.path, headers, self.rfile.read(length)))
+        page = self.server.site.take(
+            ReceivedRequest(self.command, self.path, headers, self.rfile.read(length))
+        )
         if page.raw:
             page.raw(self.connection, self.server.site.closing)
             self.close_connection = True
@@ -112,5 +114,5 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class _Keeping(_Handler):
+class _KeepAliveHandler(_Handler):
     protocol_version = "HTTP/1.1"

@@ -16,7 +16,7 @@ from rag.jobs import Jobs
 PATIENCE = 60
 
 
-class Shelf(Source):
+class MemorySource(Source):
     """Texts by id; after the first item it waits until the test lets it go on."""
 
     def __init__(self, texts: dict[str, str]):
@@ -27,7 +27,7 @@ class Shelf(Source):
         self.opened = 0
 
     def test(self) -> str:
-        return "A shelf."
+        return "A memory source."
 
     def list(self, cursor=None, cancelled=lambda: False) -> Iterator:
         for number, id_ in enumerate(list(self.texts)):
@@ -44,15 +44,15 @@ class Shelf(Source):
 class Server:
     """One owner's library with the jobs of a server."""
 
-    def __init__(self, database, embedder, shelf):
+    def __init__(self, database, embedder, origin):
         self.jobs = Jobs({**ingest.LANES, **LANES})
         self.library = Library(database, "ann", lambda: embedder)
         self.ingest = Ingest(self.library, self.jobs)
 
         def opened(record):
-            assert record.kind == "shelf"
-            shelf.opened += 1
-            return shelf
+            assert record.kind == "memory"
+            origin.opened += 1
+            return origin
 
         self.syncing = Syncing(
             database, self.library, self.ingest, self.jobs, opened, lambda: 1 << 20, look_every=0.05
@@ -70,20 +70,20 @@ class Server:
 
 
 @pytest.fixture
-def shelf():
-    return Shelf({"a": "The castle.", "b": "The lamp.", "c": "The moat."})
+def origin():
+    return MemorySource({"a": "The castle.", "b": "The lamp.", "c": "The moat."})
 
 
 @pytest.fixture
-def server(database, embedder, shelf):
-    opened = Server(database, embedder, shelf)
+def server(database, embedder, origin):
+    opened = Server(database, embedder, origin)
     yield opened
-    shelf.go_on.set()
+    origin.go_on.set()
     opened.close()
 
 
 def test_a_sync_reads_what_it_takes(server):
-    source = server.syncing.sources.create("shelf", "Shelf", {})
+    source = server.syncing.sources.create("memory", "Memory", {})
     job = server.syncing.start(source.id)
     assert job.wait(PATIENCE)
     assert job.latest.new == 3
@@ -91,34 +91,34 @@ def test_a_sync_reads_what_it_takes(server):
     assert server.syncing.job(source.id) is None
 
 
-def test_two_syncs_at_once_are_one(server, shelf):
-    source = server.syncing.sources.create("shelf", "Shelf", {})
-    shelf.go_on.clear()
+def test_two_syncs_at_once_are_one(server, origin):
+    source = server.syncing.sources.create("memory", "Memory", {})
+    origin.go_on.clear()
     first = server.syncing.start(source.id)
-    assert shelf.waiting.wait(PATIENCE)
+    assert origin.waiting.wait(PATIENCE)
     assert server.syncing.start(source.id) is first
     assert server.syncing.job(source.id) is first
-    shelf.go_on.set()
+    origin.go_on.set()
     assert first.wait(PATIENCE)
-    assert shelf.opened == 1
+    assert origin.opened == 1
     assert server.ready() == ["a.md", "b.md", "c.md"]
 
 
 def test_two_sources_of_the_same_things_hold_them_once(server):
     jobs = [
-        server.syncing.start(server.syncing.sources.create("shelf", name, {}).id) for name in ("One", "Two")
+        server.syncing.start(server.syncing.sources.create("memory", name, {}).id) for name in ("One", "Two")
     ]
     assert all(job.wait(PATIENCE) for job in jobs)
     assert server.ready() == ["a.md", "b.md", "c.md"]
 
 
-def test_a_stopped_sync_keeps_what_it_took_and_goes_on_when_asked(server, shelf):
-    source = server.syncing.sources.create("shelf", "Shelf", {})
-    shelf.go_on.clear()
+def test_a_stopped_sync_keeps_what_it_took_and_goes_on_when_asked(server, origin):
+    source = server.syncing.sources.create("memory", "Memory", {})
+    origin.go_on.clear()
     job = server.syncing.start(source.id)
-    assert shelf.waiting.wait(PATIENCE)
+    assert origin.waiting.wait(PATIENCE)
     server.syncing.stop(source.id)
-    shelf.go_on.set()
+    origin.go_on.set()
     assert job.wait(PATIENCE)
     assert server.syncing.sources.get(source.id).state == "stopped"
     assert server.ready() == ["a.md"]
@@ -127,8 +127,8 @@ def test_a_stopped_sync_keeps_what_it_took_and_goes_on_when_asked(server, shelf)
 
 
 def test_a_sync_that_the_servers_end_cut_off_goes_on_at_the_next_start(server):
-    cut = server.syncing.sources.create("shelf", "Cut", {})
-    server.syncing.sources.create("shelf", "Idle", {})
+    cut = server.syncing.sources.create("memory", "Cut", {})
+    server.syncing.sources.create("memory", "Idle", {})
     server.syncing.sources.begin(cut.id)
     server.syncing.recover()
     job = server.syncing.job(cut.id)
@@ -138,20 +138,20 @@ def test_a_sync_that_the_servers_end_cut_off_goes_on_at_the_next_start(server):
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_a_deleted_source_stops_and_takes_its_documents_along_unless_they_are_kept(server, shelf, keep):
-    source = server.syncing.sources.create("shelf", "Shelf", {})
-    shelf.go_on.clear()
+def test_a_deleted_source_stops_and_takes_its_documents_along_unless_they_are_kept(server, origin, keep):
+    source = server.syncing.sources.create("memory", "Memory", {})
+    origin.go_on.clear()
     server.syncing.start(source.id)
-    assert shelf.waiting.wait(PATIENCE)
-    threading.Timer(0.1, shelf.go_on.set).start()
+    assert origin.waiting.wait(PATIENCE)
+    threading.Timer(0.1, origin.go_on.set).start()
     server.syncing.delete(source.id, keep_documents=keep)
     assert server.ready() == (["a.md"] if keep else [])
     assert server.syncing.sources.list() == []
 
 
 def test_what_is_due_is_begun_by_the_clock(server):
-    never = server.syncing.sources.create("shelf", "Never", {})
-    hourly = server.syncing.sources.create("shelf", "Hourly", {}, every=60)
+    never = server.syncing.sources.create("memory", "Never", {})
+    hourly = server.syncing.sources.create("memory", "Hourly", {}, every=60)
     server.syncing.start_due()
     job = server.syncing.job(hourly.id)
     assert job is None or job.wait(PATIENCE)
@@ -162,23 +162,23 @@ def test_what_is_due_is_begun_by_the_clock(server):
     assert not is_due(server.syncing.sources.get(never.id), now + timedelta(days=9))
 
 
-def test_a_watched_source_is_synced_when_something_changes(server, shelf):
-    source = server.syncing.sources.create("shelf", "Watched", {"watched": True})
+def test_a_watched_source_is_synced_when_something_changes(server, origin):
+    source = server.syncing.sources.create("memory", "Watched", {"watched": True})
     server.syncing.start_due()
     while len(server.syncing.items.list(source.id)) < 3 or server.syncing.job(source.id):
         threading.Event().wait(0.02)
-    shelf.texts["d"] = "The gate."
+    origin.texts["d"] = "The gate."
     while len(server.syncing.items.list(source.id)) < 4:
         threading.Event().wait(0.02)
     server.syncing.change(source.id, "Left alone", {}, None)
-    shelf.texts["e"] = "The tower."
+    origin.texts["e"] = "The tower."
     server.syncing.start_due()
     assert server.syncing.sources.get(source.id).name == "Left alone"
     assert len(server.syncing.items.list(source.id)) == 4
 
 
-def test_a_watched_source_that_just_failed_is_left_alone_for_a_while(server, shelf):
-    source = server.syncing.sources.create("shelf", "Watched", {"watched": True})
+def test_a_watched_source_that_just_failed_is_left_alone_for_a_while(server, origin):
+    source = server.syncing.sources.create("memory", "Watched", {"watched": True})
     server.syncing.sources.end(source.id, "failed", "The disk is gone.")
     server.syncing.start_due()
-    assert shelf.opened == 0
+    assert origin.opened == 0

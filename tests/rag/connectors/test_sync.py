@@ -16,7 +16,7 @@ from storage.sources import SourceItems, SourceStore
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
-class Shelf(Source):
+class MemorySource(Source):
     """A source in memory: texts by id. It counts what is fetched from it."""
 
     def __init__(self, **texts: str):
@@ -28,7 +28,7 @@ class Shelf(Source):
         self.closed = 0
 
     def test(self) -> str:
-        return f"A shelf of {len(self.texts)}."
+        return f"A memory source of {len(self.texts)}."
 
     def list(self, cursor=None, cancelled=lambda: False) -> Iterator:
         self.cursors.append(cursor)
@@ -37,7 +37,7 @@ class Shelf(Source):
             yield Checkpoint("later", whole=False)
             return
         for id_, text in list(self.texts.items()):
-            yield Item(id_, f"{id_}.md", str(hash(text)), f"https://shelf.test/{id_}")
+            yield Item(id_, f"{id_}.md", str(hash(text)), f"https://memory.test/{id_}")
         yield Checkpoint("now", whole=True)
 
     def fetch(self, item, cancelled=lambda: False) -> Iterator[bytes]:
@@ -50,13 +50,13 @@ class Shelf(Source):
         self.closed += 1
 
 
-class Desk:
+class Syncer:
     """One owner's library and sources, and a sync that reads documents at once."""
 
     def __init__(self, database: Database, embedder: Embedder, max_bytes: int = 1 << 20):
         self.library = Library(database, "ann", lambda: embedder)
         self.sources, self.items = SourceStore(database, "ann"), SourceItems(database, "ann")
-        self.id = self.sources.create("shelf", "Shelf", {}).id
+        self.id = self.sources.create("memory", "Memory", {}).id
         self.now = NOON
         self.sync = Sync(
             self.library,
@@ -72,12 +72,12 @@ class Desk:
         for _ in self.library.index(document_id):
             pass
 
-    def run(self, shelf: Shelf, **more):
-        *_, last = self.sync.run(self.id, lambda: shelf, **more)
+    def run(self, origin: MemorySource, **more):
+        *_, last = self.sync.run(self.id, lambda: origin, **more)
         return last
 
-    def counts(self, shelf: Shelf, **more):
-        last = self.run(shelf, **more)
+    def counts(self, origin: MemorySource, **more):
+        last = self.run(origin, **more)
         return last.new, last.changed, last.unchanged, last.removed, last.failed
 
     def found(self, question: str):
@@ -89,242 +89,242 @@ class Desk:
 
 
 @pytest.fixture
-def desk(database, embedder):
-    opened = Desk(database, embedder)
+def syncer(database, embedder):
+    opened = Syncer(database, embedder)
     yield opened
     opened.library.close()
 
 
-def test_new_changed_unchanged_and_gone_are_told_apart(desk):
-    shelf = Shelf(castle="The castle was built in 1432.", lamp="The lamp burned whale oil.")
-    assert desk.counts(shelf) == (2, 0, 0, 0, 0)
-    assert shelf.closed == 1
-    shelf.texts = {"castle": "The castle was rebuilt in 1500.", "moat": "The moat is deep."}
-    assert desk.counts(shelf) == (1, 1, 0, 1, 0)
-    assert desk.names() == ["castle.md", "moat.md"]
-    assert desk.found("castle rebuilt") == ["castle.md"]
-    assert desk.found("whale oil lamp") == []
-    assert desk.sources.get(desk.id).state == "idle"
+def test_new_changed_unchanged_and_gone_are_told_apart(syncer):
+    origin = MemorySource(castle="The castle was built in 1432.", lamp="The lamp burned whale oil.")
+    assert syncer.counts(origin) == (2, 0, 0, 0, 0)
+    assert origin.closed == 1
+    origin.texts = {"castle": "The castle was rebuilt in 1500.", "moat": "The moat is deep."}
+    assert syncer.counts(origin) == (1, 1, 0, 1, 0)
+    assert syncer.names() == ["castle.md", "moat.md"]
+    assert syncer.found("castle rebuilt") == ["castle.md"]
+    assert syncer.found("whale oil lamp") == []
+    assert syncer.sources.get(syncer.id).state == "idle"
 
 
-def test_what_is_unchanged_is_neither_fetched_nor_read_again(desk):
-    shelf = Shelf(castle="The castle was built in 1432.", lamp="The lamp burned whale oil.")
-    desk.run(shelf)
-    before = desk.library.documents.list()
-    assert desk.counts(shelf) == (0, 0, 2, 0, 0)
-    assert len(shelf.fetched) == 2
-    assert desk.library.documents.list() == before
+def test_what_is_unchanged_is_neither_fetched_nor_read_again(syncer):
+    origin = MemorySource(castle="The castle was built in 1432.", lamp="The lamp burned whale oil.")
+    syncer.run(origin)
+    before = syncer.library.documents.list()
+    assert syncer.counts(origin) == (0, 0, 2, 0, 0)
+    assert len(origin.fetched) == 2
+    assert syncer.library.documents.list() == before
 
 
-def test_a_changed_document_keeps_the_vectors_of_passages_that_stayed(desk):
+def test_a_changed_document_keeps_the_vectors_of_passages_that_stayed(syncer):
     kept, before, after = "The castle stands on a hill. " * 20, "It was built in 1432.", "It fell in 1600."
-    shelf = Shelf(castle=f"# One\n\n{kept}\n\n# Two\n\n{before}")
-    desk.run(shelf)
+    origin = MemorySource(castle=f"# One\n\n{kept}\n\n# Two\n\n{before}")
+    syncer.run(origin)
     embedded = []
-    inner = desk.library.indexes.embedder.embed_batches
+    inner = syncer.library.indexes.embedder.embed_batches
 
     def counted(texts, **more):
         embedded.extend(texts)
         return inner(texts, **more)
 
-    desk.library.indexes.embedder.embed_batches = counted
+    syncer.library.indexes.embedder.embed_batches = counted
     try:
-        shelf.texts["castle"] = f"# One\n\n{kept}\n\n# Two\n\n{after}"
-        desk.run(shelf)
+        origin.texts["castle"] = f"# One\n\n{kept}\n\n# Two\n\n{after}"
+        syncer.run(origin)
     finally:
-        del desk.library.indexes.embedder.embed_batches
+        del syncer.library.indexes.embedder.embed_batches
     assert len(embedded) == 1
     assert after in embedded[0]
-    (record,) = desk.library.documents.list()
+    (record,) = syncer.library.documents.list()
     assert record.state == "ready"
-    ids = {chunk.id for chunk in desk.library.documents.chunks(record.id)}
-    assert desk.library.indexes.vectors.present(sorted(ids)) == ids
+    ids = {chunk.id for chunk in syncer.library.documents.chunks(record.id)}
+    assert syncer.library.indexes.vectors.present(sorted(ids)) == ids
 
 
-def test_one_bad_item_does_not_stop_the_rest_and_is_tried_again(desk):
-    shelf = Shelf(bad="unseen", good="The castle was built in 1432.")
-    shelf.broken["bad"] = ItemFailed("bad.md cannot be had: the server said 500.")
-    assert desk.counts(shelf) == (1, 0, 0, 0, 1)
-    assert {item.name: item.reason for item in desk.items.list(desk.id)} == {
+def test_one_bad_item_does_not_stop_the_rest_and_is_tried_again(syncer):
+    origin = MemorySource(bad="unseen", good="The castle was built in 1432.")
+    origin.broken["bad"] = ItemFailed("bad.md cannot be had: the server said 500.")
+    assert syncer.counts(origin) == (1, 0, 0, 0, 1)
+    assert {item.name: item.reason for item in syncer.items.list(syncer.id)} == {
         "bad.md": "bad.md cannot be had: the server said 500.",
         "good.md": None,
     }
-    shelf.broken.clear()
-    assert desk.counts(shelf) == (1, 0, 1, 0, 0)
+    origin.broken.clear()
+    assert syncer.counts(origin) == (1, 0, 1, 0, 0)
 
 
-def test_what_could_not_be_had_is_tried_again_though_it_has_not_changed(desk):
-    shelf = Shelf(bad="The moat is deep.", good="The castle was built in 1432.")
-    shelf.broken["bad"] = ItemFailed("The server said 500.")
-    desk.run(shelf)
-    shelf.changes = []
-    shelf.broken.clear()
-    assert desk.counts(shelf) == (1, 0, 0, 0, 0)
-    assert desk.found("moat deep") == ["bad.md"]
-    assert desk.counts(shelf) == (0, 0, 0, 0, 0)
+def test_what_could_not_be_had_is_tried_again_though_it_has_not_changed(syncer):
+    origin = MemorySource(bad="The moat is deep.", good="The castle was built in 1432.")
+    origin.broken["bad"] = ItemFailed("The server said 500.")
+    syncer.run(origin)
+    origin.changes = []
+    origin.broken.clear()
+    assert syncer.counts(origin) == (1, 0, 0, 0, 0)
+    assert syncer.found("moat deep") == ["bad.md"]
+    assert syncer.counts(origin) == (0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_each_failure_makes_the_wait_for_the_next_try_longer(desk, whole):
-    shelf = Shelf(bad="The moat is deep.")
-    shelf.broken["bad"] = ItemFailed("The server said 500.")
-    desk.run(shelf)
-    shelf.changes = None if whole else []
+def test_each_failure_makes_the_wait_for_the_next_try_longer(syncer, whole):
+    origin = MemorySource(bad="The moat is deep.")
+    origin.broken["bad"] = ItemFailed("The server said 500.")
+    syncer.run(origin)
+    origin.changes = None if whole else []
     for minutes in range(0, 120, 5):
-        desk.now = NOON + timedelta(minutes=minutes)
-        desk.run(shelf)
+        syncer.now = NOON + timedelta(minutes=minutes)
+        syncer.run(origin)
     # At once, after a quarter of an hour, half of one, one: each counted from the failure before.
-    assert len(shelf.fetched) == 1 + 4
-    shelf.broken.clear()
-    desk.items.retry(desk.id, desk.now)
-    assert desk.counts(shelf) == (1, 0, 0, 0, 0)
-    (item,) = desk.items.list(desk.id)
+    assert len(origin.fetched) == 1 + 4
+    origin.broken.clear()
+    syncer.items.retry(syncer.id, syncer.now)
+    assert syncer.counts(origin) == (1, 0, 0, 0, 0)
+    (item,) = syncer.items.list(syncer.id)
     assert (item.reason, item.wanted, item.tries, item.due) == (None, None, 0, None)
 
 
-def test_what_lasts_is_given_up_until_it_changes_or_a_person_asks(desk):
-    shelf = Shelf(bad="The moat is deep.")
-    shelf.broken["bad"] = ItemRefused("It is too large.")
+def test_what_lasts_is_given_up_until_it_changes_or_a_person_asks(syncer):
+    origin = MemorySource(bad="The moat is deep.")
+    origin.broken["bad"] = ItemRefused("It is too large.")
     for day in range(100):
-        desk.now = NOON + timedelta(days=day)
-        desk.run(shelf)
-    assert len(shelf.fetched) == 6
-    assert desk.items.list(desk.id)[0].due is None
-    assert desk.counts(shelf) == (0, 0, 0, 0, 1)
-    desk.items.retry(desk.id, desk.now)
-    desk.run(shelf)
-    assert len(shelf.fetched) == 7
-    shelf.broken.clear()
-    shelf.texts["bad"] = "The moat is not so deep."
-    assert desk.counts(shelf) == (1, 0, 0, 0, 0)
+        syncer.now = NOON + timedelta(days=day)
+        syncer.run(origin)
+    assert len(origin.fetched) == 6
+    assert syncer.items.list(syncer.id)[0].due is None
+    assert syncer.counts(origin) == (0, 0, 0, 0, 1)
+    syncer.items.retry(syncer.id, syncer.now)
+    syncer.run(origin)
+    assert len(origin.fetched) == 7
+    origin.broken.clear()
+    origin.texts["bad"] = "The moat is not so deep."
+    assert syncer.counts(origin) == (1, 0, 0, 0, 0)
 
 
-def test_what_waits_and_what_came_of_it_meanwhile_concern_each_other(desk):
-    shelf = Shelf(bad="The moat is deep.", worse="The lamp.")
-    shelf.broken = {"bad": ItemFailed("500."), "worse": ItemFailed("500.")}
-    desk.run(shelf)
-    shelf.changes = [Gone("bad"), Unreadable("worse", "worse.md", "It is too large.", lasting=True)]
-    assert desk.counts(shelf) == (0, 0, 0, 1, 1)
-    assert len(shelf.fetched) == 2
-    assert [item.reason for item in desk.items.list(desk.id)] == ["It is too large."]
+def test_what_waits_and_what_came_of_it_meanwhile_concern_each_other(syncer):
+    origin = MemorySource(bad="The moat is deep.", worse="The lamp.")
+    origin.broken = {"bad": ItemFailed("500."), "worse": ItemFailed("500.")}
+    syncer.run(origin)
+    origin.changes = [Gone("bad"), Unreadable("worse", "worse.md", "It is too large.", lasting=True)]
+    assert syncer.counts(origin) == (0, 0, 0, 1, 1)
+    assert len(origin.fetched) == 2
+    assert [item.reason for item in syncer.items.list(syncer.id)] == ["It is too large."]
 
 
-def test_an_item_that_cannot_be_given_is_told_with_its_reason(desk):
-    class Locked(Shelf):
+def test_an_item_that_cannot_be_given_is_told_with_its_reason(syncer):
+    class Locked(MemorySource):
         def list(self, cursor=None, cancelled=lambda: False):
             yield Unreadable("drawing", "Drawing", "Drawings cannot be exported.")
             yield from super().list(cursor, cancelled)
 
-    assert desk.counts(Locked(a="A castle.")) == (1, 0, 0, 0, 1)
-    assert desk.items.list(desk.id)[0].reason == "Drawings cannot be exported."
+    assert syncer.counts(Locked(a="A castle.")) == (1, 0, 0, 0, 1)
+    assert syncer.items.list(syncer.id)[0].reason == "Drawings cannot be exported."
 
 
 def test_an_item_too_large_is_not_taken(database, embedder):
-    desk = Desk(database, embedder, max_bytes=100)
-    assert desk.counts(Shelf(large="x" * 101, small="The castle.")) == (1, 0, 0, 0, 1)
-    assert "FOOTNOTE_MAX_UPLOAD_MB" in desk.items.list(desk.id)[0].reason
-    desk.library.close()
+    syncer = Syncer(database, embedder, max_bytes=100)
+    assert syncer.counts(MemorySource(large="x" * 101, small="The castle.")) == (1, 0, 0, 0, 1)
+    assert "FOOTNOTE_MAX_UPLOAD_MB" in syncer.items.list(syncer.id)[0].reason
+    syncer.library.close()
 
 
-def test_a_source_that_fails_keeps_its_reason_and_everything_it_had(desk):
-    desk.run(Shelf(castle="The castle was built in 1432."))
-    broken = Shelf(castle="other", lamp="The lamp.")
+def test_a_source_that_fails_keeps_its_reason_and_everything_it_had(syncer):
+    syncer.run(MemorySource(castle="The castle was built in 1432."))
+    broken = MemorySource(castle="other", lamp="The lamp.")
     broken.broken["castle"] = SourceError("The wiki refused the token. Make a new one.")
     with pytest.raises(SourceError):
-        desk.run(broken)
-    record = desk.sources.get(desk.id)
+        syncer.run(broken)
+    record = syncer.sources.get(syncer.id)
     assert (record.state, record.reason) == ("failed", "The wiki refused the token. Make a new one.")
-    assert desk.names() == ["castle.md"]
+    assert syncer.names() == ["castle.md"]
 
 
-def test_a_source_that_is_suddenly_empty_removes_nothing(desk):
-    desk.run(Shelf(castle="The castle was built in 1432."))
+def test_a_source_that_is_suddenly_empty_removes_nothing(syncer):
+    syncer.run(MemorySource(castle="The castle was built in 1432."))
     for _ in range(2):
         with pytest.raises(SourceEmptied, match="nothing was removed"):
-            desk.run(Shelf())
-        assert desk.sources.get(desk.id).state == "emptied"
-    assert desk.names() == ["castle.md"]
-    assert desk.counts(Shelf(castle="The castle was built in 1432.")) == (0, 0, 1, 0, 0)
-    assert desk.sources.get(desk.id).state == "idle"
+            syncer.run(MemorySource())
+        assert syncer.sources.get(syncer.id).state == "emptied"
+    assert syncer.names() == ["castle.md"]
+    assert syncer.counts(MemorySource(castle="The castle was built in 1432.")) == (0, 0, 1, 0, 0)
+    assert syncer.sources.get(syncer.id).state == "idle"
 
 
-def test_a_source_that_is_said_to_be_empty_loses_what_it_had(desk):
-    desk.run(Shelf(castle="The castle was built in 1432."))
+def test_a_source_that_is_said_to_be_empty_loses_what_it_had(syncer):
+    syncer.run(MemorySource(castle="The castle was built in 1432."))
     with pytest.raises(SourceEmptied):
-        desk.run(Shelf())
-    assert desk.counts(Shelf(), may_be_empty=True) == (0, 0, 0, 1, 0)
-    assert desk.names() == []
-    assert desk.sources.get(desk.id).state == "idle"
-    assert desk.counts(Shelf()) == (0, 0, 0, 0, 0)
+        syncer.run(MemorySource())
+    assert syncer.counts(MemorySource(), may_be_empty=True) == (0, 0, 0, 1, 0)
+    assert syncer.names() == []
+    assert syncer.sources.get(syncer.id).state == "idle"
+    assert syncer.counts(MemorySource()) == (0, 0, 0, 0, 0)
 
 
-def test_a_source_that_never_held_anything_is_no_error(desk):
-    assert desk.counts(Shelf()) == (0, 0, 0, 0, 0)
-    assert (desk.sources.get(desk.id).state, desk.sources.get(desk.id).reason) == ("idle", None)
+def test_a_source_that_never_held_anything_is_no_error(syncer):
+    assert syncer.counts(MemorySource()) == (0, 0, 0, 0, 0)
+    assert (syncer.sources.get(syncer.id).state, syncer.sources.get(syncer.id).reason) == ("idle", None)
 
 
-def test_a_document_that_cannot_be_removed_now_does_not_hold_the_sync(desk):
-    desk.run(Shelf(castle="The castle.", lamp="The lamp."))
+def test_a_document_that_cannot_be_removed_now_does_not_hold_the_sync(syncer):
+    syncer.run(MemorySource(castle="The castle.", lamp="The lamp."))
     asked = []
-    desk.sync.remove = asked.append
-    assert desk.counts(Shelf(castle="The castle.")) == (0, 0, 1, 1, 0)
+    syncer.sync.remove = asked.append
+    assert syncer.counts(MemorySource(castle="The castle.")) == (0, 0, 1, 1, 0)
     assert len(asked) == 1
-    assert desk.names() == ["castle.md", "lamp.md"]
+    assert syncer.names() == ["castle.md", "lamp.md"]
 
 
-def test_changes_since_the_last_mark_concern_nothing_else(desk):
-    shelf = Shelf(castle="The castle.", lamp="The lamp.", moat="The moat.")
-    desk.run(shelf)
-    shelf.changes = [Gone("lamp"), Gone("never"), Item("moat", "moat.md", "2")]
-    shelf.texts["moat"] = "The moat was filled."
-    assert desk.counts(shelf) == (0, 1, 0, 1, 0)
-    assert shelf.cursors == [None, "now"]
-    assert desk.sources.get(desk.id).cursor == "later"
-    assert desk.names() == ["castle.md", "moat.md"]
+def test_changes_since_the_last_mark_concern_nothing_else(syncer):
+    origin = MemorySource(castle="The castle.", lamp="The lamp.", moat="The moat.")
+    syncer.run(origin)
+    origin.changes = [Gone("lamp"), Gone("never"), Item("moat", "moat.md", "2")]
+    origin.texts["moat"] = "The moat was filled."
+    assert syncer.counts(origin) == (0, 1, 0, 1, 0)
+    assert origin.cursors == [None, "now"]
+    assert syncer.sources.get(syncer.id).cursor == "later"
+    assert syncer.names() == ["castle.md", "moat.md"]
 
 
-def test_a_reading_that_is_left_goes_on_and_removes_nothing_it_has_seen(desk):
-    shelf = Shelf(a="The castle.", b="The lamp.", c="The moat.")
-    reading = desk.sync.run(desk.id, lambda: shelf)
+def test_a_reading_that_is_left_goes_on_and_removes_nothing_it_has_seen(syncer):
+    origin = MemorySource(a="The castle.", b="The lamp.", c="The moat.")
+    reading = syncer.sync.run(syncer.id, lambda: origin)
     next(reading)
     reading.close()
-    assert desk.sources.get(desk.id).state == "stopped"
-    assert desk.counts(shelf) == (2, 0, 1, 0, 0)
-    assert sorted(shelf.fetched) == ["a", "b", "c"]
-    assert desk.names() == ["a.md", "b.md", "c.md"]
+    assert syncer.sources.get(syncer.id).state == "stopped"
+    assert syncer.counts(origin) == (2, 0, 1, 0, 0)
+    assert sorted(origin.fetched) == ["a", "b", "c"]
+    assert syncer.names() == ["a.md", "b.md", "c.md"]
 
 
-def test_a_stopped_fetch_is_no_failure_of_the_item(desk):
+def test_a_stopped_fetch_is_no_failure_of_the_item(syncer):
     stopped = False
 
-    class Slow(Shelf):
+    class Slow(MemorySource):
         def fetch(self, item, cancelled=lambda: False):
             nonlocal stopped
             yield b"The cas"
             stopped = True
             yield b"tle."
 
-    list(_until_cancelled(desk, Slow(a="x"), lambda: stopped))
-    assert desk.sources.get(desk.id).state == "stopped"
-    assert desk.items.list(desk.id) == []
+    list(_until_cancelled(syncer, Slow(a="x"), lambda: stopped))
+    assert syncer.sources.get(syncer.id).state == "stopped"
+    assert syncer.items.list(syncer.id) == []
 
 
-def _until_cancelled(desk, shelf, cancelled):
+def _until_cancelled(syncer, origin, cancelled):
     from rag.errors import Cancelled
 
     try:
-        yield from desk.sync.run(desk.id, lambda: shelf, cancelled)
+        yield from syncer.sync.run(syncer.id, lambda: origin, cancelled)
     except Cancelled:
         return
 
 
-def test_a_document_deleted_here_comes_back_only_when_it_changes(desk):
-    shelf = Shelf(a="The castle.", b="The lamp.")
-    desk.run(shelf)
-    (gone,) = [record for record in desk.library.documents.list() if record.name == "a.md"]
-    desk.library.remove(gone.id)
-    assert desk.counts(shelf) == (0, 0, 2, 0, 0)
-    assert desk.names() == ["b.md"]
-    shelf.texts["a"] = "The castle was rebuilt."
-    assert desk.counts(shelf) == (1, 0, 1, 0, 0)
-    assert desk.names() == ["a.md", "b.md"]
+def test_a_document_deleted_here_comes_back_only_when_it_changes(syncer):
+    origin = MemorySource(a="The castle.", b="The lamp.")
+    syncer.run(origin)
+    (gone,) = [record for record in syncer.library.documents.list() if record.name == "a.md"]
+    syncer.library.remove(gone.id)
+    assert syncer.counts(origin) == (0, 0, 2, 0, 0)
+    assert syncer.names() == ["b.md"]
+    origin.texts["a"] = "The castle was rebuilt."
+    assert syncer.counts(origin) == (1, 0, 1, 0, 0)
+    assert syncer.names() == ["a.md", "b.md"]

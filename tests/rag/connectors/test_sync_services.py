@@ -22,7 +22,7 @@ from tests.rag.connectors.confluence_server import ConfluenceServer
 from tests.rag.connectors.drive_server import DriveServer, error
 from tests.rag.connectors.service import Fault
 from tests.rag.connectors.site import Page, Site
-from tests.rag.connectors.test_sync import Desk
+from tests.rag.connectors.test_sync import Syncer
 
 PERSON = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "lasting"}
 SECRETS = {"FOOTNOTE_SECRET_WIKI": "token", "FOOTNOTE_SECRET_DRIVE": json.dumps(PERSON)}
@@ -31,8 +31,8 @@ FETCHER = Fetcher(private=["127.0.0.1"])
 
 
 @pytest.fixture
-def desk(database: Database, embedder: Embedder) -> Iterator[Desk]:
-    opened = Desk(database, embedder)
+def syncer(database: Database, embedder: Embedder) -> Iterator[Syncer]:
+    opened = Syncer(database, embedder)
     yield opened
     opened.library.close()
 
@@ -75,32 +75,32 @@ def of_drive(drive: DriveServer) -> DriveSource:
     )
 
 
-def test_a_wiki_is_followed_page_by_page(desk: Desk, wiki: ConfluenceServer):
+def test_a_wiki_is_followed_page_by_page(syncer: Syncer, wiki: ConfluenceServer):
     wiki.attach("3", "crew.csv", b"name,rank\nAda,captain", "text/csv")
-    assert desk.run(of_wiki(wiki)).new == 4
-    assert desk.found("When did the harbour open?")[0] == "Harbour.html"
-    assert desk.found("captain") == ["crew.csv"]
-    urls = {record.name: record.url for record in desk.library.documents.list()}
+    assert syncer.run(of_wiki(wiki)).new == 4
+    assert syncer.found("When did the harbour open?")[0] == "Harbour.html"
+    assert syncer.found("captain") == ["crew.csv"]
+    urls = {record.name: record.url for record in syncer.library.documents.list()}
     assert urls["Harbour.html"] == f"{wiki.home}/spaces/DOCS/pages/1/Harbour"
     wiki.calls.clear()
-    again = desk.run(of_wiki(wiki))
+    again = syncer.run(of_wiki(wiki))
     assert (again.new, again.unchanged) == (0, 4)
     assert not [call for call in wiki.calls if "body.storage" in call.query.get("expand", "")]
     wiki.edit("3", "<p>The Alma was built of teak.</p>")
     wiki.trash("2")
-    last = desk.run(of_wiki(wiki))
+    last = syncer.run(of_wiki(wiki))
     assert (last.changed, last.removed) == (1, 1)
-    assert desk.found("teak") == ["Ships.html"]
-    assert desk.names() == ["Harbour.html", "Ships.html", "crew.csv"]
+    assert syncer.found("teak") == ["Ships.html"]
+    assert syncer.names() == ["Harbour.html", "Ships.html", "crew.csv"]
 
 
-def test_a_sync_of_a_wiki_that_broke_off_goes_on(desk: Desk, wiki: ConfluenceServer):
+def test_a_sync_of_a_wiki_that_broke_off_goes_on(syncer: Syncer, wiki: ConfluenceServer):
     wiki.cut(4, at="/content/2")
     with pytest.raises(SourceError, match="broke off"):
-        desk.run(of_wiki(wiki))
-    assert desk.names() == ["Harbour.html"]
+        syncer.run(of_wiki(wiki))
+    assert syncer.names() == ["Harbour.html"]
     wiki.calls.clear()
-    last = desk.run(of_wiki(wiki))
+    last = syncer.run(of_wiki(wiki))
     assert (last.new, last.unchanged) == (2, 1)
     assert not [call for call in wiki.calls if call.path.endswith("/content/1")]
 
@@ -113,47 +113,47 @@ def test_a_sync_of_a_wiki_that_broke_off_goes_on(desk: Desk, wiki: ConfluenceSer
     ],
 )
 def test_a_file_that_failed_is_tried_again_though_the_log_is_silent(
-    desk: Desk, drive: DriveServer, faults: list[Fault], waits: timedelta
+    syncer: Syncer, drive: DriveServer, faults: list[Fault], waits: timedelta
 ):
     drive.fail(*faults, at="file-000001?alt=media")
-    first = desk.run(of_drive(drive))
+    first = syncer.run(of_drive(drive))
     assert (first.new, first.failed) == (1, 1)
-    (failed,) = [item for item in desk.items.list(desk.id) if item.reason]
-    assert failed.due == desk.now + waits
+    (failed,) = [item for item in syncer.items.list(syncer.id) if item.reason]
+    assert failed.due == syncer.now + waits
     drive.calls.clear()
-    assert desk.run(of_drive(drive)).new == (0 if waits else 1)
-    desk.now += waits
-    assert desk.run(of_drive(drive)).new == (1 if waits else 0)
+    assert syncer.run(of_drive(drive)).new == (0 if waits else 1)
+    syncer.now += waits
+    assert syncer.run(of_drive(drive)).new == (1 if waits else 0)
     assert not [call for call in drive.calls if call.path.endswith("/files")]
-    assert desk.names() == ["harbour.csv", "ships.csv"]
+    assert syncer.names() == ["harbour.csv", "ships.csv"]
 
 
-def test_web_pages_that_are_not_there_are_asked_for_less_and_less(desk: Desk, site: Site):
+def test_web_pages_that_are_not_there_are_asked_for_less_and_less(syncer: Syncer, site: Site):
     site.pages["/a"] = Page(b"The harbour opened in 1887.", {"Content-Type": "text/plain"})
 
     def run() -> int:
         site.requests.clear()
         settings = WebSettings(urls=(f"{site.url}/a", f"{site.url}/b"))
-        assert desk.run(WebSource(settings, FETCHER)).failed == 1
+        assert syncer.run(WebSource(settings, FETCHER)).failed == 1
         return sum(asked.path == "/b" for asked in site.requests)
 
     asked = []
     for _ in range(8):
         asked.append(run())
-        desk.now += timedelta(hours=12)
+        syncer.now += timedelta(hours=12)
     assert asked == [1, 0, 1, 0, 0, 0, 1, 0]
-    assert desk.names() == ["a.txt"]
+    assert syncer.names() == ["a.txt"]
 
 
-def test_a_drive_is_followed_by_its_log(desk: Desk, drive: DriveServer):
-    assert desk.run(of_drive(drive)).new == 2
-    assert desk.found("oak")[0] == "ships.csv"
+def test_a_drive_is_followed_by_its_log(syncer: Syncer, drive: DriveServer):
+    assert syncer.run(of_drive(drive)).new == 2
+    assert syncer.found("oak")[0] == "ships.csv"
     drive.calls.clear()
-    assert desk.run(of_drive(drive)).items == 0
+    assert syncer.run(of_drive(drive)).items == 0
     assert [call.path for call in drive.calls] == ["/token", "/drive/v3/changes"]
     drive.edit("file-000001", b"what,year\nharbour,1931")
     drive.trash("folder-0002")
-    last = desk.run(of_drive(drive))
+    last = syncer.run(of_drive(drive))
     assert (last.changed, last.removed) == (1, 1)
-    assert desk.names() == ["harbour.csv"]
-    assert desk.found("1931") == ["harbour.csv"]
+    assert syncer.names() == ["harbour.csv"]
+    assert syncer.found("1931") == ["harbour.csv"]
