@@ -357,7 +357,7 @@ LONG = [pytest.mark.slow(reason="invents 5,000 histories"), pytest.mark.timeout(
 QUICKLY = (Phase.generate,)  # to make a history shorter that fails takes minutes: it is told as it was
 
 
-@pytest.mark.parametrize("histories", [pytest.param(4, marks=SHORT), pytest.param(5000, marks=LONG)])
+@pytest.mark.parametrize("histories", [pytest.param(2, marks=SHORT), pytest.param(5000, marks=LONG)])
 def test_ledger_indexes_and_chats_are_what_was_acknowledged_whatever_happens(tmp_path: Path, histories: int):
     Database.open(tmp_path).close()
     run_state_machine_as_test(

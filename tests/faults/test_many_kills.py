@@ -1,6 +1,6 @@
 """SIGKILL again and again at random moments: nothing that was acknowledged is lost or doubled.
 
-A few each by default, forty with those of tests/faults/test_kills.py; `make test-all` runs hundreds.
+A few each by default, thirty with those of tests/faults/test_kills.py; `make test-all` runs hundreds.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ def heard(pipe: Any, seconds: float) -> list[tuple[Any, ...]]:
     return said
 
 
-@pytest.mark.parametrize("kills", [pytest.param(15, marks=SHORT), MANY])
+@pytest.mark.parametrize("kills", [pytest.param(8, marks=SHORT), MANY])
 def test_files_survive_kills_at_random_moments_of_their_ingest(
     tmp_path: Path, embedder: Embedder, kills: int
 ):
@@ -80,7 +80,7 @@ def test_files_survive_kills_at_random_moments_of_their_ingest(
     assert len(acknowledged) > kills / 4
 
 
-@pytest.mark.parametrize("kills", [pytest.param(20, marks=SHORT), MANY])
+@pytest.mark.parametrize("kills", [pytest.param(10, marks=SHORT), MANY])
 def test_answers_survive_kills_at_random_moments_of_their_writing(tmp_path: Path, kills: int):
     chance, data = random.Random(12), tmp_path / "data"
     database = Database.open(data)

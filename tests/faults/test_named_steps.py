@@ -7,7 +7,7 @@ nobody chose, are in test_kills.py and test_many_kills.py.
 import itertools
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -100,9 +100,15 @@ def texts(directory: Path) -> list[str]:
         return [library.files.path(record.sha256).read_text() for record in library.documents.list()]
 
 
-@pytest.mark.parametrize("step", INGEST)
+@pytest.mark.parametrize(
+    ("step", "again"),
+    [
+        *(pytest.param(step, (AGAIN[number % 3],), id=step) for number, step in enumerate(INGEST)),
+        *(pytest.param(step, AGAIN, marks=LONG, id=f"{step}-every") for step in INGEST),
+    ],
+)
 def test_a_replacement_that_crashes_at_a_step_and_again_in_recovery_is_whole(
-    filled: Path, tmp_path: Path, step: str
+    filled: Path, tmp_path: Path, step: str, again: Sequence[int]
 ):
     data, crashed = shutil.copytree(filled, tmp_path / "data"), tmp_path / "crashed"
 
@@ -111,7 +117,7 @@ def test_a_replacement_that_crashes_at_a_step_and_again_in_recovery_is_whole(
 
     assert crashing(data, crashed, replace, named=step)
     wanted = [OLD] if step in INGEST[:2] else [NEW]  # sent, and not yet acknowledged
-    for calls in AGAIN:
+    for calls in again:
         once_more = shutil.copytree(crashed, tmp_path / f"{calls}")
         crashing(once_more, tmp_path / f"{calls} crashed", recover, calls=calls)
         assert texts(tmp_path / f"{calls} crashed") == wanted

@@ -20,7 +20,9 @@ LONG = " ".join(f"word{number}" for number in range(400))
 QUESTION = "How many containers were handled?"
 WAITS = "Still answering"
 NOTES = ("harbour.md", b"# Harbour\n\nThe harbour handled 4.1 million containers in 2024.\n")
-MOMENTS = [0, 1, 10, 39, 40]  # words that are written by then, of forty
+EACH_MOMENT = pytest.mark.slow(reason="does each thing at five moments of an answer")
+# Words that are written by then, of forty.
+MOMENTS = [0, pytest.param(1, marks=EACH_MOMENT), 10, pytest.param(39, marks=EACH_MOMENT), 40]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -152,7 +154,7 @@ def test_a_chat_that_is_deleted_stays_deleted(open_tab: Open, server: Server, fa
     assert tab.shown.way(f"open-{chat}") is None
 
 
-@pytest.mark.parametrize("words", random.Random(3).sample(range(1, 300), 10))
+@pytest.mark.parametrize("words", random.Random(3).sample(range(1, 300), 4))
 def test_a_stop_closes_the_connection_and_keeps_what_was_written(
     open_tab: Open, server: Server, fake: FakeLLM, words: int
 ):

@@ -20,7 +20,7 @@ from tests.rag.fake_llm import FakeLLM
 from ui.server import operations as operating
 from ui.server import services
 
-PEOPLE = 12
+PEOPLE = 6
 CANARY = re.compile(r"canary\d+x")
 TOKEN = "for-metrics-only"
 
