@@ -232,7 +232,7 @@ def make_pipeline(
         retriever=library.retriever(
             retriever, fetch_k, document_ids=scope.document_ids, on_failure=omissions
         ),
-        corpus=LibraryView(library, scope),
+        corpus=LibraryView(library.documents, library.forest.trees, library.rarity, scope),
         scope=scope,
         reranker=reranker,
         fetch_k=fetch_k,

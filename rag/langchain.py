@@ -15,8 +15,8 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rag.chat.answer import Condensed, Done, Sources, Token
+from rag.chat.corpus import PlainCorpus
 from rag.chat.pipeline import RagPipeline, validated_question
-from rag.chat.scope import PlainCorpus
 from rag.citations.cite import Citation
 from rag.errors import FootnoteError, QuestionRefused
 from rag.jobs import Cancel, never

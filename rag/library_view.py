@@ -1,18 +1,23 @@
 """Library view: the documents of a library that a chat searches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from rag.chat.scope import CorpusStatus, Scope, UnsearchedFile
-from rag.ingest.library import Library
+from rag.chat.corpus import CorpusStatus, UnsearchedFile
+from rag.chat.scope import Scope
 from rag.passage import Passage
+from storage.documents import Documents
+from storage.trees import Trees
 
 
 class LibraryView:
     """CorpusView of the documents of a library that are in a scope."""
 
-    def __init__(self, library: Library, scope: Scope):
-        self._library = library
+    def __init__(self, documents: Documents, trees: Trees, rarity: Callable[[str], float], scope: Scope):
+        self._documents = documents
+        self._trees = trees
         self._scope = scope
+        self.rarity = rarity
+        """Inverse document frequency of a token in the library."""
 
     def status(self) -> CorpusStatus:
         """Return the status of the documents in scope."""
@@ -33,16 +38,12 @@ class LibraryView:
     def still_valid(self, passages: Sequence[Passage]) -> list[Passage]:
         """Keep earlier passages that are unchanged and in scope."""
         ids = [passage.id for passage in passages]
-        there = {id_: chunk.text for id_, chunk in self._library.documents.chunks_by_id(ids).items()}
-        leaves = self._library.forest.trees.nodes_by_id(set(ids) - there.keys())
+        there = {id_: chunk.text for id_, chunk in self._documents.chunks_by_id(ids).items()}
+        leaves = self._trees.nodes_by_id(set(ids) - there.keys())
         there |= {id_: leaf.text for id_, leaf in leaves.items()}
         return [p for p in passages if there.get(p.id) == p.text and self._scope.has(p.document_id)]
 
-    def rarity(self, token: str) -> float:
-        """Return the inverse document frequency of a token in the library."""
-        return self._library.rarity(token)
-
     def _files(self) -> Iterator[UnsearchedFile]:
-        for record in self._library.documents.list():
+        for record in self._documents.list():
             if self._scope.has(record.id):
                 yield UnsearchedFile(record.name, record.state)

@@ -11,6 +11,7 @@ from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
+from rag.chat.corpus import Rarity
 from rag.chat.extractive import AnswerPart, decide, write
 from rag.chat.prompts import (
     SMALL_MODEL_ANSWER_TOKENS,
@@ -20,7 +21,6 @@ from rag.chat.prompts import (
     fitting_excerpts,
     small_model_messages,
 )
-from rag.chat.scope import Rarity
 from rag.citations.checker import scale_of
 from rag.citations.cite import Citation, cite
 from rag.citations.judges import Judge

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.scope import History, Rarity
+from rag.chat.corpus import History, Rarity
 from rag.chat.small_talk import is_continuation
 from rag.errors import EmbeddingError
 from rag.text.facts import nouns

@@ -17,8 +17,9 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer
+from rag.chat.corpus import CorpusView, PlainCorpus
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
-from rag.chat.scope import EVERYTHING, CorpusView, PlainCorpus, Scope, SearchedIn
+from rag.chat.scope import EVERYTHING, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
 from rag.citations.judges import Judge, LanguageModelJudge
 from rag.errors import Cancelled, FootnoteError, QuestionRefused

@@ -14,10 +14,10 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
+from rag.chat.corpus import History, Rarity
 from rag.chat.followup import needs_context, with_terms
 from rag.chat.prompts import condense_messages, fitting_turns
 from rag.chat.rewrite_check import rejection_reason
-from rag.chat.scope import History, Rarity
 from rag.citations.support import declines
 from rag.errors import Cancelled, LLMError
 from rag.jobs import never

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from rag.chat.scope import CorpusStatus
+from rag.chat.corpus import CorpusStatus
 from rag.text.language import language
 from rag.text.markers import plain
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
+from rag.chat.corpus import History, Rarity
 from rag.chat.rewrite import QueryVariant, make_standalone
-from rag.chat.scope import History, Rarity
 from rag.errors import QuestionRefused
 from rag.evaluation.metrics import Judgements
 from rag.models.protocol import LanguageModel

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
+from rag.chat.corpus import History, Rarity
 from rag.chat.rewrite import REWRITE_SECONDS, make_standalone
-from rag.chat.scope import History, Rarity
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import read_questions
 from rag.evaluation.metrics import longest_common

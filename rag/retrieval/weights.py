@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rag.errors import Cancelled
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chunks import index_text
-from rag.index.indexes import Indexes
-from rag.index.vector_index import Ranking
+from rag.index.vector_index import Ranking, VectorIndex
 from rag.jobs import Cancel, never
+from rag.models.embeddings import Embedder
 from rag.retrieval.fusion import (
     Normaliser,
     convex_combination,
@@ -387,10 +387,26 @@ class CalibratedWeights:
     rule: int
 
 
+class EmbeddedChunks(Protocol):
+    """Vector index with its embedding model and the analysers of the word index."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedding model of the vectors."""
+
+    @property
+    def vectors(self) -> VectorIndex:
+        """The vector index."""
+
+    @property
+    def analysers(self) -> Sequence[Analyser]:
+        """The Korean and Japanese analysers in use."""
+
+
 class HybridCalibration:
     """Hybrid weights of one owner's search; the default until enough passages are embedded."""
 
-    def __init__(self, documents: Documents, indexes: Indexes):
+    def __init__(self, documents: Documents, indexes: EmbeddedChunks):
         self._documents = documents
         self._indexes = indexes
 

@@ -8,12 +8,11 @@ from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import snowballstemmer
 
 from rag.errors import RetrievalError
-from rag.settings import AnalyzerUse
 from rag.text.language import STOP_WORDS, language
 
 # Morphological analysers of Korean and Japanese
@@ -142,7 +141,7 @@ class Japanese(Analyser):
                 yield "".join(spelt.split())[:_LONGEST]
 
 
-def find(use: AnalyzerUse = "auto") -> tuple[Analyser, ...]:
+def find(use: Literal["auto", "off"] = "auto") -> tuple[Analyser, ...]:
     """Return the installed analysers; none where they are turned off."""
     return () if use == "off" else tuple(each for each in (Korean(), Japanese()) if each.installed)
 

@@ -35,8 +35,12 @@ def passages(library: Library, document_id: str) -> list[Passage]:
     ]
 
 
+def view(library: Library, scope: Scope) -> LibraryView:
+    return LibraryView(library.documents, library.forest.trees, library.rarity, scope)
+
+
 def test_a_shelf_is_empty_then_being_read_then_filled(library):
-    everything = LibraryView(library, EVERYTHING)
+    everything = view(library, EVERYTHING)
     assert everything.status() == "empty"
     waiting = added(library, "velden.md", read=False)
     assert everything.status() == "reading"
@@ -48,7 +52,7 @@ def test_what_was_chosen_and_is_there_no_more_is_gone(library):
     chosen = added(library, "velden.md")
     added(library, "bergen.md")
     library.remove(chosen)
-    assert LibraryView(library, Scope(frozenset({chosen}), "one")).status() == "gone"
+    assert view(library, Scope(frozenset({chosen}), "one")).status() == "gone"
 
 
 def test_files_that_were_not_wholly_searched_are_named_those_outside_are_not(library):
@@ -57,7 +61,7 @@ def test_files_that_were_not_wholly_searched_are_named_those_outside_are_not(lib
     added(library, "celle.md")
     added(library, "dorne.md", read=False)
     inside = Scope(frozenset({waiting, by_words}), "two")
-    assert {(one.name, one.state) for one in LibraryView(library, inside).unsearched()} == {
+    assert {(one.name, one.state) for one in view(library, inside).unsearched()} == {
         ("velden.md", "queued"),
         ("bergen.md", "searchable_by_words"),
     }
@@ -68,7 +72,7 @@ def test_passages_stand_as_long_as_their_words_are_there_and_searched(library):
     one, other = passages(library, first), passages(library, second)
     assert one
     assert other
-    assert LibraryView(library, EVERYTHING).still_valid([*one, *other]) == [*one, *other]
-    assert LibraryView(library, Scope(frozenset({second}), "one")).still_valid([*one, *other]) == other
+    assert view(library, EVERYTHING).still_valid([*one, *other]) == [*one, *other]
+    assert view(library, Scope(frozenset({second}), "one")).still_valid([*one, *other]) == other
     library.remove(first)
-    assert LibraryView(library, EVERYTHING).still_valid([*one, *other]) == other
+    assert view(library, EVERYTHING).still_valid([*one, *other]) == other

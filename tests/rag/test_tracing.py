@@ -3,8 +3,8 @@
 import pytest
 
 from rag.chat.conversation import Conversation
+from rag.chat.corpus import PlainCorpus, UnsearchedFile
 from rag.chat.pipeline import RagPipeline
-from rag.chat.scope import PlainCorpus, UnsearchedFile
 from rag.citations.judges import LanguageModelJudge
 from rag.jobs import never
 from rag.models.llm import LLM, LLMSettings
