@@ -117,7 +117,7 @@ def test_how_an_answer_was_made_opens_from_its_button_with_all_that_was_kept(pag
     assert at.query_params["how"] in (turn.answer_id, [turn.answer_id])
     shown = words(at)
     assert "51 ms to search" in shown and "2.4 s in all" in shown
-    assert "Search: Words" in shown and "Passages searched for: 6" in shown
+    assert "Search: Words" in shown and "Passages retrieved: 6" in shown
     assert "1,200 more characters were sent" in shown
     assert [code.value for code in at.code] == ["Use only the passages.", HOSTILE]
     (table,) = at.table
@@ -162,8 +162,8 @@ def test_where_nothing_was_found_the_nearest_passages_and_what_was_not_searched_
     at = page(chat=turn.conversation_id)
     shown = words(at)
     assert at.expander[0].label == "Closest to the question: 2 passages"
-    assert "locked.pdf: it could not be read" in shown
-    assert "new *one*.md: searched by words only" in shown and "and 38 more" in shown
+    assert "locked.pdf: could not be read" in shown
+    assert "new *one*.md: still indexing, searched by words only" in shown and "and 38 more" in shown
     assert "backed" not in shown
 
 

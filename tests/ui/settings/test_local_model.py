@@ -51,7 +51,7 @@ def press(at: AppTest, key: str) -> AppTest:
 
 def test_what_it_costs_is_said_before_it_is_installed(empty: Path, page: Page):
     at = page("settings")
-    assert "Not installed: 1.1 GB to download and keep, of" in words(at)
+    assert "Not installed: 1.1 GB to download (" in words(at)
     assert "about 1.9 GB of memory" in words(at)
     assert f"Install {QWEN_1_5B.name} (1.1 GB to download)" in [button.label for button in at.button]
 

@@ -58,7 +58,7 @@ def test_a_connection_is_tried_before_it_is_saved(page: Page, here: Workspace):
         at.text_input(key="llm_base_url").set_value(fake.url)
         at.text_input(key="llm_model").set_value("other")
         press(at, "Test connection")
-        assert at.success and "no model called other" in words(at) and "**fake**" in words(at)
+        assert at.success and "no model named other" in words(at) and "**fake**" in words(at)
     press(at, "Test connection")
     assert at.error and services.services().llm is None
 

@@ -11,14 +11,14 @@ def test_the_page_says_what_a_change_takes_and_which_model_answers_when_it_fails
     assert "Changing the model re-indexes" not in words(at)  # nothing is embedded yet
     put(here.library, 1)
     at = page("settings")
-    assert "Another embedding model takes about 1 MB more" in words(at)
-    assert "multilingual-e5-small answers" in words(at)
+    assert "Changing the model re-indexes everything (about 1 MB)" in words(at)
+    assert "Search keeps working" in words(at)
 
     services.services().change({"embedding_model": "openai:none"})
     assert wait_until(lambda: here.reindexing.job is None, 100)
     at = page("settings")
     assert "127" in at.error[0].value
-    assert "Questions are answered by **multilingual-e5-small**" in words(at)
+    assert "Search uses **multilingual-e5-small**" in words(at)
     assert [button.label for button in at.button if button.key == "reindex"] == ["Try again"]
     assert here.library.retriever("similarity", 1).invoke("castle1 stone1x1")
 

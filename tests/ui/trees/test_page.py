@@ -95,7 +95,7 @@ def test_where_the_last_answer_s_citations_sit_is_marked(
     given = replace(passage(1, first.text, page=None), document_id=grown, start=first.start, end=first.end)
     tell(here, "What does it burn?", answer, passages=[given])
     at = page("trees")
-    assert "Marked: what the last answer cites, in the chat “About the harbour”" in words(at)
+    assert "Shows what the last answer cites, in the chat “About the harbour”" in words(at)
     assert any("cited [1]" in one.label.replace("\\", "") for one in at.button)
     way = [*(one.id for one in reversed(here.library.forest.path(first.id))), first.id]
     at = page("trees", tree=grown, way=".".join(way))
@@ -109,7 +109,7 @@ def test_summaries_that_could_not_be_made_are_told_of(
     ids = [node.id for node in here.library.forest.trees.nodes(branch.id)]
     here.library.forest.trees.finish(branch.id, ids, left_out=2)
     at = page("trees")
-    assert "2 summaries could not be made" in words(at) and "still searched" in words(at)
+    assert "2 summaries could not be written" in words(at) and "still searched" in words(at)
     assert button(at, "Try again")
 
 
