@@ -68,7 +68,7 @@ def test_an_ingest_goes_on_without_its_tab_and_progress_is_right_on_return(
     getattr(tab, back)()
     tab.until(lambda: f"meaning, {EMBED_BATCH * embedded(embeddings, back)} of " in tab.text, look=True)
     embeddings.mend()
-    tab.until(lambda: "Learning" not in tab.text and "Ready" in tab.text, look=True)
+    tab.until(lambda: "indexing" not in tab.text.lower() and "Ready" in tab.text, look=True)
     assert states(server, f"{back}%") == ["ready"]
 
 
@@ -93,7 +93,7 @@ def test_what_became_of_the_files_stands_after_they_are_read_until_it_is_closed(
     lines = ["- **stands.md**: added", "- **remains.md**: added"]
     tab.until(lambda: tab.text.count("Searchable by words") == 2, look=True)
     embeddings.mend()
-    tab.until(lambda: "Searchable by words" not in tab.text and "Learning" not in tab.text, look=True)
+    tab.until(lambda: "Searchable by words" not in tab.text and "indexing" not in tab.text.lower(), look=True)
     tab.until(lambda: tab.drawn)
     assert all(line in tab.text for line in lines)
     tab.press("close-report", then=lambda: lines[0] not in tab.text)
