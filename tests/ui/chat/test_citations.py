@@ -52,6 +52,13 @@ def test_a_statement_not_found_in_its_source_is_said_to_be_so(message: Message):
     assert evidence is not None and not evidence.exact and evidence.quote == "Something else."
 
 
+def test_a_marker_is_doubtful_unless_its_source_confirms_the_statement(message: Message):
+    related = replace(message.citations[0], status="related")
+    assert [link.doubtful for _, link in links(message)] == [False, False, True]
+    said = replace(message, citations=(related, *message.citations[1:]))
+    assert [link.doubtful for _, link in links(said)] == [True, False, True]
+
+
 def test_what_is_not_backed_is_said_after_its_statement(message: Message):
     statuses = (("related", 1), ("unsupported", 0), ("unsupported", 2), ("verified", 1))
     citations = tuple(
