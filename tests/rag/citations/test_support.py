@@ -37,7 +37,7 @@ def test_a_statement_with_several_citations_counts_once_by_its_best():
         (8, 8, "All 8 statements are backed by your documents."),
         (2, 2, "Both statements are backed by your documents."),
         (1, 1, "This statement is backed by your documents."),
-        (0, 1, "This statement was No source."),
+        (0, 1, "This statement is not confirmed."),
     ],
 )
 def test_the_count_is_said_in_words_that_fit(backed: int, total: int, said: str):

@@ -21,10 +21,10 @@ def test_who_signs_in_may_read_the_folders_that_are_named_for_them_and_no_others
     with pytest.raises(SourceError, match="FOOTNOTE_ALLOWED_FOLDERS"):
         opened("ann", tmp_path)
     roots = (str(tmp_path / "shared"),)
-    assert "0 files" in opened("ann", tmp_path / "shared", folder_roots=roots).test()
+    assert "0 files" in opened("ann", tmp_path / "shared", allowed_folders=roots).test()
     for owner in ("ann", LOCAL_OWNER):
         with pytest.raises(SourceError, match="may not be read here"):
-            opened(owner, tmp_path, folder_roots=roots)
+            opened(owner, tmp_path, allowed_folders=roots)
 
 
 def test_files_as_large_as_uploads_may_come_from_sources():
