@@ -296,9 +296,7 @@ def _turn_record(session: Session, answer: MessageRow) -> TurnRecord:
 def _refuse_pending(session: Session, conversation_id: str) -> None:
     """Raise AnswerPending while an answer of the conversation is pending."""
     if session.scalar(_PENDING, {"conversation": conversation_id}) is not None:
-        raise AnswerPending(
-            "An answer in this conversation is still on its way. Wait for it, or stop it first."
-        )
+        raise AnswerPending("Still answering. Wait for the answer to end, or stop it first.")
 
 
 def interrupt_pending(database: Database) -> int:

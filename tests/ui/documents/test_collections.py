@@ -140,7 +140,7 @@ def test_sizes_are_changed_and_documents_split_anew(page: Page, here: Workspace)
     assert len(here.library.documents.chunks(record.id)) > before
     at = page("documents")
     at.selectbox(key="documents-shown").set_value(castles.id).run()
-    at.button(key=f"FormSubmitter:splitting-{castles.id}-As usual").click().run()
+    at.button(key=f"FormSubmitter:splitting-{castles.id}-Reset to default").click().run()
     assert here.library.collections.get(castles.id).splitting is None
 
 

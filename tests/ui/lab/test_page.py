@@ -202,7 +202,7 @@ def test_an_earlier_run_is_compared_and_what_else_differs_is_said(page: Page, he
     assert "2 documents in place of 1" in words(at)
     beside = at.table[1].value
     assert beside["nDCG@10, this run"].tolist() == ["1.00"]
-    assert beside["nDCG@10, the other"].tolist() == ["0.50"]
+    assert beside["nDCG@10, other run"].tolist() == ["0.50"]
 
 
 def test_a_set_is_renamed_emptied_and_deleted(page: Page, here: Workspace):

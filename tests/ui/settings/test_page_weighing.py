@@ -22,6 +22,6 @@ def test_what_was_found_is_said_language_by_language():
     said = weight_lines(CalibratedWeights(mixture, datetime(2026, 11, 21, tzinfo=UTC), 5712, "f", 1))
     assert said == [
         "English and other alphabets: meaning 55 %, words 45 %.",
-        "Korean: meaning counts 20 %, words 80 %.",
+        "Korean: meaning 20 %, words 80 %.",
         "Found on 2026-11-21 from 2,000 of 5,712 passages; scores normalised by their spread (z-score).",
     ]

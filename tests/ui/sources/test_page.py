@@ -51,7 +51,7 @@ def test_a_source_tells_what_came_of_it_and_what_did_not(page, here, source):
     at = page("sources")
     text = words(at)
     assert "Reports" in text
-    assert "Folder · 2 documents · 1 failed · read just now · manually" in text
+    assert "Folder · 2 documents · 1 failed · synced just now · manually" in text
     assert "castle.md · Ready" in text
     assert "empty.md · failed" in text
 
@@ -113,8 +113,8 @@ def test_a_document_tells_the_sources_it_came_from(page, here, source, reports):
     [
         (6, None, "Retried when it changes, or with Sync now."),
         (1, NOW, "Retried at the next sync."),
-        (2, NOW + timedelta(minutes=15), "at the first sync in 1 hour or later"),
-        (3, NOW + timedelta(days=4), "at the first sync in 4 days or later"),
+        (2, NOW + timedelta(minutes=15), "Retried in 1 hour at the earliest"),
+        (3, NOW + timedelta(days=4), "Retried in 4 days at the earliest"),
     ],
 )
 def test_it_is_said_when_an_item_is_tried_again(tries, due, told):
@@ -167,7 +167,7 @@ def item(**more):
 
 
 def test_a_source_in_a_line():
-    assert facts(record(every=60), Tally(1, 1), NOW) == "Folder · 1 document · read just now · every hour"
+    assert facts(record(every=60), Tally(1, 1), NOW) == "Folder · 1 document · synced just now · every hour"
     assert facts(record(every=7, ended=None), Tally(), NOW) == "Folder · 0 documents · every 7 minutes"
 
 
@@ -188,7 +188,7 @@ def test_what_became_of_an_item_is_said(item_, words_):
 def test_how_far_a_sync_is_never_says_that_it_has_ended():
     assert sync_progress(0, None) == (0.0, "Connecting")
     share, text = sync_progress(10, SyncProgress("a.md", new=2, unchanged=3, failed=1))
-    assert (share, text) == (0.6, "a.md · 2 new, 3 as before, 1 failed")
+    assert (share, text) == (0.6, "a.md · 2 new, 3 unchanged, 1 failed")
     assert sync_progress(2, SyncProgress("a.md", new=7))[0] < 1
 
 
