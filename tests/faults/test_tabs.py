@@ -219,6 +219,8 @@ def test_both_ask_in_turn_and_see_one_order(two: tuple[Tab, Tab], server: Server
         fake.say(f"Answer{number} [1].")
         tab.ask(f"Question{number}: how many containers?")
         both_see(two, lambda tab, number=number: f"Answer{number}" in tab.text and "Stop" not in tab.text)
+        # The words are on the page a moment before the turn ends, and until then a question is refused.
+        tab.until(lambda: {state for state, _ in messages(server, two[0].chat)} == {"complete"})
     order = [f"{kind}{number}" for number in range(4) for kind in ("Question", "Answer")]
     for tab in two:
         places = [tab.text.index(said) for said in order]
