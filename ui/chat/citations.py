@@ -47,11 +47,19 @@ class CitedPassage:
 
 def links(message: Message) -> list[tuple[int, Link]]:
     """Return the offset of each marker in an answer and what it opens; unknown numbers are left out."""
-    found = [(offset, _target(message, offset, number)) for offset, number in markers(message.content)]
     return [
         (offset, Link(evidence.passage.number, target_of(evidence), _hint(evidence), _doubtful(evidence)))
-        for offset, evidence in found
-        if evidence is not None
+        for offset, evidence in marked(message)
+    ]
+
+
+def marked(message: Message) -> list[tuple[int, CitedPassage]]:
+    """Return the offset of each marker in an answer and what it cites; unknown numbers are left out."""
+    return [
+        (offset, CitedPassage(message, passage, None if at is None else message.citations[at]))
+        for offset, number in markers(message.content)
+        if (passage := passage_of(message, number)) is not None
+        for at in [citation_of(message, offset, number)]
     ]
 
 
@@ -83,13 +91,7 @@ def resolve(message: Message, place: str) -> CitedPassage | None:
 
 def cited_numbers(message: Message) -> list[int]:
     """Return the numbers of the cited passages, in order of first appearance."""
-    known = {passage.number for passage in message.passages}
-    return [n for n in dict.fromkeys(number for _, number in markers(message.content)) if n in known]
-
-
-def _target(message: Message, offset: int, number: int) -> CitedPassage | None:
-    passage, at = passage_of(message, number), citation_of(message, offset, number)
-    return CitedPassage(message, passage, None if at is None else message.citations[at]) if passage else None
+    return list(dict.fromkeys(evidence.passage.number for _, evidence in marked(message)))
 
 
 def _number(digits: str) -> int:

@@ -5,10 +5,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from rag.citations.support import citation_of, markers, passage_of
 from rag.raptor.tree import Cost, ForestProgress
-from rag.raptor.view import numbers_above
-from rag.workspace import Workspace
 from storage.records import ConversationRecord, Message
 from storage.trees import NodeRecord
 from ui.components.markdown import label
@@ -100,10 +97,6 @@ def cited_as(numbers: Sequence[int]) -> str:
     return " ".join(f"[{number}]" for number in numbers)
 
 
-NEWEST = 5  # conversations, and messages of each, searched for a citation
-Place = tuple[str, int, int]  # a document's id, and the first and one past the last code point in its text
-
-
 @dataclass(frozen=True)
 class LastCitations:
     """Source numbers of the last answer by node, with the answer and its conversation."""
@@ -117,39 +110,6 @@ class LastCitations:
         return self.numbers.get(node_id, ())
 
 
-def last_citations(here: Workspace) -> LastCitations:
-    """Find the newest answer with citations, and the nodes that lead to them."""
-    for conversation in here.conversations.list()[:NEWEST]:
-        for message in reversed(here.conversations.messages(conversation.id, limit=NEWEST)):
-            found = cited_spans(message)
-            if found:
-                return LastCitations(_numbers(here, found), message, conversation)
-    return LastCitations()
-
-
-def cited_spans(message: Message) -> list[tuple[int, Place]]:
-    """Return the number and span of each citation of an answer: the words, or the whole passage."""
-    found: list[tuple[int, Place]] = []
-    for offset, number in markers(message.content):
-        passage, at = passage_of(message, number), citation_of(message, offset, number)
-        citation = None if at is None else message.citations[at]
-        if passage is None:
-            continue
-        if citation is not None and citation.quote:
-            found.append((number, (passage.document_id, citation.quote_start, citation.quote_end)))
-        else:
-            found.append((number, (passage.document_id, passage.start, passage.end)))
-    return found
-
-
-def _numbers(here: Workspace, found: list[tuple[int, Place]]) -> Mapping[str, tuple[int, ...]]:
-    numbers: dict[str, set[int]] = {}
-    for number, place in found:
-        for leaf in here.library.forest.trees.leaves_at(*place):
-            numbers.setdefault(leaf, set()).add(number)
-    return numbers_above(here.library.forest, numbers)
-
-
 TREE, PATH = "tree", "way"  # a document's id, none for the tree over all; ids of nodes from the top, "a.b.c"
 NodePath = tuple[str, ...]
 
@@ -157,16 +117,6 @@ NodePath = tuple[str, ...]
 def open_path(tree: str | None, way: NodePath) -> None:
     """Open a path in a document's tree, or in the tree over all; it goes into the address."""
     st.query_params.from_dict({TREE: tree or "", PATH: ".".join(way)})
-
-
-def path_in_address(here: Workspace) -> tuple[str | None, NodePath]:
-    """Return the tree and path in the address; by default the tree over all, else the first document's."""
-    standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
-    named = st.query_params.get(TREE) or None
-    if named not in standing:
-        documents = (record.id for record in here.library.documents.list() if record.id in standing)
-        named = None if None in standing else next(documents, None)
-    return named, tuple(part for part in st.query_params.get(PATH, "").split(".") if part)
 
 
 def path_in_document(above: Sequence[NodeRecord], leaf_id: str) -> str:

@@ -1,25 +1,28 @@
 """Trees page: build summary trees and browse them level by level."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from rag.raptor.view import OpenedPath, open_tree
+from rag.raptor.view import OpenedPath, numbers_above, open_tree
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
+from ui.chat.citations import CitedPassage, marked
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import flash_errors, show_errors
 from ui.server.services import services, workspace
 from ui.trees.chart import draw_tree, show_list
 from ui.trees.labels import (
+    PATH,
+    TREE,
     LastCitations,
+    NodePath,
     cost_of,
     count,
-    last_citations,
     levels_of,
     open_path,
-    path_in_address,
     share_of,
     step_of,
 )
@@ -145,14 +148,14 @@ def show() -> None:
 
 
 def _show_tree(here: Workspace) -> None:
-    tree, way = path_in_address(here)
+    tree, way = _path_in_address(here)
     name = _choose(here, tree)
     try:
         opened = open_tree(here.library.forest, tree, way)
     except FootnoteError as error:
         st.info(escape_text(str(error)), icon=":material/info:")
         return
-    found = last_citations(here)
+    found = _last_citations(here)
     st.caption(levels_of(here.library.forest.trees.levels(tree)))
     if found.answer is not None and found.conversation is not None:
         st.caption(
@@ -206,3 +209,34 @@ def _clicked(state: Any) -> int:
     """Return the index of the clicked node, counted from 1; 0 for none."""
     groups = state["selection"]["selected"]
     return int(groups[0]["data_indices"][0]) if groups and groups[0]["data_indices"] else 0
+
+
+def _path_in_address(here: Workspace) -> tuple[str | None, NodePath]:
+    """Return the tree and path in the address; by default the tree over all, else the first document's."""
+    standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
+    named = st.query_params.get(TREE) or None
+    if named not in standing:
+        documents = (record.id for record in here.library.documents.list() if record.id in standing)
+        named = None if None in standing else next(documents, None)
+    return named, tuple(part for part in st.query_params.get(PATH, "").split(".") if part)
+
+
+NEWEST = 5  # conversations, and messages of each, searched for a citation
+
+
+def _last_citations(here: Workspace) -> LastCitations:
+    """Find the newest answer with citations, and the nodes that lead to them."""
+    for conversation in here.conversations.list()[:NEWEST]:
+        for message in reversed(here.conversations.messages(conversation.id, limit=NEWEST)):
+            if found := marked(message):
+                return LastCitations(_numbers(here, found), message, conversation)
+    return LastCitations()
+
+
+def _numbers(here: Workspace, found: list[tuple[int, CitedPassage]]) -> Mapping[str, tuple[int, ...]]:
+    numbers: dict[str, set[int]] = {}
+    for _, cited in found:
+        place = cited.passage.document_id, cited.start, cited.end
+        for leaf in here.library.forest.trees.leaves_at(*place):
+            numbers.setdefault(leaf, set()).add(cited.passage.number)
+    return numbers_above(here.library.forest, numbers)
