@@ -1,7 +1,7 @@
 """Progress of background jobs and of document ingestion, with a Stop button."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
@@ -16,16 +16,12 @@ TICK = 0.5  # seconds between updates of a job
 E = TypeVar("E")
 
 
+@st.fragment(run_every=TICK)
 def follow_job(job: Job[E], describe: Callable[[E | None], tuple[float, str]], *, key: str) -> None:
     """Show a job's progress until it ends, then run the page again.
 
     `describe` returns a share from 0 to 1 and a sentence for the latest event; None before the first event.
     """
-    _job_strip(job, describe, key)
-
-
-@st.fragment(run_every=TICK)
-def _job_strip(job: Job[Any], describe: Callable[[Any], tuple[float, str]], key: str) -> None:
     if job.done:
         st.rerun()
     share, text = describe(job.latest)

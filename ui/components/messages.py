@@ -44,13 +44,27 @@ def show_errors() -> Iterator[None]:
         show_error(error)
 
 
+@contextmanager
+def show_refusal() -> Iterator[None]:
+    """Show the error of what a visitor asked for, below the button, and skip what follows."""
+    try:
+        yield
+    except FootnoteError as error:
+        show_sentence(error)
+
+
+def show_sentence(error: object) -> None:
+    """Show the sentence of an error."""
+    st.error(escape_text(str(error)), icon=":material/error:")
+
+
 def show_error(error: FootnoteError) -> None:
     """Show an error; log it once in a session."""
     logged: set[str] = st.session_state.setdefault(_LOGGED, set())
     if str(error) not in logged:
         log.warning("A page could not be shown: %s", error)
     logged.add(str(error))
-    st.error(escape_text(str(error)), icon=":material/error:")
+    show_sentence(error)
 
 
 def flash_errors(act: Callable[P, object]) -> Callable[P, None]:

@@ -12,6 +12,7 @@ from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui import pages
 from ui.components.job_progress import INGEST_TICK, share, state_name, step_name
+from ui.components.labels import count, page_of
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import confirm_deletion, flash, flash_errors, show_errors
 from ui.documents import collections
@@ -166,8 +167,7 @@ def show() -> None:
 
 def _totals(records: list[DocumentRecord]) -> None:
     pages = sum(record.pages or 0 for record in records)
-    counts = [_count(len(records), "document"), _count(pages, "page") if pages else ""]
-    st.caption(" · ".join(count for count in counts if count))
+    st.caption(" · ".join([count(len(records), "document"), *([count(pages, "page")] if pages else [])]))
 
 
 @show_errors()
@@ -181,14 +181,10 @@ def _rows(here: Workspace, busy: bool) -> None:
     else:
         st.caption("No matching documents.")
     names = {one.id: one.name for one in here.library.collections.list()}
-    last = max(1, -(-len(listed) // PAGE))
-    number = min(st.session_state.get("documents-page", 1), last)
-    shown = listed[(number - 1) * PAGE : number * PAGE]
-    origins = here.syncing.items.origins([record.id for record in shown])
-    for record in shown:
-        _row(record, names.get(record.collection_id or ""), origins.get(record.id, ()), here)
-    if last > 1:
-        st.pagination(last, key="documents-page")
+    with page_of(len(listed), PAGE, "documents-page") as part:
+        origins = here.syncing.items.origins([record.id for record in listed[part]])
+        for record in listed[part]:
+            _row(record, names.get(record.collection_id or ""), origins.get(record.id, ()), here)
     if busy and not any(here.ingest.running(record.id) for record in records):
         st.rerun()
 
@@ -262,17 +258,13 @@ def _remove(record: DocumentRecord, here: Workspace) -> None:
 
 def _facts(record: DocumentRecord) -> str:
     facts = [
-        _count(record.pages, "page") if record.pages else "",
-        _count(record.chunks, "passage") if record.chunks else "",
+        count(record.pages, "page") if record.pages else "",
+        count(record.chunks, "passage") if record.chunks else "",
         _size(record.size),
         f"added {_day(record.created)}",
         "reading new version" if record.replaces and record.state != "refused" else "",
     ]
     return " · ".join(fact for fact in facts if fact)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _size(octets: int) -> str:

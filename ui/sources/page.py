@@ -1,24 +1,34 @@
-"""Sources page: connected sources with their sync state, schedule and items."""
+"""Sources page: connected sources with their sync state, schedule and items; dialogs to add and edit them."""
 
-from collections.abc import Mapping, Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal, Union, get_args, get_origin
 
 import streamlit as st
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
-from rag.connectors.registry import KINDS
+from rag.connectors.registry import KINDS, checked
 from rag.connectors.sync import SyncProgress
 from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import ItemRecord, SourceRecord, Tally
 from ui.components.job_progress import STATES
+from ui.components.labels import count, page_of
 from ui.components.markdown import escape_text, label
-from ui.components.messages import confirm_deletion, flash_errors, show_errors
+from ui.components.messages import confirm_deletion, flash, flash_errors, show_errors, show_refusal
 from ui.server.services import services, workspace
-from ui.sources import editor
 
 PAGE = 25
+INTERVALS: Mapping[int, str] = {
+    0: "Manually",
+    5: "Every 5 minutes",
+    60: "Every hour",
+    1440: "Every day",
+    10080: "Every week",
+}
 ALL, FAILED = "All", "Failed"
 
 
@@ -31,14 +41,10 @@ def show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
                 "Show", [ALL, FAILED], default=ALL, required=True, key=f"source-filter-{record.id}"
             )
             failed_only = chosen == FAILED
-        last = max(1, -(-(tally.failed if failed_only else tally.items) // PAGE))
-        number = min(st.session_state.get(f"source-page-{record.id}", 1), last)
-        shown = here.syncing.items.page(record.id, (number - 1) * PAGE, PAGE, failed_only=failed_only)
-        with st.container(gap="xsmall", key=f"source-list-{record.id}"):
-            for item in shown:
+        length, key = tally.failed if failed_only else tally.items, f"source-page-{record.id}"
+        with page_of(length, PAGE, key) as part, st.container(gap="xsmall", key=f"source-list-{record.id}"):
+            for item in here.syncing.items.page(record.id, part.start, PAGE, failed_only=failed_only):
                 _show_item(item)
-        if last > 1:
-            st.pagination(last, key=f"source-page-{record.id}")
 
 
 def _show_item(item: ItemRecord) -> None:
@@ -65,7 +71,7 @@ def next_try(item: ItemRecord, now: datetime) -> str:
     if item.due <= now:
         return "Retried at the next sync."
     hours = -(-(item.due - now) // timedelta(hours=1))
-    wait = f"{hours} hour{'' if hours == 1 else 's'}" if hours <= 24 else f"{-(-hours // 24)} days"
+    wait = count(hours, "hour") if hours <= 24 else f"{-(-hours // 24)} days"
     return f"Retried in {wait} at the earliest, or with Sync now."
 
 
@@ -96,7 +102,7 @@ def show() -> None:
         "Connect a folder, wiki, drive or site. Footnote keeps it in sync: new, changed and deleted files."
     )
     if st.button("Add a source", type="primary", icon=":material/add:", key="source-add"):
-        editor.add(here)
+        _add(here)
     records = here.syncing.sources.list()
     if not records:
         st.markdown("No sources yet. To add single files, go to Documents.")
@@ -191,8 +197,7 @@ def badge(status: SourceStatus) -> tuple[str, str, Color]:
     if status.job is not None:
         return "syncing", ":material/sync:", "blue"
     if status.reading:
-        documents = f"{status.reading:,} document{'' if status.reading == 1 else 's'}"
-        return f"reading {documents}", ":material/menu_book:", "blue"
+        return f"reading {count(status.reading, 'document')}", ":material/menu_book:", "blue"
     if status.record.state in _ENDS:
         return _ENDS[status.record.state]
     if status.record.ended is None:
@@ -206,18 +211,14 @@ def badge(status: SourceStatus) -> tuple[str, str, Color]:
 
 def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
     """Return a source's facts on one line: kind, documents, failures, last sync and schedule."""
-    kind = KINDS[record.kind].title if record.kind in KINDS else record.kind
-    return " · ".join(
-        fact
-        for fact in (
-            kind,
-            f"{tally.documents:,} document{'' if tally.documents == 1 else 's'}",
-            f"{tally.failed:,} failed" if tally.failed else "",
-            f"synced {ago(now - record.ended)}" if record.ended else "",
-            editor.INTERVALS.get(record.every or 0, f"every {record.every} minutes").lower(),
-        )
-        if fact
+    parts = (
+        KINDS[record.kind].title if record.kind in KINDS else record.kind,
+        count(tally.documents, "document"),
+        f"{tally.failed:,} failed" if tally.failed else "",
+        f"synced {ago(now - record.ended)}" if record.ended else "",
+        INTERVALS.get(record.every or 0, f"every {record.every} minutes").lower(),
     )
+    return " · ".join(filter(None, parts))
 
 
 def ago(past: timedelta) -> str:
@@ -225,8 +226,7 @@ def ago(past: timedelta) -> str:
     seconds = max(0.0, past.total_seconds())
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
-            number = int(seconds // length)
-            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+            return f"{count(int(seconds // length), unit)} ago"
     return "just now"
 
 
@@ -234,17 +234,16 @@ def sync_progress(known: int, synced: SyncProgress | None) -> tuple[float, str]:
     """Return a sync's progress, estimated by the `known` items of the last sync, and a sentence."""
     if synced is None:
         return 0.0, "Connecting"
-    counts = [
-        (synced.new, "new"),
-        (synced.changed, "changed"),
-        (synced.unchanged, "unchanged"),
-        (synced.removed, "deleted"),
-        (synced.failed, "failed"),
-    ]
-    show_errors = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-    return synced.items / max(known, synced.items + 1), " · ".join(
-        part for part in (label(synced.name, 50), show_errors) if part
-    )
+    numbers = {
+        "new": synced.new,
+        "changed": synced.changed,
+        "unchanged": synced.unchanged,
+        "deleted": synced.removed,
+        "failed": synced.failed,
+    }
+    said = ", ".join(f"{number:,} {word}" for word, number in numbers.items() if number)
+    text = " · ".join(filter(None, (label(synced.name, 50), said)))
+    return synced.items / max(known, synced.items + 1), text
 
 
 @flash_errors
@@ -255,6 +254,140 @@ def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) 
 def _actions(record: SourceRecord, here: Workspace) -> None:
     with st.popover("More", type="tertiary", key=f"source-actions-{record.id}"):
         if st.button("Change", icon=":material/edit:", key=f"source-edit-{record.id}", width="stretch"):
-            editor.change(here, record)
+            _change(here, record)
         if st.button("Delete", icon=":material/delete:", key=f"source-ask-{record.id}", width="stretch"):
-            editor.delete(here, record)
+            _delete(here, record)
+
+
+def _settings_form(settings: type[BaseModel], current: Mapping[str, Any], *, key: str) -> dict[str, Any]:
+    """Show an input for each field of a settings model and return the values, initially `current`."""
+    return {
+        name: _input(field, current.get(name, _default(field)), f"{key}-{name}")
+        for name, field in settings.model_fields.items()
+    }
+
+
+def _default(field: FieldInfo) -> Any:
+    return None if field.is_required() else field.get_default(call_default_factory=True)
+
+
+def _input(field: FieldInfo, value: Any, key: str) -> Any:
+    """Show the input for one field, by its type."""
+    wanted = _plain(field.annotation)
+    title, text = field.title or key.rpartition("-")[2], field.description
+    if wanted is bool:
+        return st.checkbox(title, value=bool(value), help=text, key=key)
+    if get_origin(wanted) is Literal:
+        options = get_args(wanted)
+        return st.selectbox(
+            title, options, index=options.index(value) if value in options else 0, help=text, key=key
+        )
+    if wanted in (int, float):
+        return st.number_input(title, value=value, help=text, key=key)
+    if get_origin(wanted) in (tuple, list, frozenset, set):
+        lines = st.text_area(title, "\n".join(value or ()), help=text, key=key, height=100)
+        return [line.strip() for line in lines.splitlines() if line.strip()]
+    return st.text_input(title, value or "", help=text, key=key).strip()
+
+
+def _plain(annotation: Any) -> Any:
+    """Return the type of an optional field: ``str | None`` -> ``str``."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return next(part for part in get_args(annotation) if part is not type(None))
+    return annotation
+
+
+@st.dialog("Add a source", width="medium", icon=":material/add:")
+def _add(here: Workspace) -> None:
+    kind = st.segmented_control(
+        "Kind",
+        list(KINDS),
+        format_func=lambda kind: KINDS[kind].title,
+        default=next(iter(KINDS)),
+        required=True,
+        key="source-kind",
+    )
+    st.caption(KINDS[kind].brings)
+    form = _show_form(kind, "", {}, None, key=f"source-new-{kind}")
+
+    def save(settings: dict[str, Any]) -> None:
+        record = here.syncing.sources.create(kind, form.name or KINDS[kind].title, settings, form.every)
+        here.syncing.start(record.id)
+
+    _finish(here, form, "Add and sync", save)
+
+
+@st.dialog("Edit source", width="medium", icon=":material/edit:")
+def _change(here: Workspace, record: SourceRecord) -> None:
+    key = f"source-change-{record.id}"
+    form = _show_form(record.kind, record.name, record.settings, record.every, key=key)
+
+    def save(settings: dict[str, Any]) -> None:
+        here.syncing.change(record.id, form.name or record.name, settings, form.every)
+
+    _finish(here, form, "Save", save)
+
+
+@dataclass(frozen=True)
+class _SourceForm:
+    """Values in the inputs of a dialog."""
+
+    kind: str
+    name: str
+    settings: dict[str, Any]
+    every: int | None
+    key: str
+
+
+def _show_form(
+    kind: str, name: str, settings: Mapping[str, Any], every: int | None, *, key: str
+) -> _SourceForm:
+    named = st.text_input("Name", name, placeholder=KINDS[kind].title, key=f"{key}-name")
+    wanted = _settings_form(KINDS[kind].settings, settings, key=key)
+    minutes = every or 0
+    options = [*INTERVALS, *([] if minutes in INTERVALS else [minutes])]
+    often = st.selectbox(
+        "Sync",
+        options,
+        index=options.index(minutes),
+        format_func=lambda minutes: INTERVALS.get(minutes, f"Every {minutes} minutes"),
+        key=f"{key}-every",
+    )
+    return _SourceForm(kind, named.strip(), wanted, often or None, key)
+
+
+def _finish(here: Workspace, form: _SourceForm, verb: str, save: Callable[[dict[str, Any]], None]) -> None:
+    """Show the buttons to save the source and to test its connection."""
+    with st.container(horizontal=True):
+        kept = st.button(verb, type="primary", key=f"{form.key}-keep")
+        tested = st.button("Test connection", icon=":material/cable:", key=f"{form.key}-test")
+    if not (kept or tested):
+        return
+    with show_refusal():
+        settings = checked(form.kind, form.settings)
+        if kept:
+            save(settings)
+            st.rerun()
+        with st.spinner("Connecting…"), here.source(form.kind, settings) as source:
+            st.success(escape_text(source.test()), icon=":material/check_circle:")
+
+
+@st.dialog("Delete this source?", width="small", icon=":material/delete:")
+def _delete(here: Workspace, record: SourceRecord) -> None:
+    st.markdown(
+        f"**{label(record.name)}** will no longer be synced. Keep documents, or delete them too. Existing "
+        "answers keep their quotes."
+    )
+    with st.container(horizontal=True):
+        if st.button("Keep documents", type="primary", key=f"source-leave-{record.id}"):
+            _remove(here, record, keep_documents=True)
+            st.rerun()
+        if st.button("Delete documents too", icon=":material/delete:", key=f"source-delete-{record.id}"):
+            _remove(here, record, keep_documents=False)
+            st.rerun()
+
+
+@flash_errors
+def _remove(here: Workspace, record: SourceRecord, *, keep_documents: bool) -> None:
+    here.syncing.delete(record.id, keep_documents=keep_documents)
+    flash(f"{label(record.name, 60)} was deleted.", ":material/delete:")

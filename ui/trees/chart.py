@@ -10,6 +10,7 @@ from rag.raptor.view import OpenedPath
 from storage.trees import NodeRecord
 from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE
+from ui.components.labels import page_of
 from ui.components.markdown import escape_text, label, plain_line
 from ui.trees.labels import LastCitations, NodePath, below_of, cited_as, kind_of, open_path
 
@@ -198,14 +199,10 @@ def _show_cited(node: NodeRecord, marks: LastCitations) -> None:
 
 
 def _show_below(nodes: tuple[NodeRecord, ...], way: NodePath, tree: str | None, marks: LastCitations) -> None:
-    last = -(-len(nodes) // LIST_PAGE)
     key = f"tree-page-{way[-1] if way else ''}"
-    number = min(st.session_state.get(key, 1), last)
-    with st.container(key="tree-below", gap="xsmall"):
-        for at in range((number - 1) * LIST_PAGE, min(len(nodes), number * LIST_PAGE)):
-            _show_one(nodes[at], at + 1, way, tree, marks)
-    if last > 1:
-        st.pagination(last, key=key)
+    with page_of(len(nodes), LIST_PAGE, key) as part, st.container(key="tree-below", gap="xsmall"):
+        for at, node in enumerate(nodes[part], start=part.start + 1):
+            _show_one(node, at, way, tree, marks)
 
 
 def _show_one(node: NodeRecord, number: int, way: NodePath, tree: str | None, marks: LastCitations) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from rag.raptor.tree import Cost, ForestProgress
 from storage.records import ConversationRecord, Message
 from storage.trees import NodeRecord
+from ui.components.labels import count
 from ui.components.markdown import label
 
 MODES: dict[str, str] = {
@@ -15,11 +16,6 @@ MODES: dict[str, str] = {
     "extractive": "Quoted from the documents",
     "model": "Written by the language model",
 }
-
-
-def count(number: int, noun: str, nouns: str | None = None) -> str:
-    """Return a number with its noun: 1 -> "1 summary", 1200 -> "1,200 summaries"."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def cost_of(cost: Cost) -> str:

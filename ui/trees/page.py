@@ -10,6 +10,7 @@ from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
 from ui.chat.citations import CitedPassage, marked
+from ui.components.labels import count
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import flash_errors, show_errors
 from ui.server.services import services, workspace
@@ -20,7 +21,6 @@ from ui.trees.labels import (
     LastCitations,
     NodePath,
     cost_of,
-    count,
     levels_of,
     open_path,
     share_of,
