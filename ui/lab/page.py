@@ -1,22 +1,36 @@
-"""Lab page: compare retrievers on questions about the user's own documents."""
+"""Lab page: question sets over the user's own documents, and search modes compared on them."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
-from rag.evaluation.lab import Lab
+from rag.chat.export import cases, to_jsonl
+from rag.errors import FootnoteError
+from rag.evaluation.lab import MOST_MADE, Lab
 from rag.evaluation.lab_run import RunProgress
+from rag.evaluation.question_maker import MakingProgress
 from rag.jobs import Job
+from rag.passage import Passage
 from rag.workspace import Workspace
 from storage.documents import SEARCHABLE
-from storage.errors import FootnoteError
-from storage.records import DocumentRecord, QuestionSetRecord
+from storage.records import DocumentRecord, QuestionRecord, QuestionSetRecord
 from ui import pages
 from ui.components.job_progress import follow_job
-from ui.components.labels import RETRIEVERS, USES
-from ui.components.markdown import label
-from ui.lab import results, sets
-from ui.server.services import workspace
+from ui.components.labels import RETRIEVERS, USES, page_of
+from ui.components.markdown import escape_text, label, plain_line
+from ui.components.messages import confirm_deletion, flash, flash_errors, show_flash, show_refusal
+from ui.lab import results
+from ui.lab.results import question_count
+from ui.server.services import services, workspace
+
+PAGE = 10  # questions shown at once
+CHOSEN, NEXT = "lab-set", "lab-set-next"
+ORIGINS = {
+    "typed": "typed",
+    "feedback": "from helpful answers",
+    "made": "written by a model",
+    "sentences": "made from sentences",
+}
 
 
 def show() -> None:
@@ -30,15 +44,15 @@ def show() -> None:
         st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
         return
     st.header("Questions")
-    sets.show_making(here)
-    chosen = sets.choose(here)
+    _show_making(here)
+    chosen = _choose_set(here)
     if chosen is None:
         st.markdown("No questions yet. Add some:")
-        sets.show_add_questions(here, searchable, None)
+        _show_add_questions(here, searchable, None)
         return
-    sets.show(here, chosen)
+    _show_set(here, chosen)
     with st.expander("Add questions, or start another set", icon=":material/add:", key="lab-more"):
-        sets.show_add_questions(here, searchable, chosen)
+        _show_add_questions(here, searchable, chosen)
     _show_comparison(here.lab, chosen, searchable)
     results.show(here, chosen)
 
@@ -63,19 +77,16 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
             for name in RETRIEVERS
             if st.checkbox(f"**{RETRIEVERS[name]}.** {USES[name]}", value=True, key=f"lab-compare-{name}")
         ]
-    documents = sets.choose_documents(searchable, "lab-documents")
+    documents = _choose_documents(searchable, "lab-documents")
     if not wanted:
         st.caption("Select at least one search mode.")
     ready = bool(wanted) and chosen.questions > 0
     if not st.button("Run", type="primary", icon=":material/play_arrow:", key="lab-run", disabled=not ready):
         return
-    try:
+    with show_refusal():
         lab.start_run(chosen.id, wanted, document_ids=documents or None)
-    except FootnoteError as error:
-        st.error(label(str(error), 500), icon=":material/error:")
-        return
-    results.show_newest(chosen.id)
-    st.rerun()
+        results.show_newest(chosen.id)
+        st.rerun()
 
 
 def _show_running(job: Job[RunProgress]) -> None:
@@ -87,3 +98,251 @@ def _show_running(job: Job[RunProgress]) -> None:
         return progress.done / progress.total, f"Asked {progress.done:,} of {progress.total:,}"
 
     follow_job(job, describe, key="lab-stop-run")
+
+
+def _choose_set(here: Workspace) -> QuestionSetRecord | None:
+    """Show the question sets and return the chosen one; None if there is none."""
+    by_id = {one.id: one for one in here.lab.sets.list()}
+    if not by_id:
+        return None
+    wanted = st.session_state.pop(NEXT, None)
+    if wanted in by_id:
+        st.session_state[CHOSEN] = wanted
+    elif st.session_state.get(CHOSEN) not in by_id:
+        st.session_state.pop(CHOSEN, None)
+    id_ = st.selectbox("Question set", list(by_id), format_func=lambda id_: _name_of(by_id[id_]), key=CHOSEN)
+    return by_id[id_]
+
+
+def _choose_next(set_id: str, notice: str) -> None:
+    """Select a set in the next run of the page, with a toast."""
+    st.session_state[NEXT] = set_id
+    flash(notice, ":material/science:")
+
+
+def _choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str]:
+    """Show a multiselect of documents; empty means all."""
+    names = {record.id: record.name for record in searchable}
+    return st.multiselect(
+        "Documents",
+        list(names),
+        format_func=lambda id_: plain_line(names[id_], 60),
+        placeholder=f"All {len(names)} documents" if len(names) > 1 else "Your document",
+        key=key,
+    )
+
+
+def _show_set(here: Workspace, chosen: QuestionSetRecord) -> None:
+    """Show a set's questions with their right passages, a page at a time, and its actions."""
+    if chosen.origin == "sentences":
+        st.info(
+            "These questions repeat words of their answers, which favours search by words. Useful as a "
+            "sanity check, not for choosing a mode.",
+            icon=":material/balance:",
+        )
+    with st.expander(f"Questions ({chosen.questions})", icon=":material/list:", key="lab-questions"):
+        questions = here.lab.sets.questions(chosen.id)
+        with page_of(len(questions), PAGE, f"lab-questions-page-{chosen.id}") as part:
+            for number, question in enumerate(questions[part], part.start + 1):
+                _question(number, question, here)
+        _set_actions(here, chosen)
+
+
+def _name_of(one: QuestionSetRecord) -> str:
+    return f"{plain_line(one.name, 60)} ({question_count(one.questions)}, {ORIGINS[one.origin]})"
+
+
+def _question(number: int, question: QuestionRecord, here: Workspace) -> None:
+    with st.expander(f"{number}\\. {label(question.text, 200)}", type="compact", key=f"lab-q-{question.id}"):
+        for passage in question.passages:
+            results.show_marked_passage(passage)
+        if st.button("Remove", icon=":material/remove:", key=f"lab-remove-{question.id}"):
+            here.lab.sets.remove_question(question.id)
+            st.rerun()
+
+
+def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
+    with st.container(horizontal=True, gap="small"):
+        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="lab-rename"):
+            st.text_input(
+                "Set name",
+                value=chosen.name,
+                max_chars=120,
+                key=f"lab-name-{chosen.id}",
+                on_change=_rename,
+                args=(here, chosen.id),
+            )
+        if st.button("Delete set", icon=":material/delete:", type="tertiary", key="lab-delete"):
+            confirm_deletion(
+                "Delete this question set?",
+                f"**{label(chosen.name)}** will be deleted with its questions and runs.",
+                key=f"lab-delete-{chosen.id}",
+                act=lambda: here.lab.delete_set(chosen.id),
+            )
+
+
+@flash_errors
+def _rename(here: Workspace, set_id: str) -> None:
+    name = " ".join(str(st.session_state[f"lab-name-{set_id}"]).split())
+    if name:
+        here.lab.sets.rename(set_id, name)
+
+
+SOURCES = {
+    "made": "Generate from documents",
+    "typed": "Type a question",
+    "feedback": "Collect helpful answers",
+}
+SENTENCES, MODEL = "Made from the documents' sentences", "Written by the connected model"
+TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
+
+
+def _show_add_questions(
+    here: Workspace, searchable: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
+) -> None:
+    """Show the three ways to add questions; a typed one is added to `chosen` or to a new set."""
+    way = st.segmented_control(
+        "How", list(SOURCES), format_func=SOURCES.__getitem__, default="made", required=True, key="lab-way"
+    )
+    if way == "made":
+        _make(here, searchable)
+    elif way == "typed":
+        _type(here, chosen)
+    else:
+        _collect(here)
+
+
+def _show_making(here: Workspace) -> None:
+    """Show the progress of generating questions; at its end, select the new set."""
+    job: Job[MakingProgress] | None = here.lab.making() or st.session_state.get(JOB)
+    if job is None:
+        return
+    if not job.done:
+        st.session_state[JOB] = job
+        follow_job(job, _making_progress, key="lab-stop-making")
+        return
+    st.session_state.pop(JOB, None)
+    made = job.latest
+    if job.error is not None:
+        st.warning(label(str(job.error), 500), icon=":material/info:")
+    if made is not None and made.set_id is not None:
+        _choose_next(made.set_id, f"{question_count(made.done)} created.")
+        show_flash()
+
+
+def _making_progress(progress: MakingProgress | None) -> tuple[float, str]:
+    if progress is None:
+        return 0.0, "Waiting for another task of the Lab to finish"
+    latest = f": {label(progress.latest, 80)}" if progress.latest else ""
+    said = f"Created {progress.done} of {question_count(progress.total)}{latest}"
+    return progress.done / progress.total, said
+
+
+def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
+    by = _choose_author()
+    documents = _choose_documents(searchable, "lab-made-of")
+    number = st.number_input("Number of questions", 1, MOST_MADE, 20, key="lab-made-count")
+    name = st.text_input("Set name", "Questions from my documents", max_chars=120, key="lab-made-name")
+    if not st.button("Create questions", type="primary", icon=":material/science:", key="lab-make"):
+        return
+    with show_refusal():
+        st.session_state[JOB] = here.lab.start_making(
+            name.strip() or "Questions", document_ids=documents or None, count=number, use_model=by == MODEL
+        )
+        st.rerun()
+
+
+def _choose_author() -> str:
+    """Show the choice between model and sentences; without a model there is no choice."""
+    if services().llm is not None:
+        captions = ["Writes a question for each passage.", _FAVOURS_WORDS]
+        return str(st.radio("Questions are", [MODEL, SENTENCES], captions=captions, key="lab-made-by"))
+    st.markdown(f"Questions are made from the documents' sentences. {_FAVOURS_WORDS}")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption("A connected model writes better questions.", width="content")
+        st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+    return SENTENCES
+
+
+_FAVOURS_WORDS = (
+    "They repeat words of their answers, which favours search by words. Useful as a sanity check, not for "
+    "choosing a mode."
+)
+
+
+def _type(here: Workspace, chosen: QuestionSetRecord | None) -> None:
+    with st.form("lab-type", border=False):
+        question = st.text_input("Question", key=TYPED, placeholder="As you would ask it")
+        st.form_submit_button("Find passages", icon=":material/search:")
+    if not question.strip():
+        return
+    with show_refusal():
+        _choose_right(here, chosen, question, here.lab.candidates(question))
+
+
+def _choose_right(
+    here: Workspace, chosen: QuestionSetRecord | None, question: str, passages: Sequence[Passage]
+) -> None:
+    if not passages:
+        st.markdown("No passage found. Try other words.")
+        return
+    st.markdown("**Select every passage that answers the question.**")
+    marked = [passage.id for passage in passages if _mark(passage)]
+    into = f"to “{label(chosen.name, 40)}”" if chosen else "to a new set"
+    if st.button(f"Add {into}", type="primary", key="lab-add-typed", disabled=not marked):
+        _keep(here, chosen, question, marked)
+
+
+def _mark(passage: Passage) -> bool:
+    place = f", page {passage.page}" if passage.page is not None else ""
+    heading = f" · {label(passage.heading, 80)}" if passage.heading else ""
+    with st.container(border=True):
+        yes = st.checkbox(f"**{label(passage.document, 60)}{place}**{heading}", key=f"{MARKED}-{passage.id}")
+        st.markdown(escape_text(passage.text))
+    return yes
+
+
+def _keep(here: Workspace, chosen: QuestionSetRecord | None, question: str, marked: Sequence[str]) -> None:
+    into = chosen or here.lab.sets.create("My questions", "typed")
+    here.lab.add_typed(into.id, question, marked)
+    for key in [TYPED, *(f"{MARKED}-{id_}" for id_ in marked)]:
+        st.session_state.pop(key, None)
+    _choose_next(into.id, "Question added.")
+    st.rerun()
+
+
+def _collect(here: Workspace) -> None:
+    st.markdown(
+        "Collects every answer you marked as helpful: its question, with the passages it cites as the right "
+        "ones."
+    )
+    name = st.text_input("Set name", "Helpful answers", max_chars=120, key="lab-collect-name")
+    collecting = st.button("Collect", icon=":material/thumb_up:", key="lab-collect")
+    _show_cases_download(here)
+    if not collecting:
+        return
+    try:
+        collected = here.lab.from_feedback(name.strip() or "Helpful answers")
+    except FootnoteError as error:
+        st.info(label(str(error), 500), icon=":material/info:")
+        return
+    left = f" {collected.skipped} without exact citations skipped." if collected.skipped else ""
+    _choose_next(collected.record.id, f"{question_count(collected.record.questions)} collected.{left}")
+    st.rerun()
+
+
+def _show_cases_download(here: Workspace) -> None:
+    """Show a button to download citation feedback as test cases."""
+    st.markdown(
+        "Test cases for the citation checker: verified citations of helpful answers, and citations you "
+        "marked as wrong. One claim with its passage per line."
+    )
+    st.download_button(
+        "Download test cases",
+        data=lambda: to_jsonl(list(cases(here.feedback.answers()))).encode(),
+        file_name="feedback.jsonl",
+        mime="application/jsonl",
+        icon=":material/download:",
+        on_click="ignore",
+        key="lab-cases",
+    )

@@ -1,10 +1,12 @@
 """Results of a lab run: table, chart, comparison with other runs, results by question, default retriever."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
-from rag.errors import FootnoteError
 from rag.evaluation.lab import differences
 from rag.settings import fixed_fields
 from rag.workspace import Workspace
@@ -13,20 +15,21 @@ from storage.records import (
     AskedRecord,
     FindingRecord,
     FoundRecord,
-    QuestionRecord,
+    MarkedPassage,
     QuestionSetRecord,
     ResultRecord,
     RunRecord,
 )
-from ui.components.labels import retriever_name
+from ui.components.labels import count, page_of, retriever_name
 from ui.components.markdown import escape_text, label
-from ui.components.messages import flash
-from ui.lab.sets import count, show_marked_passage
+from ui.components.messages import flash, show_refusal
 from ui.server.services import services
 
 PAGE = 10  # questions shown at once
 SHOWN = 12  # passages of a question shown, the best first
 NONE = "–"
+question_count = partial(count, noun="question")
+RUN_KEY = "lab-shown-run-"
 MISSED = 1_000_000  # rank of a passage that was not found
 _STATUSES = {
     "gone": "not asked: its document was deleted",
@@ -34,49 +37,47 @@ _STATUSES = {
 }
 
 
-def show_questions(here: Workspace, run: RunRecord) -> None:
+def _show_questions(here: Workspace, run: RunRecord) -> None:
     """Show the questions of a run a page at a time, with the rank of the right passage in each search."""
     st.subheader("Results by question")
     missed_only = st.toggle("Only questions that a search missed", key=f"lab-missed-{run.id}")
-    findings = _by_position(here.lab.runs.findings(run.id))
+    findings: defaultdict[int, list[FindingRecord]] = defaultdict(list)
+    for finding in here.lab.runs.findings(run.id):
+        findings[finding.position].append(finding)
     asked = [
         one
         for one in here.lab.runs.asked(run.id)
-        if not missed_only or any(f.first_right is None for f in findings.get(one.position, ()))
+        if not missed_only or any(found.first_right is None for found in findings[one.position])
     ]
     if not asked:
         st.markdown("Every search found every answer.")
         return
     st.caption("Rank of the first right passage. Open a question for details.")
-    last = max(1, -(-len(asked) // PAGE))
-    page = min(st.session_state.get(f"lab-page-{run.id}-{missed_only}", 1), last)
-    with st.container(key="lab-asked", gap="small"):
-        for one in asked[(page - 1) * PAGE : page * PAGE]:
-            _row(one, findings.get(one.position, []), here, run)
-    if last > 1:
-        st.caption(count(len(asked)))
-        st.pagination(last, key=f"lab-page-{run.id}-{missed_only}")
+    key = f"lab-page-{run.id}-{missed_only}"
+    with page_of(len(asked), PAGE, key) as part:
+        with st.container(key="lab-asked", gap="small"):
+            for one in asked[part]:
+                _row(one, findings[one.position], here, run)
+        if len(asked) > PAGE:
+            st.caption(question_count(len(asked)))
+
+
+def show_marked_passage(passage: MarkedPassage) -> None:
+    """Show the passage that answers a question, with its document."""
+    st.caption(f"Answered in **{label(passage.document, 80)}**:")
+    with st.container(border=True):
+        st.markdown(escape_text(passage.quote))
 
 
 def rank_line(findings: Sequence[FindingRecord]) -> str:
     """Return the rank of the first right passage in each search: ``"Rank 1: Words. Not found: Meaning."``."""
-    by_rank: dict[int, list[str]] = {}
+    by_rank: defaultdict[int, list[str]] = defaultdict(list)
     for one in findings:
-        by_rank.setdefault(one.first_right or MISSED, []).append(retriever_name(one.retriever))
+        by_rank[one.first_right or MISSED].append(retriever_name(one.retriever))
     if list(by_rank) == [1]:
         return "First in every search." if len(findings) > 1 else "First."
-    return " ".join(f"{_rank_name(rank)}: {'; '.join(by_rank[rank])}." for rank in sorted(by_rank))
-
-
-def _rank_name(rank: int) -> str:
-    return "Not found" if rank == MISSED else f"Rank {rank}"
-
-
-def _by_position(findings: Iterable[FindingRecord]) -> dict[int, list[FindingRecord]]:
-    grouped: dict[int, list[FindingRecord]] = {}
-    for one in findings:
-        grouped.setdefault(one.position, []).append(one)
-    return grouped
+    ranks = {rank: "Not found" if rank == MISSED else f"Rank {rank}" for rank in sorted(by_rank)}
+    return " ".join(f"{said}: {'; '.join(by_rank[rank])}." for rank, said in ranks.items())
 
 
 def _row(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, run: RunRecord) -> None:
@@ -95,20 +96,29 @@ def _row(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, r
 
 
 def _panel(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, run: RunRecord) -> None:
-    question = _question(one, here, run)
-    for passage in question.passages if question else ():
-        show_marked_passage(passage)
+    with suppress(NotFound):  # the set was deleted in another tab
+        for question in here.lab.sets.questions(run.set_id):
+            if question.id == one.question_id:
+                for passage in question.passages:
+                    show_marked_passage(passage)
     st.markdown("**Rank in each search**")
-    rows = merge_findings(findings)
-    st.table(_matrix(rows[:SHOWN], findings), hide_index=True, alt="Passages and their ranks")
+    rows = merge_findings(findings)[:SHOWN]
+    ranks = [
+        {
+            "Passage": _passage_name(number, found),
+            **{retriever_name(f.retriever): str(places.get(f.retriever, NONE)) for f in findings},
+        }
+        for number, (found, places) in enumerate(rows, start=1)
+    ]
+    st.table(ranks, hide_index=True, alt="Passages and their ranks")
     for finding in findings:
         if finding.error:
             st.warning(
                 f"{retriever_name(finding.retriever)}: {label(finding.error, 500)}", icon=":material/info:"
             )
     st.markdown("**Passages**")
-    texts = here.library.documents.chunks_by_id(found.chunk_id for found, _ in rows[:SHOWN])
-    for number, (found, _) in enumerate(rows[:SHOWN], start=1):
+    texts = here.library.documents.chunks_by_id(found.chunk_id for found, _ in rows)
+    for number, (found, _) in enumerate(rows, start=1):
         with st.expander(_passage_name(number, found), type="compact", key=f"lab-text-{found.chunk_id}"):
             chunk = texts.get(found.chunk_id)
             st.markdown(escape_text(chunk.text) if chunk else "This passage no longer exists.")
@@ -129,30 +139,9 @@ def merge_findings(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord,
     return [(found[id_], places[id_]) for id_ in order]
 
 
-def _matrix(
-    rows: Sequence[tuple[FoundRecord, Mapping[str, int]]], findings: Sequence[FindingRecord]
-) -> list[dict[str, str]]:
-    searches = [finding.retriever for finding in findings]
-    return [
-        {
-            "Passage": _passage_name(number, found),
-            **{retriever_name(name): str(places.get(name, NONE)) for name in searches},
-        }
-        for number, (found, places) in enumerate(rows, start=1)
-    ]
-
-
 def _passage_name(number: int, found: FoundRecord) -> str:
     place = label(found.place or "deleted passage", 90)
     return f"{number}\\. {place}" + (" **(right)**" if found.right else "")
-
-
-def _question(one: AskedRecord, here: Workspace, run: RunRecord) -> QuestionRecord | None:
-    try:
-        questions = here.lab.sets.questions(run.set_id)
-    except NotFound:
-        return None
-    return next((question for question in questions if question.id == one.question_id), None)
 
 
 METRICS = {
@@ -193,18 +182,18 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
         return
     st.markdown(verdict(run.results))
     st.table(_table(run.results), hide_index=True, alt="How well each search did")
-    st.caption(f"With {count(run.asked)}, differences below {1 / run.asked:.2f} mean nothing.")
+    st.caption(f"With {question_count(run.asked)}, differences below {1 / run.asked:.2f} mean nothing.")
     with st.expander("What the numbers mean", icon=":material/help:", key="lab-meaning"):
         st.markdown(_MEANING)
     _chart(run.results)
     _make_default(run)
     _compare(run, [other for other in runs if other.id != run.id and other.results])
-    show_questions(here, run)
+    _show_questions(here, run)
 
 
 def show_newest(set_id: str) -> None:
     """Select the newest run of a set."""
-    st.session_state.pop(_run_key(set_id), None)
+    st.session_state.pop(RUN_KEY + set_id, None)
 
 
 def best(results: Sequence[ResultRecord], metric: str) -> frozenset[str]:
@@ -234,15 +223,11 @@ def ranked(results: Sequence[ResultRecord]) -> list[str]:
     return [result.retriever for result in ordered]
 
 
-def _run_key(set_id: str) -> str:
-    return f"lab-shown-run-{set_id}"
-
-
 def _choose_run(set_id: str, runs: Sequence[RunRecord]) -> RunRecord:
     by_id = {run.id: run for run in runs}
     if len(runs) == 1:
         return runs[0]
-    key = _run_key(set_id)
+    key = RUN_KEY + set_id
     if st.session_state.get(key) not in by_id:
         st.session_state.pop(key, None)
     id_ = st.selectbox("Run", list(by_id), format_func=lambda id_: _run_name(by_id[id_]), key=key)
@@ -251,14 +236,18 @@ def _choose_run(set_id: str, runs: Sequence[RunRecord]) -> RunRecord:
 
 def _run_name(run: RunRecord) -> str:
     moment = run.created.astimezone()
-    searches = f"{len(run.retrievers)} search{'es' * (len(run.retrievers) != 1)}"
-    return f"{moment.day} {moment:%b %Y, %H:%M:%S}: {count(run.asked)}, {searches}"
+    searches = count(len(run.retrievers), "search", "searches")
+    return f"{moment.day} {moment:%b %Y, %H:%M:%S}: {question_count(run.asked)}, {searches}"
 
 
 def _show_state(run: RunRecord) -> None:
     searched = run.searched
     where = "all documents" if searched.every else f"{searched.count} chosen"
-    facts = [count(run.asked), f"{searched.chunks:,} passages of {where}", label(run.embedding, 60)]
+    facts = [
+        question_count(run.asked),
+        f"{searched.chunks:,} passages of {where}",
+        label(run.embedding, 60),
+    ]
     st.caption(" · ".join(fact for fact in facts if fact))
     if run.state in STATES:
         reason = f" {label(run.error, 500)}" if run.error else ""
@@ -268,7 +257,7 @@ def _show_state(run: RunRecord) -> None:
         (run.outside, "is not in the selected documents"),
     ):
         if number:
-            st.caption(f"{count(number)} not asked: the answer {why}.")
+            st.caption(f"{question_count(number)} not asked: the answer {why}.")
 
 
 def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
@@ -296,8 +285,10 @@ def _chart(results: Sequence[ResultRecord]) -> None:
         required=True,
         key="lab-chart",
     )
-    of = _value(metric)
-    values = {retriever_name(one.retriever): of(one) for one in results}
+    values = {
+        retriever_name(one.retriever): {**one.metrics, "p50_ms": one.p50_ms}.get(metric, 0.0)
+        for one in results
+    }
     ordered = sorted(values, key=lambda name: values[name], reverse=metric in METRICS)
     said = "; ".join(f"{name}: {values[name]:.2f}" for name in ordered)
     st.bar_chart(
@@ -310,10 +301,6 @@ def _chart(results: Sequence[ResultRecord]) -> None:
         height=60 + 40 * len(ordered),
         alt=f"{CHARTED[metric]}. {said}.",
     )
-
-
-def _value(metric: str) -> Callable[[ResultRecord], float]:
-    return (lambda one: one.metrics.get(metric, 0.0)) if metric in METRICS else (lambda one: one.p50_ms)
 
 
 def _make_default(run: RunRecord) -> None:
@@ -343,13 +330,10 @@ def _make_default(run: RunRecord) -> None:
             "be changed here."
         )
     if pressed:
-        try:
+        with show_refusal():
             server.change({"retriever": wanted})
-        except FootnoteError as error:
-            st.error(label(str(error), 500), icon=":material/error:")
-            return
-        flash(f"Default search mode: {retriever_name(wanted)}.", ":material/check:")
-        st.rerun()
+            flash(f"Default search mode: {retriever_name(wanted)}.", ":material/check:")
+            st.rerun()
 
 
 def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
@@ -375,21 +359,16 @@ def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
 
 
 def _beside(run: RunRecord, other: RunRecord) -> list[dict[str, str]]:
-    mine = {one.retriever: one for one in run.results}
-    theirs = {one.retriever: one for one in other.results}
+    both = {"this run": run, "other run": other}
+    found = {name: {one.retriever: one.metrics for one in each.results} for name, each in both.items()}
     return [
         {
-            "Search": retriever_name(name),
-            **_pair("nDCG@10", "ndcg@10", name, mine, theirs),
-            **_pair("Recall@5", "recall@5", name, mine, theirs),
+            "Search": retriever_name(retriever),
+            **{
+                f"{title}, {name}": f"{of[retriever].get(metric, 0.0):.2f}" if retriever in of else "not run"
+                for title, metric in (("nDCG@10", "ndcg@10"), ("Recall@5", "recall@5"))
+                for name, of in found.items()
+            },
         }
-        for name in dict.fromkeys([*mine, *theirs])
+        for retriever in dict.fromkeys([*found["this run"], *found["other run"]])
     ]
-
-
-def _pair(
-    title: str, metric: str, name: str, mine: Mapping[str, ResultRecord], theirs: Mapping[str, ResultRecord]
-) -> dict[str, str]:
-    here = f"{mine[name].metrics.get(metric, 0.0):.2f}" if name in mine else "not run"
-    there = f"{theirs[name].metrics.get(metric, 0.0):.2f}" if name in theirs else "not run"
-    return {f"{title}, this run": here, f"{title}, other run": there}
