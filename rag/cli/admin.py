@@ -7,8 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rag import settings as config
-from rag.cli.common import Commands, Options, ProgressBar, say
-from rag.cli.ingest import run_ingest
+from rag.cli.common import Commands, Options, ProgressBar, run_ingest, say
 from rag.errors import EmbeddingError, RetrievalError
 from rag.factory import make_embedder
 from rag.ingest.library import Library

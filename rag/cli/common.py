@@ -65,6 +65,14 @@ def print_json(value: Mapping[str, Any]) -> None:
     print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
+def print_result(result: Mapping[str, Any], line: str, options: Options) -> None:
+    """Print a result as JSON, or as the line that people read."""
+    if options.json:
+        print_json(result)
+    else:
+        print(line, flush=True)
+
+
 class ProgressBar:
     """Progress on stderr: a bar on a terminal, elsewhere one line for each step named in `slow`."""
 
@@ -113,6 +121,14 @@ class ProgressBar:
         self._bar = tqdm(
             desc=what, total=total, leave=False, disable=not self._shown, unit=self._unit, unit_scale=scale
         )
+
+
+def run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) -> None:
+    """Read and embed a document, with a bar where stderr is a terminal."""
+    with tqdm(desc=name[:40], unit="chunk", leave=False, disable=quiet or not sys.stderr.isatty()) as bar:
+        for progress in library.index(document_id):
+            bar.total = progress.total
+            bar.update(progress.done - bar.n)
 
 
 @contextmanager

@@ -4,14 +4,13 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag.chat.extractive import decide
 from rag.chat.pipeline import RagPipeline
-from rag.chat.rewrite import make_standalone
+from rag.chat.rewrite import make_standalone, search_variants
 from rag.citations.checker import SCALES, Checker
 from rag.cli.common import (
     MAX_K,
@@ -21,7 +20,7 @@ from rag.cli.common import (
     count,
     parse_names,
     positive,
-    print_json,
+    print_result,
     say,
 )
 from rag.errors import EmbeddingError, SettingsError
@@ -35,21 +34,23 @@ from rag.evaluation.answers import (
 )
 from rag.evaluation.claims import Claim, Verdict, as_passages, check_claim, load_claims, score_citations
 from rag.evaluation.collection import Collection, default_cache, open_collection
-from rag.evaluation.datasets import QuestionSet, condense_questions, load
+from rag.evaluation.datasets import QuestionSet, load
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.raptor import load_document_questions, open_tree_library, score_all, tree_report
-from rag.evaluation.reranking import (
+from rag.evaluation.rewriting import load_follow_ups, rewrite_all, rewriting_report
+from rag.evaluation.runs import (
     CUTS,
     Candidates,
-    RerankedQuestion,
-    RerankingReport,
+    QuestionResult,
+    Search,
+    ask_all,
     candidates_from_run,
     judged_candidates,
+    read_run,
     rerank_all,
     reranking_report,
+    summarize_results,
 )
-from rag.evaluation.rewriting import load_follow_ups, rewrite_all, rewriting_report
-from rag.evaluation.runs import RetrieverResult, ask_all, read_run, summarize_results
 from rag.factory import make_embedder, make_judge, make_llm, make_reranker, rephrase_seconds
 from rag.langchain import RetrievalQA
 from rag.models.embeddings import Embedder
@@ -77,12 +78,12 @@ SLOW = {
 def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
     kinds = commands.add_parser("eval", help="measure on a question set").add_subparsers(required=True)
-    add_retrieval_command(kinds)
-    add_citations_command(kinds)
-    add_answers_command(kinds)
-    add_condense_command(kinds)
-    add_rerank_command(kinds)
-    add_raptor_command(kinds)
+    _add_retrieval(kinds)
+    _add_citations(kinds)
+    _add_answers(kinds)
+    _add_condense(kinds)
+    _add_rerank(kinds)
+    _add_raptor(kinds)
 
 
 def _add_command(
@@ -127,9 +128,20 @@ def _open_llm(settings: Settings) -> AbstractContextManager[LanguageModel | None
     return make_llm(settings) or nullcontext()
 
 
-def _print_figures(figures: Mapping[str, Any], width: int) -> None:
-    """Print a line for each figure, its name padded to `width`."""
-    print("\n".join(f"{name:<{width}} {value}" for name, value in figures.items() if name != "curve"))
+def _embedder_if_there(open_embedder: Callable[[], Embedder]) -> Embedder | None:
+    """Return the embedding model; None where it cannot be loaded, which always carries terms over."""
+    try:
+        return open_embedder()
+    except EmbeddingError as error:
+        say(str(error))
+        return None
+
+
+def _print_report(report: Mapping[str, Any], width: int, point: str, options: Options) -> None:
+    """Print a report as JSON, or a line for each figure, its name padded, and for each point of the curve."""
+    lines = [f"{name:<{width}} {value}" for name, value in report.items() if name != "curve"]
+    lines += [point.format_map(each) for each in report.get("curve", ())]
+    print_result(report, "\n".join(lines), options)
 
 
 def _table_head(columns: Mapping[str, str]) -> str:
@@ -138,10 +150,7 @@ def _table_head(columns: Mapping[str, str]) -> str:
 
 def _print_row(row: Mapping[str, Any], columns: Mapping[str, str], options: Options) -> None:
     """Print a row as JSON, or as a line of the table with these columns."""
-    if options.json:
-        print_json(row)
-    else:
-        print("  ".join(f"{row[name]:{form}}" for name, form in columns.items()), flush=True)
+    print_result(row, "  ".join(f"{row[name]:{form}}" for name, form in columns.items()), options)
 
 
 # footnote eval retrieval
@@ -155,8 +164,7 @@ RETRIEVAL_COLUMNS = {
 }
 
 
-def add_retrieval_command(kinds: Commands) -> None:
-    """Add `footnote eval retrieval`."""
+def _add_retrieval(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "retrieval",
@@ -169,7 +177,11 @@ def add_retrieval_command(kinds: Commands) -> None:
         json_lines="one JSON line per retriever",
     )
     add(
-        "--retrievers", type=retrievers, default=RETRIEVERS, metavar="NAMES", help="default: all, with commas"
+        "--retrievers",
+        type=partial(parse_names, known=RETRIEVERS, what="retriever"),
+        default=RETRIEVERS,
+        metavar="NAMES",
+        help="default: all, with commas",
     )
     add(
         "--queries",
@@ -187,11 +199,6 @@ def add_retrieval_command(kinds: Commands) -> None:
     add("--model", metavar="NAME", help="the embedding model (default: the one in the settings)")
 
 
-def retrievers(text: str) -> tuple[str, ...]:
-    """Parse comma-separated names of retrievers."""
-    return parse_names(text, RETRIEVERS, "retriever")
-
-
 def retrieval_command(settings: Settings, options: Options) -> int:
     """Print a line per retriever as soon as all its answers are there; 1 when a search failed."""
     settings = settings.model_copy(update={"embedding_model": options.model or settings.embedding_model})
@@ -200,35 +207,59 @@ def retrieval_command(settings: Settings, options: Options) -> int:
         questions = questions.rewritten()
     failed = 0
     with ProgressBar(SLOW) as bar, _collection(settings, questions, bar) as collection:
+        search = None
         if options.queries == "condensed":
-            with _open_llm(settings) as llm:
-                questions = condense_questions(
-                    questions,
-                    llm=llm,
-                    rarity=collection.words.rarity,
-                    embedder=collection.embedder_if_there(),
-                    progress=partial(bar, "condensing"),
-                )
+            search = _condensed_search(settings, questions, collection, bar)
         if not options.json:
             print(_table_head(RETRIEVAL_COLUMNS))
         for name in options.retrievers:
-            result = _measure_retriever(collection, questions, name, options.k, bar)
-            _print_row(result.as_dict(), RETRIEVAL_COLUMNS, options)
-            failed += result.errors
+            row = _measure_retriever(collection, questions, name, options.k, search, bar)
+            _print_row(row, RETRIEVAL_COLUMNS, options)
+            failed += row["errors"]
     return 1 if failed else 0
 
 
+def _condensed_search(
+    settings: Settings, questions: QuestionSet, collection: Collection, bar: ProgressBar
+) -> Search:
+    """Return a search for the query variants of each question, as the app makes them."""
+    asked, rarity = questions.questions, collection.words.rarity
+    embedder = _embedder_if_there(lambda: collection.embedder)
+    with _open_llm(settings) as llm:
+        condensed = (
+            make_standalone(text, questions.histories.get(id_, ()), llm=llm, rarity=rarity, embedder=embedder)
+            for id_, text in asked.items()
+        )
+        made = bar.collect("condensing", condensed, len(asked))
+    variants = {id_: one.variants for id_, one in zip(asked, made, strict=True)}
+    return lambda retriever, id_: search_variants(retriever, variants[id_])
+
+
 def _measure_retriever(
-    collection: Collection, questions: QuestionSet, name: str, k: int, bar: ProgressBar
-) -> RetrieverResult:
+    collection: Collection,
+    questions: QuestionSet,
+    name: str,
+    k: int,
+    search: Search | None,
+    bar: ProgressBar,
+) -> dict[str, Any]:
     retriever = {name: collection.retriever(name, k)}
     next(ask_all(questions, retriever))  # what is loaded when first asked is not a question's time
-    answered = bar.collect(name, ask_all(questions, retriever), len(questions.questions))
-    result = summarize_results(questions, name, answered, index_s=collection.index_seconds(name))
+    answered = bar.collect(name, ask_all(questions, retriever, search=search), len(questions.questions))
+    result = summarize_results(questions, name, answered)
     if result.errors:
         first = next(answer.error for answer in answered if answer.error)
         say(f"{name} failed for {result.errors} of {result.queries} questions, first with: {first}")
-    return result
+    return {
+        "dataset": questions.name,
+        "retriever": name,
+        "queries": result.queries,
+        **result.metrics,
+        "p50_ms": result.p50_ms,
+        "p95_ms": result.p95_ms,
+        "index_s": round(collection.index_seconds(name), 2),
+        "errors": result.errors,
+    }
 
 
 # footnote eval citations
@@ -236,8 +267,7 @@ LOWEST = 0.3
 THRESHOLDS = tuple(round(LOWEST + 0.05 * step, 2) for step in range(15))
 
 
-def add_citations_command(kinds: Commands) -> None:
-    """Add `footnote eval citations`."""
+def _add_citations(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "citations",
@@ -270,22 +300,18 @@ def citations_command(settings: Settings, options: Options) -> int:
         "claims": len(claims),
         "supported": sum(claim.supported for claim in claims),
         **{status: sum(v.status == status for v in verdicts) for status in ("related", "unsupported")},
-        **asdict(score_citations(verdicts)),
+        **score_citations(verdicts),
         "ms_per_claim": round(1000 * spent / len(claims), 2),
     }
     if options.curve:
         lenient = _verdicts(claims, partial(checker, least=LOWEST))
         scores = {threshold: score_citations(lenient, threshold) for threshold in THRESHOLDS}
         report["curve"] = [
-            {"threshold": threshold, "precision": score.precision, "recall": score.recall}
+            {"threshold": threshold, "precision": score["precision"], "recall": score["recall"]}
             for threshold, score in scores.items()
         ]
-    if options.json:
-        print_json(report)
-        return 0
-    _print_figures(report, 13)
-    for point in report.get("curve", ()):
-        print(f"{point['threshold']:.2f}  precision {point['precision']:.3f}  recall {point['recall']:.3f}")
+    point = "{threshold:.2f}  precision {precision:.3f}  recall {recall:.3f}"
+    _print_report(report, 13, point, options)
     return 0
 
 
@@ -296,8 +322,7 @@ def _verdicts(claims: Sequence[Claim], checker: Callable[..., Checker]) -> list[
 
 
 # footnote eval answers
-def add_answers_command(kinds: Commands) -> None:
-    """Add `footnote eval answers`."""
+def _add_answers(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "answers",
@@ -328,12 +353,8 @@ def answers_command(settings: Settings, options: Options) -> int:
             answers = ask_answers(questions, _pipeline(settings, collection))
             answered = bar.collect("answering", answers, len(questions.answers))
             report = summarize_answers(questions.name, answered)
-    if options.json:
-        print_json(report)
-        return 0
-    _print_figures(report, 20)
-    for point in report.get("curve", ()):
-        print("  ".join(f"{name} {value:.2f}" for name, value in point.items()))
+    rates = ("threshold", "refused", "falsely_refused", "balanced_accuracy")
+    _print_report(report, 20, "  ".join(f"{name} {{{name}:.2f}}" for name in rates), options)
     return 0
 
 
@@ -357,8 +378,7 @@ def _pipeline(settings: Settings, collection: Collection) -> RagPipeline:
 
 
 # footnote eval condense
-def add_condense_command(kinds: Commands) -> None:
-    """Add `footnote eval condense`."""
+def _add_condense(kinds: Commands) -> None:
     _add_command(
         kinds,
         "condense",
@@ -375,7 +395,7 @@ def add_condense_command(kinds: Commands) -> None:
 def condense_command(settings: Settings, options: Options) -> int:
     """Print a line for the rule, and one for the model where one is connected."""
     turns = load_follow_ups(options.dataset, options.limit)
-    embedder = _embedder_or_none(settings)
+    embedder = _embedder_if_there(lambda: make_embedder(settings))
     name = options.dataset.resolve().name
     with _open_llm(settings) as connected:
         for by, llm in {"rule": None, **({"model": connected} if connected else {})}.items():
@@ -383,23 +403,11 @@ def condense_command(settings: Settings, options: Options) -> int:
             with ProgressBar(SLOW) as bar:
                 rewrites = rewrite_all(turns, llm=llm, embedder=embedder, seconds=seconds)
                 rewritten = bar.collect("condensing", rewrites, len(turns))
-            figures = {key: round(value, 4) for key, value in asdict(rewriting_report(rewritten)).items()}
-            line = {"dataset": name, "by": by, **figures}
-            if options.json:
-                print_json(line)
-            else:
-                _print_figures(line, 26)
+            report = {"dataset": name, "by": by, **rewriting_report(rewritten)}
+            _print_report(report, 26, "", options)
+            if not options.json:
                 print(flush=True)
     return 0
-
-
-def _embedder_or_none(settings: Settings) -> Embedder | None:
-    """Return the embedding model; None where it cannot be loaded, which always carries terms over."""
-    try:
-        return make_embedder(settings)
-    except EmbeddingError as error:
-        say(str(error))
-        return None
 
 
 # footnote eval rerank
@@ -415,18 +423,7 @@ RERANKING_COLUMNS = {
 }
 
 
-class RerankerChoice(NamedTuple):
-    """A reranker as the command names it, `NAME` or `NAME:MODEL`: ``cross-encoder:models/bge``."""
-
-    name: str
-    model: str
-
-    def __str__(self) -> str:
-        return f"{self.name}:{self.model}" if self.model else self.name
-
-
-def add_rerank_command(kinds: Commands) -> None:
-    """Add `footnote eval rerank`."""
+def _add_rerank(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "rerank",
@@ -440,7 +437,7 @@ def add_rerank_command(kinds: Commands) -> None:
     add(
         "--rerankers",
         type=rerankers,
-        default=(RerankerChoice(NONE, ""),),
+        default=(NONE,),
         metavar="NAMES",
         help=f"with commas between them: {', '.join(NAMES)}; a model as in cross-encoder:FOLDER_OR_HUB_ID",
     )
@@ -461,11 +458,11 @@ def add_rerank_command(kinds: Commands) -> None:
     )
 
 
-def rerankers(text: str) -> tuple[RerankerChoice, ...]:
+def rerankers(text: str) -> tuple[str, ...]:
     """Parse comma-separated rerankers, ``NAME`` or ``NAME:MODEL``; one named twice counts once."""
-    choices = [RerankerChoice(*part.strip().partition(":")[::2]) for part in text.split(",")]
-    parse_names(",".join(choice.name for choice in choices), NAMES, "reranker")
-    return tuple(dict.fromkeys(choices))
+    choices = tuple(dict.fromkeys(part.strip().removesuffix(":") for part in text.split(",")))
+    parse_names(",".join(choice.partition(":")[0] for choice in choices), NAMES, "reranker")
+    return choices
 
 
 def rerank_command(settings: Settings, options: Options) -> int:
@@ -483,39 +480,37 @@ def rerank_command(settings: Settings, options: Options) -> int:
         if not options.json:
             print(_table_head(RERANKING_COLUMNS))
         for choice, reranker in made:
-            report = _measure_reranker(questions, candidates, str(choice), reranker)
-            _print_row(report.as_dict(), RERANKING_COLUMNS, options)
-            fallbacks += report.fallbacks
+            report = _measure_reranker(questions, candidates, choice, reranker)
+            _print_row(report, RERANKING_COLUMNS, options)
+            fallbacks += report["fallbacks"]
     return 1 if fallbacks else 0
 
 
-def _reranker(
-    settings: Settings, choice: RerankerChoice, llm: LanguageModel | None, seconds: float
-) -> Reranker | None:
+def _reranker(settings: Settings, choice: str, llm: LanguageModel | None, seconds: float) -> Reranker | None:
     """Make a reranker; its failures are reported together, after its last question."""
-    update = {"reranker": choice.name, "rerank_model": choice.model or settings.rerank_model}
-    chosen = settings.model_copy(update=update)
+    name, _, model = choice.partition(":")
+    chosen = settings.model_copy(update={"reranker": name, "rerank_model": model or settings.rerank_model})
     return make_reranker(chosen, llm, seconds=seconds, on_failure=lambda *_: None)
 
 
 def _measure_reranker(
     questions: QuestionSet, candidates: Candidates, name: str, reranker: Reranker | None
-) -> RerankingReport:
+) -> dict[str, Any]:
     sent: list[Sent] = []
     recording = reranker.recording(sent) if isinstance(reranker, LLMReranker) else reranker
     slow = {name: f"{name} puts the passages of {{total}} questions in order."} if reranker else {}
     with ProgressBar(slow) as bar:
-        done = bar.collect(name, rerank_all(questions, candidates, recording), len(questions.questions))
+        done = bar.collect(name, rerank_all(questions, candidates, name, recording), len(questions.questions))
     requests = reranker.requests if isinstance(reranker, RemoteReranker) else len(sent)
     _say_failures(name, done)
     return reranking_report(questions, name, done, requests=requests)
 
 
-def _say_failures(name: str, done: Sequence[RerankedQuestion]) -> None:
-    kept = [one.kept for one in done if one.kept]
+def _say_failures(name: str, done: Sequence[QuestionResult]) -> None:
+    kept = [one.error for one in done if one.error]
     if kept:
         say(f"{name} left {len(kept)} of {len(done)} questions as they were, the first since: {kept[0]}")
-    for note in dict.fromkeys(one.note for one in done if one.note and not one.kept):
+    for note in dict.fromkeys(one.note for one in done if one.note and not one.error):
         say(f"{name}: {note}")
 
 
@@ -526,8 +521,7 @@ RAPTOR_HEAD = (
 )
 
 
-def add_raptor_command(kinds: Commands) -> None:
-    """Add `footnote eval raptor`."""
+def _add_raptor(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "raptor",
@@ -564,12 +558,9 @@ def raptor_command(settings: Settings, options: Options) -> int:
     if not options.json:
         print(RAPTOR_HEAD)
     for line in tree_report(questions.name, scores):
-        if options.json:
-            print_json(line)
-        else:
-            name = f"{line['questions']:<10} {line['retriever']:<10} {line['count']:>5}"
-            figures = f"{_figures(line, 'content')}  {_figures(line, 'evidence')}"
-            print(f"{name}  {figures} {line['p50_ms']:>7}", flush=True)
+        name = f"{line['questions']:<10} {line['retriever']:<10} {line['count']:>5}"
+        figures = f"{_figures(line, 'content')}  {_figures(line, 'evidence')}"
+        print_result(line, f"{name}  {figures} {line['p50_ms']:>7}", options)
     return 0
 
 

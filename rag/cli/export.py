@@ -8,7 +8,7 @@ from typing import get_args
 
 from rag.chat.export import FORMS, FormName, cases, export, to_jsonl
 from rag.chat.verify import CheckedQuote, read_export, verify
-from rag.cli.common import Commands, Options, print_json, say
+from rag.cli.common import Commands, Options, print_result, say
 from rag.errors import ExportRefused
 from rag.settings import LOCAL_OWNER, Settings
 from rag.text.normalize import clean
@@ -63,10 +63,7 @@ def verify_command(settings: Settings, options: Options) -> int:
     stand = 0
     for checked in verify(quotes, options.files):
         stand += checked.stands
-        if options.json:
-            print_json(_fields(checked))
-        else:
-            print(_line(checked), flush=True)
+        print_result(_fields(checked), _line(checked), options)
     say(f"{stand} of {len(quotes)} quotes stand.")
     return 0 if stand == len(quotes) else 1
 

@@ -1,6 +1,5 @@
 """The `footnote ingest`, `reindex`, `sync` and `tree` commands."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -8,15 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from rag.cli.common import (
     Commands,
     Options,
     ProgressBar,
     open_library,
     open_services,
-    print_json,
+    print_result,
+    run_ingest,
     say,
 )
 from rag.connectors.registry import open_source
@@ -65,7 +63,7 @@ def ingest_command(settings: Settings, options: Options) -> int:
         for path, name in files:
             result = _ingest_one(library, path, name, into, quiet=options.json)
             refused += result["status"] == "refused"
-            _print_result(result, _ingest_line, options)
+            print_result(result, _ingest_line(result), options)
         _resplit_if_due(library)
         weigh_if_due(library)
     return 1 if refused else 0
@@ -133,14 +131,6 @@ def _ingest_one(library: Library, path: Path, name: str, into: str | None, *, qu
     return {**result, **found, "reason": reason or record.reason}
 
 
-def run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) -> None:
-    """Read and embed a document, with a bar where stderr is a terminal."""
-    with tqdm(desc=name[:40], unit="chunk", leave=False, disable=quiet or not sys.stderr.isatty()) as bar:
-        for progress in library.index(document_id):
-            bar.total = progress.total
-            bar.update(progress.done - bar.n)
-
-
 def _resplit_if_due(library: Library) -> None:
     """Split documents again that were put into a collection with another chunk size."""
     due = len(library.collections.due())
@@ -155,14 +145,6 @@ def weigh_if_due(library: Library) -> None:
         with ProgressBar(SLOW) as bar:
             for tuned in library.weighing.find():
                 bar("weighing", tuned.done, tuned.total)
-
-
-def _print_result(result: dict[str, Any], line: Callable[[dict[str, Any]], str], options: Options) -> None:
-    """Print a result as JSON, or as the line that people read."""
-    if options.json:
-        print_json(result)
-    else:
-        print(line(result), flush=True)
 
 
 def _ingest_line(result: dict[str, Any]) -> str:
@@ -210,7 +192,7 @@ def sync_command(settings: Settings, options: Options) -> int:
                 record, partial(sync.run, record.id, opened, may_be_empty=options.may_be_empty)
             )
             failed |= bool(result["failed"] or result["reason"])
-            _print_result(result, _sync_line, options)
+            print_result(result, _sync_line(result), options)
         for document in library.documents.unfinished():
             run_ingest(library, document.id, document.name, quiet=options.json)
         weigh_if_due(library)
@@ -278,7 +260,7 @@ def tree_command(settings: Settings, options: Options) -> int:
             "nodes": len(trees.node_ids()),
             "left_out": sum(branch.left_out for branch in branches),
         }
-    _print_result(found, _tree_line, options)
+    print_result(found, _tree_line(found), options)
     return 1 if found["left_out"] else 0
 
 

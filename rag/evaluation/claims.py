@@ -9,6 +9,7 @@ and a claim without evidence or judgement is left out.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import and_, eq
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -91,30 +92,21 @@ def check_claim(claim: Claim, checker: Checker) -> Verdict:
     return Verdict(claim.supported, found.status, found.score if found.status == "verified" else 0.0)
 
 
-@dataclass(frozen=True)
-class CitationScores:
-    """Precision, recall, F1 and accuracy of *verified*, 0 to 1; 0 where nothing was verified or supported."""
+def score_citations(verdicts: Sequence[Verdict], threshold: float | None = None) -> dict[str, float]:
+    """Return precision, recall, F1 and accuracy, 0 to 1, of what was verified or scored at least `threshold`.
 
-    verified: int
-    right: int
-    precision: float
-    recall: float
-    f1: float
-    accuracy: float
-
-
-def score_citations(verdicts: Sequence[Verdict], threshold: float | None = None) -> CitationScores:
-    """Measure what was verified, or what scored at least `threshold`.
+    They are 0 where nothing was verified or supported.
 
     >>> score_citations([Verdict(True, "verified", 0.9), Verdict(False, "related", 0.0)])
-    CitationScores(verified=1, right=1, precision=1.0, recall=1.0, f1=1.0, accuracy=1.0)
+    {'verified': 1, 'right': 1, 'precision': 1.0, 'recall': 1.0, 'f1': 1.0, 'accuracy': 1.0}
     """
     taken = [v.status == "verified" if threshold is None else v.score >= threshold for v in verdicts]
-    right = sum(took and v.supported for took, v in zip(taken, verdicts, strict=True))
-    supported = sum(v.supported for v in verdicts)
-    precision = right / sum(taken) if any(taken) else 0.0
-    recall = right / supported if supported else 0.0
-    both = precision + recall
-    agreed = sum(took == v.supported for took, v in zip(taken, verdicts, strict=True))
-    rates = (precision, recall, 2 * precision * recall / both if both else 0.0, agreed / len(verdicts))
-    return CitationScores(sum(taken), right, *(round(rate, 4) for rate in rates))
+    supported = [v.supported for v in verdicts]
+    right = sum(map(and_, taken, supported))
+    rates = {
+        "precision": right / sum(taken) if any(taken) else 0.0,
+        "recall": right / sum(supported) if any(supported) else 0.0,
+        "f1": 2 * right / (sum(taken) + sum(supported)) if right else 0.0,
+        "accuracy": sum(map(eq, taken, supported)) / len(verdicts),
+    }
+    return {"verified": sum(taken), "right": right, **{name: round(rate, 4) for name, rate in rates.items()}}

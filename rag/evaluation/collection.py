@@ -18,7 +18,7 @@ import numpy as np
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from rag.errors import EmbeddingError, IndexUnusable, RetrievalError
+from rag.errors import IndexUnusable, RetrievalError
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chroma import GRAPH, ChromaVectorStore
 from rag.models.embeddings import Embedder, Floats
@@ -130,14 +130,6 @@ class Collection:
     def embedder(self) -> Embedder:
         """Return the embedding model; raises ModelUnavailable where its files are missing."""
         return self._open_embedder()
-
-    def embedder_if_there(self) -> Embedder | None:
-        """Return the embedding model; None where it is unavailable and BM25 alone is searched."""
-        try:
-            return self.embedder
-        except EmbeddingError as error:
-            log.warning("Follow-ups are completed without an embedding model. %s", error)
-            return None
 
     @cached_property
     def words(self) -> TantivyIndex:

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 
-from rag.chat.corpus import History, Rarity
-from rag.chat.rewrite import QueryVariant, make_standalone
+from rag.chat.corpus import History
 from rag.errors import QuestionRefused
 from rag.evaluation.metrics import Judgements
-from rag.models.protocol import LanguageModel
 
 T = TypeVar("T")
 Lines = list[dict[str, Any]]
@@ -161,8 +158,7 @@ class QuestionSet:
 
     Questions that were asked in a conversation have it in `histories`, (role, content), oldest first;
     `rewrites` holds the questions that a person has made to stand alone, `answers` the words that answer a
-    question, each of them by itself; `variants` the query variants in which a follow-up is searched.
-    Every question has judgements.
+    question, each of them by itself. Every question has judgements.
     """
 
     name: str
@@ -172,11 +168,6 @@ class QuestionSet:
     histories: Mapping[str, History] = field(default_factory=dict)
     rewrites: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    variants: Mapping[str, tuple[QueryVariant, ...]] = field(default_factory=dict)
-
-    def asking(self, questions: Mapping[str, str]) -> "QuestionSet":
-        """Return the same set with other texts of its questions, by the same ids."""
-        return replace(self, questions=questions)
 
     def rewritten(self) -> "QuestionSet":
         """Return the set with its questions as a person rewrote them; QuestionRefused where one is not."""
@@ -186,26 +177,7 @@ class QuestionSet:
                 f"{self.name} has no rewrite of the question {missing[0]}. "
                 "Ask its questions as text, or condensed."
             )
-        return self.asking({id_: self.rewrites[id_] for id_ in self.questions})
-
-
-def condense_questions(
-    questions: QuestionSet,
-    *,
-    llm: LanguageModel | None,
-    rarity: Rarity,
-    embedder: Embeddings | None = None,
-    progress: Callable[[int, int], None],
-) -> QuestionSet:
-    """Return the set with each question as the app rewrites it; `progress` is called with the progress."""
-    written: dict[str, str] = {}
-    variants: dict[str, tuple[QueryVariant, ...]] = {}
-    for done, (id_, text) in enumerate(questions.questions.items(), start=1):
-        history = questions.histories.get(id_, ())
-        made = make_standalone(text, history, llm=llm, rarity=rarity, embedder=embedder)
-        written[id_], variants[id_] = made.text, made.variants
-        progress(done, len(questions.questions))
-    return replace(questions, questions=written, variants=variants)
+        return replace(self, questions={id_: self.rewrites[id_] for id_ in self.questions})
 
 
 def load(path: Path, *, limit: int | None = None) -> QuestionSet:

@@ -7,10 +7,21 @@ question generation are background jobs, which continue while the page is closed
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.pipeline import validated_question
 from rag.errors import QuestionRefused, SettingsError
-from rag.evaluation.lab_run import LabRunner, PreparedQuestion, RunProgress, asked_records, prepare_questions
+from rag.evaluation.lab_run import (
+    LabRunner,
+    OnFailure,
+    PreparedQuestion,
+    RunProgress,
+    asked_records,
+    prepare_questions,
+)
 from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
 from rag.ingest.library import Library
 from rag.jobs import Cancel, Job, Jobs
@@ -21,7 +32,7 @@ from rag.retrieval.weights import describe_weights
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import SEARCHABLE
-from storage.lab import MOST_FOUND, QuestionSets, Runs
+from storage.lab import QuestionSets, Runs
 from storage.records import (
     DocumentRecord,
     MarkedPassage,
@@ -50,28 +61,30 @@ def differences(newer: RunRecord, older: RunRecord) -> list[str]:
 
     For example ``["10 questions in place of 8"]``. Empty when their figures can be compared directly.
     """
-    compared = {
+    numbers = {
         "questions": (newer.asked, older.asked),
         "passages a search": (newer.k, older.k),
         "documents": (newer.searched.count, older.searched.count),
         "chunks": (newer.searched.chunks, older.searched.chunks),
     }
-    found = [f"{new} {what} in place of {old}" for what, (new, old) in compared.items() if new != old]
+    found = [f"{new} {what} in place of {old}" for what, (new, old) in numbers.items() if new != old]
     same_size = newer.searched.count == older.searched.count
     if same_size and newer.searched.fingerprint != older.searched.fingerprint:
         found.append("other documents, or other contents")
-    for what, new, old in (
-        ("embedding model", newer.embedding, older.embedding),
-        ("mixture", newer.mixture, older.mixture),
-    ):
-        if new != old:
-            found.append(f"{what} {new or 'unknown'} in place of {old or 'unknown'}")
-    return found
+    names = {
+        "embedding model": (newer.embedding, older.embedding),
+        "mixture": (newer.mixture, older.mixture),
+    }
+    return found + [
+        f"{what} {new or 'unknown'} in place of {old or 'unknown'}"
+        for what, (new, old) in names.items()
+        if new != old
+    ]
 
 
 LAB = "lab"
 LANES = {LAB: 1}  # one job at a time, so that runs do not distort each other's latencies
-FEWEST_FOUND = 10  # the metrics look at the first ten
+FOUND = 10  # passages of a search: the metrics look at the first ten
 MOST_QUESTIONS = 500  # of a set
 MOST_PASSAGES = 20  # of a question
 MOST_MADE = 200  # questions made at once
@@ -106,15 +119,13 @@ class Lab:
         self._jobs = jobs
         self._llm = llm
 
-    def candidates(
-        self, question: str, *, document_ids: Collection[str] | None = None, k: int = 10
-    ) -> list[Passage]:
+    def candidates(self, question: str) -> list[Passage]:
         """Return passages among which a person may mark the right one: the best of BM25 and vectors.
 
         Both halves have equal weight, so that neither decides which passages can be marked. Raises
         QuestionRefused, RetrievalError.
         """
-        retriever = self._library.retriever("ensemble-rrf", k, document_ids=document_ids)
+        retriever = self._library.retriever("ensemble-rrf", FOUND)
         return [Passage.from_document(found) for found in retriever.invoke(validated_question(question))]
 
     def add_typed(self, set_id: str, question: str, chunk_ids: Sequence[str]) -> QuestionRecord:
@@ -173,8 +184,12 @@ class Lab:
             raise SettingsError(
                 "No language model is connected. Connect one, or make questions from sentences."
             )
-        maker = QuestionMaker(self._library, self.sets, self._chosen(document_ids), name, count, llm, seed)
+        documents, chosen = self._library.documents, self._chosen(document_ids)
+        maker = QuestionMaker(documents, self._search, self.sets, chosen, name, count, llm, seed)
         return self._jobs.start(self._library.owner, MAKING, maker.run, lane=LAB)
+
+    def _search(self, text: str) -> list[Document]:
+        return self._library.retriever("bm25", 5).invoke(text)
 
     def making(self) -> Job[MakingProgress] | None:
         """Return the running or waiting job that generates questions, None where there is none."""
@@ -186,27 +201,21 @@ class Lab:
         retrievers: Sequence[str],
         *,
         document_ids: Collection[str] | None = None,
-        k: int = FEWEST_FOUND,
     ) -> Job[RunProgress]:
         """Ask retrievers the questions of a set over the chosen documents, or all, in a job: a `LabRunner`.
 
-        A run over the set that runs already is returned. Raises SettingsError for an unknown retriever or a
-        `k` out of bounds, QuestionRefused for no questions or no documents, NotFound.
+        A run over the set that runs already is returned. Raises SettingsError for an unknown retriever,
+        QuestionRefused for no questions or no documents, NotFound.
         """
         names = tuple(dict.fromkeys(retrievers))
         unknown = [name for name in names if name not in NAMES]
         if unknown or not names:
             said = f"There is no retriever {unknown[0]!r}." if unknown else "No retriever is chosen."
             raise SettingsError(f"{said} Choose among: {', '.join(NAMES)}.")
-        if not FEWEST_FOUND <= k <= MOST_FOUND:
-            raise SettingsError(f"k is {k}: choose {FEWEST_FOUND} to {MOST_FOUND} passages for each search.")
         if not self.sets.get(set_id).questions:
             raise QuestionRefused("This question set has no questions yet. Add some first.")
         self._chosen(document_ids)
-
-        def work(cancelled: Cancel) -> Iterator[RunProgress]:
-            return self._run(set_id, names, document_ids, k, cancelled)
-
+        work = partial(self._run, set_id, names, document_ids)
         return self._jobs.start(self._library.owner, _key(set_id), work, lane=LAB)
 
     def running(self, set_id: str) -> Job[RunProgress] | None:
@@ -227,16 +236,11 @@ class Lab:
         """
         return prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
 
-    def compare(self, set_id: str) -> list[RunRecord]:
-        """List the runs over a set with their results, newest first; see `differences`."""
-        return self.runs.list(set_id)
-
     def _run(
         self,
         set_id: str,
         retrievers: Sequence[str],
         document_ids: Collection[str] | None,
-        k: int,
         cancelled: Cancel,
     ) -> Iterator[RunProgress]:
         documents = self._library.documents
@@ -244,23 +248,18 @@ class Lab:
         run = self.runs.begin(
             set_id,
             retrievers=retrievers,
-            k=k,
+            k=FOUND,
             embedding=str((documents.index_state("vectors") or {}).get("model", "")),
             mixture=describe_weights(self._library.weighing.mixture),
             searched=searched_record(chosen, every=document_ids is None),
             asked=asked_records(prepared),
         )
         ids = None if document_ids is None else [record.id for record in chosen]
-        trial = LabRunner(
-            self.runs,
-            run,
-            prepared,
-            documents,
-            lambda name, on_failure: self._library.retriever(
-                name, k, document_ids=ids, on_failure=on_failure
-            ),
-        )
-        yield from trial.run(cancelled)
+
+        def opened(name: str, on_failure: OnFailure) -> BaseRetriever:
+            return self._library.retriever(name, FOUND, document_ids=ids, on_failure=on_failure)
+
+        yield from LabRunner(self.runs, run, prepared, documents, opened).run(cancelled)
 
     def _chosen(self, document_ids: Collection[str] | None) -> list[DocumentRecord]:
         """Return the chosen documents that can be searched; raises QuestionRefused when none can."""

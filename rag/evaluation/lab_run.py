@@ -3,8 +3,10 @@
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import islice
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -183,13 +185,13 @@ class RunProgress:
 class _Contender:
     """A retriever in the run, its results so far, and the parts of it that the last search left out."""
 
-    name: str
     retriever: BaseRetriever
     answers: Iterator[QuestionResult]
     gaps: list[str]
     answered: list[QuestionResult] = field(default_factory=list)
 
 
+@dataclass
 class LabRunner:
     """Runner that asks every retriever every question, question by question, and stores the findings.
 
@@ -197,28 +199,25 @@ class LabRunner:
     question. Each is asked once before the measurement, so that opening is not measured.
     """
 
-    def __init__(
-        self,
-        runs: Runs,
-        run: RunRecord,
-        prepared: Sequence[PreparedQuestion],
-        documents: Documents,
-        open_retriever: Open,
-    ):
-        self._runs = runs
-        self._run = run
-        self._documents = documents
-        self._open = open_retriever
-        self._prepared = {str(number): one for number, one in enumerate(prepared, 1) if one.status == "asked"}
+    runs: Runs
+    record: RunRecord
+    prepared: Sequence[PreparedQuestion]
+    documents: Documents
+    open_retriever: Open
+    _contenders: dict[str, _Contender] = field(default_factory=dict)
+    _unsaved: list[FindingRecord] = field(default_factory=list)
+    _finished: bool = False
+
+    def __post_init__(self) -> None:
+        self._asked = {
+            str(number): one for number, one in enumerate(self.prepared, 1) if one.status == "asked"
+        }
         self._questions = QuestionSet(
-            name=run.set_id,
+            name=self.record.set_id,
             corpus=(),
-            questions={id_: one.question.text for id_, one in self._prepared.items()},
-            judgements={id_: one.judgements for id_, one in self._prepared.items()},
+            questions={id_: one.question.text for id_, one in self._asked.items()},
+            judgements={id_: one.judgements for id_, one in self._asked.items()},
         )
-        self._contenders: list[_Contender] = []
-        self._unsaved: list[FindingRecord] = []
-        self._finished = False
 
     def run(self, cancelled: Cancel) -> Iterator[RunProgress]:
         """Run to the end and yield progress; the run ends as complete, stopped or failed."""
@@ -240,15 +239,17 @@ class LabRunner:
 
     def _ask(self, cancelled: Cancel) -> Iterator[RunProgress]:
         yield self._progress(())
-        if not self._prepared:
+        if not self._asked:
             raise QuestionRefused(
                 "None of the questions can be asked: their right passages are not in the chosen documents."
             )
-        self._contenders = [self._contender(name, cancelled) for name in self._run.retrievers]
+        self._contenders = {name: self._contender(name, cancelled) for name in self.record.retrievers}
         self._warm_up(cancelled)
         saved = time.monotonic()
-        for number in range(len(self._prepared)):
-            answers = [(one, next(one.answers)) for one in _rotated(self._contenders, number)]
+        for number in range(len(self._asked)):
+            first = number % len(self._contenders)
+            names = [*self._contenders][first:] + [*self._contenders][:first]
+            answers = [(self._contenders[name], next(self._contenders[name].answers)) for name in names]
             for contender, answer in answers:
                 self._take(contender, answer)
             if time.monotonic() - saved >= KEEP_SECONDS:
@@ -258,26 +259,25 @@ class LabRunner:
 
     def _contender(self, name: str, cancelled: Cancel) -> _Contender:
         gaps: list[str] = []
-        retriever = self._open(name, lambda what, error: gaps.append(f"Without {what}: {error}"))
-        answers = ask_all(self._questions, {name: retriever}, cancelled)
-        return _Contender(name, retriever, answers, gaps)
+        retriever = self.open_retriever(name, lambda what, error: gaps.append(f"Without {what}: {error}"))
+        return _Contender(retriever, ask_all(self._questions, {name: retriever}, cancelled), gaps)
 
     def _warm_up(self, cancelled: Cancel) -> None:
-        first = self._questions.asking(dict(list(self._questions.questions.items())[:1]))
-        for contender in self._contenders:
-            for _ in ask_all(first, {contender.name: contender.retriever}, cancelled):
+        first = replace(self._questions, questions=dict(islice(self._questions.questions.items(), 1)))
+        for name, contender in self._contenders.items():
+            for _ in ask_all(first, {name: contender.retriever}, cancelled):
                 contender.gaps.clear()
 
     def _take(self, contender: _Contender, answer: QuestionResult) -> None:
         """Add one result; chunks of the same gold passage count as that passage."""
-        gaps, targets = " ".join(contender.gaps), self._prepared[answer.question_id].targets
+        gaps, targets = " ".join(contender.gaps), self._asked[answer.question_id].targets
         contender.gaps.clear()
         answer = replace(answer, error=answer.error or gaps or None)
         self._unsaved.append(self._finding(answer, targets))
         contender.answered.append(replace(answer, found=tuple(targets.get(id_, id_) for id_ in answer.found)))
 
     def _finding(self, answer: QuestionResult, targets: Mapping[str, str]) -> FindingRecord:
-        chunks = self._documents.chunks_by_id(answer.found)
+        chunks = self.documents.chunks_by_id(answer.found)
         found = tuple(
             FoundRecord(id_, rank, describe_place(chunks.get(id_)), id_ in targets)
             for rank, id_ in enumerate(answer.found, start=1)
@@ -292,40 +292,30 @@ class LabRunner:
         )
 
     def _save(self) -> tuple[ResultRecord, ...]:
-        """Store the new findings; return the results so far."""
-        rows = tuple(self._row(contender) for contender in self._contenders if contender.answered)
-        self._runs.keep(self._run.id, rows, self._unsaved)
+        """Store the new findings; return the results so far, over the questions that were asked."""
+        rows = []
+        for name, contender in self._contenders.items():
+            if contender.answered:
+                ids = {answer.question_id for answer in contender.answered}
+                asked = {id_: text for id_, text in self._questions.questions.items() if id_ in ids}
+                so_far = replace(self._questions, questions=asked)
+                rows.append(summarize_results(so_far, name, contender.answered))
+        self.runs.keep(self.record.id, rows, self._unsaved)
         self._unsaved = []
-        return rows
-
-    def _row(self, contender: _Contender) -> ResultRecord:
-        asked = {
-            answer.question_id: self._questions.questions[answer.question_id] for answer in contender.answered
-        }
-        result = summarize_results(self._questions.asking(asked), contender.name, contender.answered)
-        return ResultRecord(
-            retriever=contender.name,
-            queries=result.queries,
-            metrics={name: round(value, 4) for name, value in result.metrics.items()},
-            p50_ms=round(result.p50_ms, 2),
-            p95_ms=round(result.p95_ms, 2),
-            errors=result.errors,
-        )
+        return tuple(rows)
 
     def _progress(self, rows: tuple[ResultRecord, ...]) -> RunProgress:
-        done = sum(len(contender.answered) for contender in self._contenders)
-        return RunProgress(self._run.id, done, len(self._prepared) * len(self._run.retrievers), rows)
+        done = sum(len(contender.answered) for contender in self._contenders.values())
+        return RunProgress(self.record.id, done, len(self._asked) * len(self.record.retrievers), rows)
 
     def _finish(self, state: RunState, error: str | None = None) -> None:
         if self._finished:
             return
         self._finished = True
-        try:
+        with suppress(NotFound):  # deleted with its set
             if self._unsaved:
                 self._save()
-            self._runs.finish(self._run.id, state, error)
-        except NotFound:  # deleted with its set
-            return
+            self.runs.finish(self.record.id, state, error)
 
 
 def asked_records(prepared: Sequence[PreparedQuestion]) -> list[AskedRecord]:
@@ -342,8 +332,3 @@ def describe_place(chunk: ChunkRecord | None) -> str:
         return ""
     place = f"page {chunk.page}" if chunk.page is not None else chunk.heading
     return f"{chunk.document}, {place}" if place else chunk.document
-
-
-def _rotated(contenders: Sequence[_Contender], by: int) -> list[_Contender]:
-    at = by % len(contenders)
-    return [*contenders[at:], *contenders[:at]]

@@ -2,21 +2,23 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count as counting
 from itertools import islice
 
+from langchain_core.documents import Document
+
 from rag.chat.prompts import question_messages
 from rag.errors import Cancelled, LLMError, LLMGarbled, QuestionRefused
 from rag.index.chunks import to_document
-from rag.ingest.library import Library
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.sentences import width
 from rag.text.language import STOP_WORDS, language, without_particle
 from rag.text.sentences import sentences
+from storage.documents import Documents
 from storage.lab import QuestionSets
 from storage.records import ChunkRecord, DocumentRecord, MarkedPassage
 
@@ -189,6 +191,7 @@ TRIES = 10  # passages tried for one question from a sentence
 MODEL_TRIES = 3  # passages a model is asked about for one question
 FAILURES = 3  # errors of a model's server in a row, after which the job fails
 Made = tuple[str, MarkedPassage]
+Search = Callable[[str], Sequence[Document]]  # by words, over the whole library
 
 
 @dataclass(frozen=True)
@@ -212,7 +215,8 @@ class QuestionMaker:
     By `llm`, or without one from sentences. Passages are drawn from all the documents in turn.
     """
 
-    library: Library
+    documents: Documents
+    search: Search
     sets: QuestionSets
     records: Sequence[DocumentRecord]
     name: str
@@ -232,7 +236,7 @@ class QuestionMaker:
         """
         yield self._progress()
         tries = (TRIES if self.llm is None else MODEL_TRIES) * self.count
-        for chunk in islice(sample_chunks(self.library, self.records, self.seed), tries):
+        for chunk in islice(sample_chunks(self.documents, self.records, self.seed), tries):
             if cancelled():
                 raise Cancelled("The making of questions was stopped.")
             made = self._make(chunk, cancelled)
@@ -259,7 +263,7 @@ class QuestionMaker:
 
     def _from_sentence(self, chunk: ChunkRecord) -> Made | None:
         found = question_from_passage(chunk.text, self.seed)
-        if found is None or not _is_unique(self.library, chunk.text[found[0] : found[1]]):
+        if found is None or not _is_unique(self.search, chunk.text[found[0] : found[1]]):
             return None
         start, end, question = found
         return question, marked_passage(chunk, start, end)
@@ -299,9 +303,10 @@ def marked_passage(chunk: ChunkRecord, start: int = 0, end: int | None = None) -
     )
 
 
-def sample_chunks(library: Library, records: Sequence[DocumentRecord], seed: str) -> Iterator[ChunkRecord]:
+def sample_chunks(
+    documents: Documents, records: Sequence[DocumentRecord], seed: str
+) -> Iterator[ChunkRecord]:
     """Yield informative chunks, one of each document in turn, each drawn by `seed`."""
-    documents = library.documents
     ordered = sorted(records, key=lambda record: shuffle_key(seed, record.sha256))
     waiting: dict[str, Iterator[str]] = {}
     for turn in counting():
@@ -332,10 +337,10 @@ def _is_table(text: str) -> bool:
     return sum(line.lstrip().startswith("|") for line in lines) * 2 > len(lines)
 
 
-def _is_unique(library: Library, sentence: str) -> bool:
+def _is_unique(search: Search, sentence: str) -> bool:
     """Return True where a sentence occurs once in the library: no footer, no copied paragraph."""
     places = set()
-    for found in library.retriever("bm25", 5).invoke(sentence):
+    for found in search(sentence):
         at = found.page_content.find(sentence)
         if at >= 0:
             places.add((found.metadata["document_id"], found.metadata["start"] + at))

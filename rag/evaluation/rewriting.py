@@ -8,11 +8,12 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import and_
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.corpus import History, Rarity
+from rag.chat.corpus import History
 from rag.chat.rewrite import REWRITE_SECONDS, make_standalone
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import read_questions
@@ -29,11 +30,6 @@ class FollowUp:
     history: History
     rewrite: str
 
-    @property
-    def standalone(self) -> bool:
-        """Return True where the person did not change it, apart from case, spaces and marks."""
-        return same_words(self.text, self.rewrite)
-
 
 @dataclass(frozen=True)
 class RewrittenFollowUp:
@@ -42,29 +38,7 @@ class RewrittenFollowUp:
     turn: FollowUp
     question: str
     ms: float
-    noted: bool = False
-
-    @property
-    def changed(self) -> bool:
-        """Return True where the app changed the question."""
-        return not same_words(self.turn.text, self.question)
-
-
-@dataclass(frozen=True)
-class RewritingReport:
-    """Metrics of query rewriting: shares from 0 to 1, and the median time of a rewrite in milliseconds.
-
-    Precision and recall are of changing what people changed; ROUGE-L is the mean over all turns. `noted`
-    is the share of turns where a model's rewrite was not used, or was made from a part of the conversation.
-    """
-
-    turns: int
-    gate_precision: float
-    gate_recall: float
-    unchanged_when_standalone: float
-    rouge_l_f1: float
-    p50_ms: float
-    noted: float
+    noted: bool
 
 
 def load_follow_ups(directory: Path, limit: int | None = None) -> list[FollowUp]:
@@ -83,36 +57,36 @@ def rewrite_all(
     turns: Sequence[FollowUp],
     *,
     llm: LanguageModel | None = None,
-    rarity: Rarity | None = None,
     embedder: Embeddings | None = None,
     seconds: float = REWRITE_SECONDS,
 ) -> Iterator[RewrittenFollowUp]:
     """Yield each follow-up as the app rewrites it; `seconds` is the time limit of a model."""
     for turn in turns:
         begun = time.perf_counter()
-        made = make_standalone(
-            turn.text, turn.history, llm=llm, rarity=rarity, embedder=embedder, seconds=seconds
-        )
+        made = make_standalone(turn.text, turn.history, llm=llm, embedder=embedder, seconds=seconds)
         yield RewrittenFollowUp(turn, made.text, (time.perf_counter() - begun) * 1000, bool(made.note))
 
 
-def rewriting_report(written: Sequence[RewrittenFollowUp]) -> RewritingReport:
-    """Return the metrics over the follow-ups."""
-    changed = [item for item in written if item.changed]
-    follow_ups = [item for item in written if not item.turn.standalone]
-    right = sum(not item.turn.standalone for item in changed)
-    standalone = [item for item in written if item.turn.standalone]
-    return RewritingReport(
-        turns=len(written),
-        gate_precision=right / len(changed) if changed else 0.0,
-        gate_recall=right / len(follow_ups) if follow_ups else 0.0,
-        unchanged_when_standalone=(
-            sum(not item.changed for item in standalone) / len(standalone) if standalone else 0.0
-        ),
-        rouge_l_f1=statistics.fmean(rouge_l(item.question, item.turn.rewrite) for item in written),
-        p50_ms=statistics.median(item.ms for item in written),
-        noted=statistics.fmean(item.noted for item in written),
-    )
+def rewriting_report(written: Sequence[RewrittenFollowUp]) -> dict[str, float]:
+    """Return shares from 0 to 1, and the median time of a rewrite in milliseconds.
+
+    Precision and recall are of changing what people changed; ROUGE-L is the mean over all turns. `noted`
+    is the share of turns where a model's rewrite was not used, or was made from a part of the conversation.
+    """
+    changed = [not same_words(item.turn.text, item.question) for item in written]
+    wanted = [not same_words(item.turn.text, item.turn.rewrite) for item in written]
+    right = sum(map(and_, changed, wanted))
+    kept = sum(not one and not other for one, other in zip(changed, wanted, strict=True))
+    standalone = len(written) - sum(wanted)
+    figures = {
+        "gate_precision": right / sum(changed) if any(changed) else 0.0,
+        "gate_recall": right / sum(wanted) if any(wanted) else 0.0,
+        "unchanged_when_standalone": kept / standalone if standalone else 0.0,
+        "rouge_l_f1": statistics.fmean(rouge_l(item.question, item.turn.rewrite) for item in written),
+        "p50_ms": statistics.median(item.ms for item in written),
+        "noted": statistics.fmean(item.noted for item in written),
+    }
+    return {"turns": len(written), **{name: round(value, 4) for name, value in figures.items()}}
 
 
 def same_words(one: str, other: str) -> bool:

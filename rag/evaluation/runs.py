@@ -1,30 +1,37 @@
-"""Evaluation runs: ask retrievers the questions of a set, and summarize the results; TREC run files.
+"""Evaluation runs: ask retrievers or rerankers the questions of a set, and summarize the results; run files.
 
 The lab, the command line and the benchmarks all read the same stream of `QuestionResult`.
 """
 
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from rag.chat.rewrite import QueryVariant, search_variants
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.evaluation.datasets import QuestionSet, read_text
-from rag.evaluation.metrics import METRICS, measure, percentile
+from rag.evaluation.metrics import METRICS, measure, ndcg, percentile
 from rag.jobs import Cancel, never
+from rag.retrieval.rerank.base import Reranker
+from storage.records import ResultRecord
+
+CUTS = (1, 5, 10)
+Candidates = Mapping[str, Sequence[Document]]  # passages to rerank by question, in their given order
+Run = Mapping[str, tuple[str, ...]]  # ids of passages by question, best first
+Search = Callable[[BaseRetriever, str], Sequence[Document]]  # of a retriever and a question's id
 
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """Result of one retriever for one question: the ids found, best first.
+    """Result of one retriever or reranker for one question: the ids found, best first.
 
-    `ms` is the time of the search with the embedding of the question. A failed search found nothing and has
-    the reason in `error`.
+    `ms` is the time of the search with the embedding of the question. A failed search found nothing, and a
+    failed reranker kept the order; `error` has the reason, `note` a remark on what a reranker did.
     """
 
     retriever: str
@@ -32,40 +39,14 @@ class QuestionResult:
     found: tuple[str, ...]
     ms: float
     error: str | None = None
-
-
-@dataclass(frozen=True)
-class RetrieverResult:
-    """Metrics of one retriever over a question set, and its latency.
-
-    `p50_ms` and `p95_ms` are of one question, `index_s` the seconds that its indexes took in this run.
-    """
-
-    dataset: str
-    retriever: str
-    queries: int
-    metrics: Mapping[str, float]
-    p50_ms: float
-    p95_ms: float
-    index_s: float
-    errors: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return one flat line: ``{"dataset", "retriever", "queries", "ndcg@5", ..., "errors"}``."""
-        return {
-            "dataset": self.dataset,
-            "retriever": self.retriever,
-            "queries": self.queries,
-            **{name: round(value, 4) for name, value in self.metrics.items()},
-            "p50_ms": round(self.p50_ms, 2),
-            "p95_ms": round(self.p95_ms, 2),
-            "index_s": round(self.index_s, 2),
-            "errors": self.errors,
-        }
+    note: str = ""
 
 
 def ask_all(
-    questions: QuestionSet, retrievers: Mapping[str, BaseRetriever], cancelled: Cancel = never
+    questions: QuestionSet,
+    retrievers: Mapping[str, BaseRetriever],
+    cancelled: Cancel = never,
+    search: Search | None = None,
 ) -> Iterator[QuestionResult]:
     """Ask each retriever every question: all of the first retriever's answers, then the next one's.
 
@@ -76,13 +57,16 @@ def ask_all(
         for id_, text in questions.questions.items():
             if cancelled():
                 raise Cancelled("The run was stopped.")
-            variants = questions.variants.get(id_, (QueryVariant(text),))
-            yield _ask(name, retriever, id_, variants)
+            begun = time.perf_counter()
+            error = None
+            try:
+                found = _ids(retriever.invoke(text) if search is None else search(retriever, id_))
+            except Exception as failure:  # noqa: BLE001 - a foreign retriever may fail in any way; it is said and counted
+                found, error = (), _sentence(failure)
+            yield QuestionResult(name, id_, found, (time.perf_counter() - begun) * 1000, error)
 
 
-def summarize_results(
-    questions: QuestionSet, name: str, answered: Iterable[QuestionResult], *, index_s: float = 0.0
-) -> RetrieverResult:
+def summarize_results(questions: QuestionSet, name: str, answered: Iterable[QuestionResult]) -> ResultRecord:
     """Return the retriever's means over all of the set's questions, ignoring other retrievers' results.
 
     A question that failed, or has no result here, counts as found nothing (trec_eval's ``-c``).
@@ -91,29 +75,14 @@ def summarize_results(
     found = {id_: own[id_].found if id_ in own else () for id_ in questions.questions}
     measured = [measure(ids, questions.judgements[id_]) for id_, ids in found.items()]
     times = [answer.ms for answer in own.values()]
-    return RetrieverResult(
-        dataset=questions.name,
+    return ResultRecord(
         retriever=name,
         queries=len(questions.questions),
-        metrics={metric: statistics.fmean(m[metric] for m in measured or [_NOTHING]) for metric in METRICS},
-        p50_ms=percentile(times, 50),
-        p95_ms=percentile(times, 95),
-        index_s=index_s,
+        metrics={metric: round(statistics.fmean(m[metric] for m in measured), 4) for metric in METRICS},
+        p50_ms=round(percentile(times, 50), 2),
+        p95_ms=round(percentile(times, 95), 2),
         errors=sum(answer.error is not None for answer in own.values()),
     )
-
-
-_NOTHING = dict.fromkeys(METRICS, 0.0)  # the means over no question
-
-
-def _ask(name: str, retriever: BaseRetriever, id_: str, variants: Sequence[QueryVariant]) -> QuestionResult:
-    begun = time.perf_counter()
-    error = None
-    try:
-        found = tuple(document.id or "" for document in search_variants(retriever, variants))
-    except Exception as failure:  # noqa: BLE001 - a foreign retriever may fail in any way; it is said and counted
-        found, error = (), _sentence(failure)
-    return QuestionResult(name, id_, found, (time.perf_counter() - begun) * 1000, error)
 
 
 def _sentence(failure: Exception) -> str:
@@ -121,13 +90,66 @@ def _sentence(failure: Exception) -> str:
     return str(failure) if isinstance(failure, FootnoteError) else f"{type(failure).__name__}: {failure}"
 
 
-# Run files, in four columns or TREC's six
-Run = Mapping[str, tuple[str, ...]]
-"""Ids of passages by question, best first."""
+def judged_candidates(questions: QuestionSet) -> Candidates:
+    """Return each question's judged passages, in the order of the judgements."""
+    return _present(questions, {id_: tuple(judged) for id_, judged in questions.judgements.items()})
+
+
+def candidates_from_run(questions: QuestionSet, run: Run) -> Candidates:
+    """Return each question's passages of a run, as far as the corpus has them.
+
+    Raises QuestionRefused where the run is of other questions.
+    """
+    candidates = _present(questions, run)
+    if not any(candidates.values()):
+        raise QuestionRefused(f"The run has no passage of {questions.name} for any of its questions.")
+    return candidates
+
+
+def _present(questions: QuestionSet, lists: Mapping[str, Sequence[str]]) -> Candidates:
+    corpus = {document.id: document for document in questions.corpus}
+    return {id_: [corpus[one] for one in lists.get(id_, ()) if one in corpus] for id_ in questions.questions}
+
+
+def rerank_all(
+    questions: QuestionSet, candidates: Candidates, name: str, reranker: Reranker | None
+) -> Iterator[QuestionResult]:
+    """Yield each question's passages as the reranker orders them; without one, in the given order."""
+    for id_, text in questions.questions.items():
+        begun = time.perf_counter()
+        if reranker is None:
+            yield QuestionResult(name, id_, _ids(candidates[id_]), 0.0)
+            continue
+        result = reranker.rerank(candidates[id_], text)
+        error = None if result.failure is None else str(result.failure)
+        ms = (time.perf_counter() - begun) * 1000
+        yield QuestionResult(name, id_, _ids(result.documents), ms, error, result.note)
+
+
+def reranking_report(
+    questions: QuestionSet, name: str, ordered: Sequence[QuestionResult], *, requests: int = 0
+) -> dict[str, Any]:
+    """Return one flat line: mean nDCG and seconds of a question, number of requests and fallbacks."""
+    gains = {
+        cut: [ndcg(one.found, questions.judgements[one.question_id], cut) for one in ordered] for cut in CUTS
+    }
+    return {
+        "dataset": questions.name,
+        "reranker": name,
+        "queries": len(ordered),
+        **{f"ndcg@{cut}": round(statistics.fmean(values), 4) for cut, values in gains.items()},
+        "s_per_query": round(statistics.fmean(one.ms for one in ordered) / 1000, 3),
+        "requests": requests,
+        "fallbacks": sum(one.error is not None for one in ordered),
+    }
+
+
+def _ids(documents: Iterable[Document]) -> tuple[str, ...]:
+    return tuple(document.id or "" for document in documents)
 
 
 def read_run(path: Path) -> Run:
-    """Read a run file; raises QuestionRefused naming file and line."""
+    """Read a run file, in four columns or TREC's six; raises QuestionRefused naming file and line."""
     ranked: dict[str, dict[str, float]] = {}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():

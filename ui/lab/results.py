@@ -171,7 +171,7 @@ how far up in it the right ones stand, from 0 (never found) to 1 (always first).
 
 def show(here: Workspace, chosen: QuestionSetRecord) -> None:
     """Show the newest run of a question set, or a chosen one."""
-    runs = here.lab.compare(chosen.id)
+    runs = here.lab.runs.list(chosen.id)
     st.header("Results")
     if not runs:
         st.markdown("No results yet. Select search modes above, then press **Run**.")

@@ -60,14 +60,9 @@ def test_measures_are_of_what_was_verified_or_of_what_scored_enough():
         Verdict(False, "unsupported", 0.0),
     ]
     found = score_citations(verdicts)
-    assert (found.verified, found.right, found.precision, found.recall, found.accuracy) == (
-        2,
-        1,
-        0.5,
-        0.5,
-        0.5,
-    )
-    assert score_citations(verdicts, 0.8).precision == 1.0
+    rates = {"precision": 0.5, "recall": 0.5, "f1": 0.5, "accuracy": 0.5}
+    assert found == {"verified": 2, "right": 1, **rates}
+    assert score_citations(verdicts, 0.8)["precision"] == 1.0
     assert score_citations(verdicts, 0.95) == score_citations(
         [Verdict(True, "related", 0.0), Verdict(False, "related", 0.0)]
     )

@@ -6,8 +6,13 @@ from langchain_core.documents import Document
 
 from rag.errors import QuestionRefused, RerankError
 from rag.evaluation.datasets import QuestionSet
-from rag.evaluation.reranking import candidates_from_run, judged_candidates, rerank_all, reranking_report
-from rag.evaluation.runs import read_run
+from rag.evaluation.runs import (
+    candidates_from_run,
+    judged_candidates,
+    read_run,
+    rerank_all,
+    reranking_report,
+)
 from rag.jobs import Cancel
 from rag.retrieval.rerank.base import Reranker, RerankScores
 
@@ -41,16 +46,16 @@ def test_the_judged_passages_come_as_they_are_judged_and_what_is_gone_cannot_be_
 
 
 def test_a_reranker_is_measured_on_all_questions_and_its_failures_are_counted():
-    given = reranking_report(SET, "none", rerank_all(SET, judged_candidates(SET), None))
-    done = list(rerank_all(SET, judged_candidates(SET), Backwards()))
+    given = reranking_report(SET, "none", list(rerank_all(SET, judged_candidates(SET), "none", None)))
+    done = list(rerank_all(SET, judged_candidates(SET), "backwards", Backwards()))
     turned = reranking_report(SET, "backwards", done, requests=3)
-    assert (given.ndcg[1], turned.ndcg[1]) == (0.5, 1.0)
-    assert [one.kept for one in done] == ["", "There is nothing to order."]
-    assert turned.as_dict().keys() == {
+    assert (given["ndcg@1"], turned["ndcg@1"]) == (0.5, 1.0)
+    assert [one.error for one in done] == [None, "There is nothing to order."]
+    assert turned.keys() == {
         *("dataset", "reranker", "queries", "ndcg@1", "ndcg@5", "ndcg@10"),
         *("s_per_query", "requests", "fallbacks"),
     }
-    assert (turned.queries, turned.requests, turned.fallbacks, given.fallbacks) == (2, 3, 1, 0)
+    assert [turned["queries"], turned["requests"], turned["fallbacks"], given["fallbacks"]] == [2, 3, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -35,17 +35,17 @@ def test_turns_are_counted_by_what_people_did_with_them(tmp_path: Path):
         )
     )
     found = rewriting_report(list(rewrite_all(turns)))
-    assert (found.turns, found.gate_precision, found.gate_recall) == (4, 2 / 3, 1.0)
-    assert found.unchanged_when_standalone == 0.5, "without an embedding model terms are always carried"
-    assert 0.5 < found.rouge_l_f1 < 1.0
-    assert found.p50_ms > 0
+    assert (found["turns"], found["gate_precision"], found["gate_recall"]) == (4, 0.6667, 1.0)
+    assert found["unchanged_when_standalone"] == 0.5, "without an embedding model terms are always carried"
+    assert 0.5 < found["rouge_l_f1"] < 1.0
+    assert found["p50_ms"] > 0
 
 
 def test_nothing_changed_and_nothing_to_change_are_no_errors(tmp_path: Path):
     found = rewriting_report(
         list(rewrite_all(load_follow_ups(folder(tmp_path, turn("Who is Ada?", "Who is Ada?", [])))))
     )
-    assert (found.gate_precision, found.gate_recall, found.rouge_l_f1) == (0.0, 0.0, 1.0)
+    assert (found["gate_precision"], found["gate_recall"], found["rouge_l_f1"]) == (0.0, 0.0, 1.0)
 
 
 def test_a_limit_takes_the_first_turns(tmp_path: Path):
