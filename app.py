@@ -12,16 +12,19 @@ from typing import Any
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from rag.errors import SettingsError
 from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
 from rag.telemetry import disable_tracing
+from storage.errors import FootnoteError
 from ui.auth.identity import AuthMode, LocalUser, is_loopback, read_auth_mode
 from ui.auth.middleware import AuthMiddleware
-from ui.server.operations import limit_malloc_arenas
+from ui.components.messages import show_sentence
+from ui.server.operations import limit_malloc_arenas, metrics_text, readyz
+from ui.server.services import close, owner_of, services
 
 log = logging.getLogger("footnote")
 
@@ -31,9 +34,6 @@ FIRST_PAGE = 1.0  # seconds in which the first page is drawn before models are l
 
 def _warm_up(stopped: threading.Event) -> None:
     """Open the services and load the models that the first question needs, trying again until it works."""
-    from storage.errors import FootnoteError
-    from ui.server.services import services
-
     logged = ""
     while not stopped.is_set():
         try:
@@ -61,26 +61,12 @@ async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     threading.Thread(target=_warm_up, args=[stopped], name="warm-up", daemon=True).start()
     yield {}
     stopped.set()
-    from ui.server.services import close
-
     close()
 
 
 async def _healthz(_: Request) -> PlainTextResponse:
     """Answer that the process is alive, without any check."""
     return PlainTextResponse("ok\n")
-
-
-def _readyz(request: Request) -> Response:
-    from ui.server.operations import readyz
-
-    return readyz(request)
-
-
-def _metrics(request: Request) -> Response:
-    from ui.server.operations import metrics_text
-
-    return metrics_text(request)
 
 
 def _auth_mode() -> AuthMode:
@@ -99,28 +85,20 @@ def _auth_mode() -> AuthMode:
     return mode
 
 
-def _owner_of(session_id: str) -> str | None:
-    from ui.server.services import owner_of
-
-    return owner_of(session_id)
-
-
-def _origins() -> list[str]:
-    return list(st.get_option("server.corsAllowedOrigins"))
-
-
 def _explain(error: Exception) -> bool:
     """Show a sentence in place of the traceback, which is in the log."""
-    from storage.errors import FootnoteError
-    from ui.components.markdown import escape_text
-
     if isinstance(error, FootnoteError):
-        st.error(escape_text(str(error)), icon=":material/error:")
-        return True
-    st.error("This page could not be shown. Reload it. If that does not help, see the server's log.")
+        show_sentence(error)
+    else:
+        st.error("This page could not be shown. Reload it. If that does not help, see the server's log.")
     return True
 
 
-ROUTES = [Route("/healthz", _healthz), Route("/readyz", _readyz), Route("/metrics", _metrics)]
-AUTH = Middleware(AuthMiddleware, mode=_auth_mode(), owner_of=_owner_of, origins=_origins)
+ROUTES = [Route("/healthz", _healthz), Route("/readyz", readyz), Route("/metrics", metrics_text)]
+AUTH = Middleware(
+    AuthMiddleware,
+    mode=_auth_mode(),
+    owner_of=owner_of,
+    origins=lambda: list(st.get_option("server.corsAllowedOrigins")),
+)
 app = st.App("ui/main.py", lifespan=_lifespan, routes=ROUTES, middleware=[AUTH], on_script_error=_explain)

@@ -7,65 +7,30 @@ import streamlit as st
 from storage.errors import FootnoteError
 from ui import pages
 from ui.auth import sign_in
+from ui.auth.people_page import show as show_people
 from ui.chat import sidebar
+from ui.chat.page import show as show_chat
 from ui.components.messages import show_error, show_flash
+from ui.documents.page import show as show_documents
+from ui.lab.page import show as show_lab
 from ui.server.services import services, workspace
+from ui.settings.page import show as show_settings
+from ui.sources.page import show as show_sources
+from ui.trees.page import show as show_trees
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
 ICON = str(Path(__file__).with_name("favicon.svg"))
 
 
-def _chat() -> None:
-    from ui.chat.page import show
-
-    show()
-
-
-def _documents() -> None:
-    from ui.documents.page import show
-
-    show()
-
-
-def _sources() -> None:
-    from ui.sources.page import show
-
-    show()
-
-
-def _trees() -> None:
-    from ui.trees.page import show
-
-    show()
-
-
-def _lab() -> None:
-    from ui.lab.page import show
-
-    show()
-
-
-def _settings() -> None:
-    from ui.settings.page import show
-
-    show()
-
-
-def _people() -> None:
-    from ui.auth.people_page import show
-
-    show()
-
-
 pages.register(
     {
-        pages.CHAT.title: _chat,
-        pages.DOCUMENTS.title: _documents,
-        pages.SOURCES.title: _sources,
-        pages.TREES.title: _trees,
-        pages.LAB.title: _lab,
-        pages.SETTINGS.title: _settings,
-        pages.PEOPLE.title: _people,
+        pages.CHAT.title: show_chat,
+        pages.DOCUMENTS.title: show_documents,
+        pages.SOURCES.title: show_sources,
+        pages.TREES.title: show_trees,
+        pages.LAB.title: show_lab,
+        pages.SETTINGS.title: show_settings,
+        pages.PEOPLE.title: show_people,
     }
 )
 
@@ -78,9 +43,8 @@ def _show() -> None:
     show_flash()
     page = st.navigation(pages.for_visitor(people=server.knows_people()))
     pages.name_tab(page.title)
-    if (
-        page.url_path != pages.CHAT.url_path
-    ):  # the chat page draws the list itself, with a chat that has just begun
+    # The chat page draws the list itself, with a chat that has just begun.
+    if page.url_path != pages.CHAT.url_path:
         sidebar.show_list(workspace(), None)
     sign_in.show_visitor(visitor, server)
     page.run()

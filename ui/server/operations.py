@@ -2,11 +2,11 @@
 
 import ctypes
 import hmac
-import ipaddress
 import shutil
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from rag.index.external import CHROMA
 from rag.models.local.server import LocalModel
 from storage.accounts import documents_by_state
 from storage.errors import FootnoteError, StorageError
-from ui.auth.identity import LocalUser
+from ui.auth.identity import LocalUser, is_loopback
 from ui.server.services import PageServices, services
 
 CONNECT_TIMEOUT = 2.0  # seconds to connect to a model server
@@ -38,16 +38,15 @@ class CheckResult:
 Check = Callable[[], CheckResult]
 
 
-def run_checks(things: Mapping[str, Check]) -> dict[str, CheckResult]:
+def run_checks(checks: Mapping[str, Check]) -> dict[str, CheckResult]:
     """Run the checks; one that raises FootnoteError is not usable, with the error's name as its state."""
-    return {name: _looked(look) for name, look in things.items()}
-
-
-def _looked(look: Check) -> CheckResult:
-    try:
-        return look()
-    except FootnoteError as error:
-        return CheckResult(False, type(error).__name__)
+    results = {}
+    for name, check in checks.items():
+        try:
+            results[name] = check()
+        except FootnoteError as error:
+            results[name] = CheckResult(False, type(error).__name__)
+    return results
 
 
 def check_disk(directory: Path) -> CheckResult:
@@ -82,26 +81,27 @@ PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 def readyz(_: Request) -> JSONResponse:
     """Answer with the readiness checks; status 503 if one fails."""
-    standings = readiness()
-    ready = all(one.usable for one in standings.values())
-    told = {"ready": ready, "checks": {name: asdict(one) for name, one in standings.items()}}
+    checks = readiness()
+    ready = all(one.usable for one in checks.values())
+    told = {"ready": ready, "checks": {name: asdict(one) for name, one in checks.items()}}
     return JSONResponse(told, 200 if ready else 503)
 
 
 def metrics_text(request: Request) -> Response:
     """Answer with the metrics, to clients that `may_see_metrics`."""
-    server = _opened()
-    if not isinstance(server, PageServices):
+    try:
+        server = services()
+    except FootnoteError:
         return PlainTextResponse("The data directory is not open.\n", 503)
     token = server.settings.metrics_token.get_secret_value()
     client = request.client.host if request.client else ""
     if not may_see_metrics(request.headers, client, token, local=isinstance(server.auth_mode, LocalUser)):
         return PlainTextResponse("Only the server's administrator can see these metrics.\n", 403)
-    text = server.metrics.text(
-        queue=server.jobs.standing(),
-        documents=_documents(server),
-        free=free_bytes(server.database.directory),
-    )
+    documents: dict[str, int] = {}
+    with suppress(StorageError):  # the other metrics are still useful, and /readyz reports the error
+        documents = documents_by_state(server.database)
+    free = free_bytes(server.database.directory)
+    text = server.metrics.text(queue=server.jobs.standing(), documents=documents, free=free)
     return Response(text, media_type=metrics.FORM)
 
 
@@ -121,14 +121,15 @@ def may_see_metrics(headers: Mapping[str, str], client: str, token: str, *, loca
     if token:
         given = headers.get("authorization", "").encode()
         return hmac.compare_digest(given, f"Bearer {token}".encode())
-    return local and _is_loopback(client) and not any(name in headers for name in PROXY_HEADERS)
+    return local and is_loopback(client) and not any(name in headers for name in PROXY_HEADERS)
 
 
 def readiness() -> dict[str, CheckResult]:
     """Return the checks of database, index, embedding, model and disk."""
-    server = _opened()
-    if not isinstance(server, PageServices):
-        return {"database": CheckResult(False, type(server).__name__)}
+    try:
+        server = services()
+    except FootnoteError as error:
+        return {"database": CheckResult(False, type(error).__name__)}
     return run_checks(
         {
             "database": lambda: _database(server),
@@ -138,13 +139,6 @@ def readiness() -> dict[str, CheckResult]:
             "disk": lambda: check_disk(server.database.directory),
         }
     )
-
-
-def _opened() -> PageServices | FootnoteError:
-    try:
-        return services()
-    except FootnoteError as error:
-        return error
 
 
 def _database(server: PageServices) -> CheckResult:
@@ -165,7 +159,6 @@ def _index(server: PageServices) -> CheckResult:
 
 
 def _embedding(server: PageServices) -> CheckResult:
-    """Check the embedding model."""
     if server.settings.embedding_base_url:
         return check_server(server.settings.embedding_base_url)
     if not server.warm:
@@ -177,26 +170,11 @@ def _embedding(server: PageServices) -> CheckResult:
 
 
 def _model(server: PageServices) -> CheckResult:
-    """Check the language model, if one is connected."""
     if server.llm is None:
         return CheckResult(True, "none: answers are quotes")
     if isinstance(server.llm, LocalModel):
         return CheckResult(True, "ready" if server.llm.ready else "started by the next question")
     return check_server(server.settings.llm_base_url)
-
-
-def _documents(server: PageServices) -> dict[str, int]:
-    try:
-        return documents_by_state(server.database)
-    except StorageError:  # the other metrics are still useful, and /readyz reports the error
-        return {}
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 _M_ARENA_MAX = -8  # glibc's mallopt parameter
@@ -206,12 +184,9 @@ MAX_ARENAS = 2
 def limit_malloc_arenas() -> None:
     """Limit glibc's malloc arenas, so that threads reuse freed memory; elsewhere do nothing.
 
-    Each page run is a thread, and glibc gives up to eight threads per core an arena of their own. One
-    person's use grew the server from 695 to 848 MB in 21 minutes; with two arenas from 684 to 710 MB.
+    Each page run is a thread, and glibc gives up to eight threads per core an arena of their own.
     """
     if sys.platform != "linux":
         return
-    try:
+    with suppress(AttributeError):  # musl has no such setting
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MAX_ARENAS)
-    except AttributeError:  # musl has no such setting
-        return
