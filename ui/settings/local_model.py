@@ -11,10 +11,9 @@ from rag.models.local import catalog
 from rag.models.local.catalog import MODEL_PACKAGES, ModelChoice, ModelPackage, find_package, size
 from rag.models.local.install import InstallProgress
 from rag.settings import Settings
-from storage.errors import FootnoteError
 from ui.components.job_progress import follow_job
-from ui.components.markdown import escape_text, label
-from ui.components.messages import confirm_deletion, flash, flash_errors
+from ui.components.markdown import label
+from ui.components.messages import confirm_deletion, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import PageServices
 
 FIXED = "Set by the server's configuration. It cannot be changed here."
@@ -63,7 +62,7 @@ def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]
         return
     st.caption(state(offer, server.settings))
     if failure := server.installs.failure(offer):
-        st.error(escape_text(failure), icon=":material/error:")
+        show_sentence(failure)
     with st.container(horizontal=True):
         if catalog.is_installed(offer, cache):
             _use_button(server, offer, fixed)
@@ -136,16 +135,9 @@ def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
             help=FIXED if bound else None,
         )
         if st.form_submit_button("Use this file", disabled=bound) and path.strip():
-            _use_file(server, path.strip())
-
-
-def _use_file(server: PageServices, path: str) -> None:
-    try:
-        _use(server, _select_local(catalog.validate_spec(path)))
-    except FootnoteError as error:
-        st.error(escape_text(str(error)), icon=":material/error:")
-    else:
-        st.rerun()
+            with show_refusal():
+                _use(server, _select_local(catalog.validate_spec(path.strip())))
+                st.rerun()
 
 
 def _use(server: PageServices, changes: Mapping[str, Any]) -> None:

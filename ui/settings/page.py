@@ -1,10 +1,11 @@
 """Settings page: language model, search, embedding model, weights, reranking, summaries."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 import streamlit as st
+from pydantic import SecretStr
 
 from rag.index.staged import ReindexProgress
 from rag.models.llm import LLM, LLMSettings
@@ -17,10 +18,10 @@ from storage.errors import FootnoteError
 from ui import pages
 from ui.components.job_progress import follow_job
 from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, retriever_help, retriever_name
-from ui.components.markdown import escape_text, label
-from ui.components.messages import flash, flash_errors
+from ui.components.markdown import label
+from ui.components.messages import flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
-from ui.settings.local_model import model_in_use, show_local_models
+from ui.settings.local_model import FIXED, model_in_use, show_local_models
 from ui.trees.labels import MODES, cost_of
 
 _STEPS = {
@@ -38,7 +39,7 @@ def show_reindexing(workspace: Workspace, chosen: str) -> None:
         st.markdown(f"Until this is done, search uses **{answering}**.")
         follow_job(job, reindex_progress, key="stop-reindexing")
     elif workspace.reindexing.failed:
-        st.error(escape_text(workspace.reindexing.failed), icon=":material/error:")
+        show_sentence(workspace.reindexing.failed)
         st.markdown(f"Search uses **{answering}**.")
         _button(workspace, "Try again")
     elif reindex.begun:
@@ -71,7 +72,7 @@ def _button(workspace: Workspace, name: str) -> None:
     )
 
 
-TICK = 1.0
+TICK = 1.0  # seconds between updates
 _WRITINGS = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese", "alphabet": "English and other alphabets"}
 _COMPARED = {  # score normalisers
     "min-max": "scores normalised by their range (min-max)",
@@ -88,14 +89,18 @@ _HOW = (
 )
 
 
-def show_weights(workspace: Workspace) -> None:
-    """Show the weights of words and meaning, or the progress of measuring them."""
+def _show_weights(workspace: Workspace) -> None:
     with st.container(border=True):
         st.markdown("**Weights of words and meaning**")
         if workspace.ingest.weighing() is not None:
             _progress(workspace)
         else:
-            _show_found_weights(workspace)
+            latest = workspace.library.weighing.latest
+            st.markdown("\n".join(f"- {line}" for line in weight_lines(latest)))
+            if latest is not None:
+                st.button(
+                    "Recalculate", icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh)
+                )
         with st.expander("How the weights are found"):
             st.markdown(_HOW)
 
@@ -106,12 +111,6 @@ def _progress(workspace: Workspace) -> None:
     if tuned is None:
         st.rerun()
     st.progress(tuned.done / max(1, tuned.total), text=f"Measuring: {tuned.done} of {tuned.total} passages")
-
-
-def _show_found_weights(workspace: Workspace) -> None:
-    st.markdown("\n".join(f"- {line}" for line in weight_lines(workspace.library.weighing.latest)))
-    if workspace.library.weighing.latest is not None:
-        st.button("Recalculate", icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh))
 
 
 def weight_lines(weighed: CalibratedWeights | None) -> list[str]:
@@ -125,26 +124,31 @@ def weight_lines(weighed: CalibratedWeights | None) -> list[str]:
     if weighed is None or not weighed.mixture.weights:
         usual = f"Default weights, until there are {FEWEST} passages to measure with."
         return [*_by_writing(DEFAULT_WEIGHTS), usual]
-    return [*_by_writing(weighed.mixture.weights), _origin(weighed)]
-
-
-def _by_writing(weights: Mapping[str, float]) -> list[str]:
-    return [f"{_WRITINGS[code]}: {_share(weight).lower()}." for code, weight in sorted(weights.items())]
-
-
-def _origin(weighed: CalibratedWeights) -> str:
-    return (
+    origin = (
         f"Found on {weighed.found:%Y-%m-%d} from {weighed.mixture.passages:,} of {weighed.chunks:,} "
         f"passages; {_COMPARED[weighed.mixture.normaliser]}."
     )
+    return [*_by_writing(weighed.mixture.weights), origin]
 
 
-def _share(meaning: float) -> str:
-    return f"Meaning {meaning:.0%}, words {1 - meaning:.0%}".replace("%", " %")
+def _by_writing(weights: Mapping[str, float]) -> list[str]:
+    return [
+        f"{_WRITINGS[code]}: meaning {weight:.0%}, words {1 - weight:.0%}.".replace("%", " %")
+        for code, weight in sorted(weights.items())
+    ]
 
 
-Options = Callable[[str, str], dict[str, Any]]
-"""Function from a setting's name and help text to the arguments of its widget."""
+class _Shared(TypedDict):
+    """Arguments that the inputs of all settings share."""
+
+    disabled: bool
+    help: str | None
+
+
+def _shared(field: str, fixed: frozenset[str], text: str | None = None) -> _Shared:
+    return {"disabled": field in fixed, "help": FIXED if field in fixed else text}
+
+
 RERANKERS: dict[str, str] = {
     "none": "Off",
     "cross-encoder": "Cross-encoder",
@@ -173,12 +177,8 @@ def reranker_costs(settings: Settings) -> dict[str, str]:
     }
 
 
-def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -> dict[str, Any] | None:
+def _show_reranking(settings: Settings, fixed: frozenset[str]) -> dict[str, Any] | None:
     """Show the form; return the changes when it is saved, else None."""
-
-    def options(field: str, text: str) -> dict[str, Any]:
-        return {"key": field, "disabled": field in fixed, "help": fixed_help if field in fixed else text}
-
     st.subheader("Reranking")
     st.markdown(
         f"A reranker can reorder the {settings.fetch_k} best passages before {settings.k} of them are used. "
@@ -186,12 +186,14 @@ def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -
         "order of the search stays, and the answer says so. The smallest models make the order worse."
     )
     with st.form("reranking", border=True):
-        changes = {**_reranker(settings, options), **_server(settings, options)}
+        changes = {**_reranker(settings, fixed), **_server(settings, fixed)}
         changes["lost_in_the_middle_order"] = st.checkbox(
             "Put the best passages first and last in the prompt",
             settings.lost_in_the_middle_order,
-            **options(
+            key="lost_in_the_middle_order",
+            **_shared(
                 "lost_in_the_middle_order",
+                fixed,
                 "Models read the middle of a long prompt worst. Citation numbers do not change.",
             ),
         )
@@ -199,20 +201,24 @@ def show_reranking(settings: Settings, fixed: frozenset[str], fixed_help: str) -
     return changes if saved else None
 
 
-def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
+def _reranker(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
     names = get_args(RerankerName)
+    costs = reranker_costs(settings)
     chosen = st.selectbox(
         "Reranker",
         names,
         index=names.index(settings.reranker),
-        format_func=lambda name: RERANKERS[name],
-        **options("reranker", _reranker_help(reranker_costs(settings))),
+        format_func=RERANKERS.__getitem__,
+        key="reranker",
+        **_shared("reranker", fixed, "\n".join(f"- **{RERANKERS[name]}.** {costs[name]}" for name in costs)),
     )
     model = st.text_input(
         "Reranker model, for a cross-encoder or a server",
         settings.rerank_model,
-        **options(
+        key="rerank_model",
+        **_shared(
             "rerank_model",
+            fixed,
             f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the "
             "server.",
         ),
@@ -220,27 +226,31 @@ def _reranker(settings: Settings, options: Options) -> dict[str, Any]:
     return {"reranker": chosen, "rerank_model": model.strip()}
 
 
-def _server(settings: Settings, options: Options) -> dict[str, Any]:
+def _server(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
     """Return the address, and the key if one was typed; otherwise the old key stays."""
     address = st.text_input(
         "Reranker address, for a server",
         settings.rerank_base_url or "",
-        **options("rerank_base_url", "With or without `/rerank` at the end."),
+        key="rerank_base_url",
+        **_shared("rerank_base_url", fixed, "With or without `/rerank` at the end."),
     )
-    kept = bool(settings.rerank_api_key.get_secret_value())
+    typed = _secret("Reranker API key, for a server", "rerank_api_key", settings.rerank_api_key, fixed)
+    return {"rerank_base_url": address.strip() or None, **typed}
+
+
+def _secret(name: str, field: str, saved: SecretStr, fixed: frozenset[str]) -> dict[str, str]:
+    """Show the input of a key and return it by its setting's name, nothing where none was typed."""
     typed = st.text_input(
-        "Reranker API key, for a server",
+        name,
         type="password",
-        placeholder="Saved. Type to change it" if kept else "None (local servers need none)",
+        key=field,
+        placeholder="Saved. Type to change it"
+        if saved.get_secret_value()
+        else "None (local servers need none)",
         autocomplete="off",
-        **options("rerank_api_key", "Stored on this computer and not shown again."),
+        **_shared(field, fixed, "Stored on this computer and not shown again."),
     )
-    return {"rerank_base_url": address.strip() or None, **({"rerank_api_key": typed} if typed else {})}
-
-
-def _reranker_help(sentences: dict[str, str]) -> str:
-    """Return a Markdown list of what each reranker costs."""
-    return "\n".join(f"- **{RERANKERS[name]}.** {sentence}" for name, sentence in sentences.items())
+    return {field: typed} if typed else {}
 
 
 _ABOUT = (
@@ -250,9 +260,7 @@ _ABOUT = (
 )
 
 
-def show_tree_setting(
-    settings: Settings, fixed: frozenset[str], fixed_help: str, here: Workspace
-) -> dict[str, Any] | None:
+def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspace) -> dict[str, Any] | None:
     """Show the form; return the changes when it is saved, else None."""
     modes = get_args(Settings.model_fields["raptor"].annotation)
     st.subheader("Document summaries", anchor="document-summaries")
@@ -265,8 +273,7 @@ def show_tree_setting(
             format_func=MODES.__getitem__,
             captions=_captions(settings, here),
             key="raptor",
-            disabled="raptor" in fixed,
-            help=fixed_help if "raptor" in fixed else None,
+            **_shared("raptor", fixed),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             saved = st.form_submit_button("Save", type="primary", key="save-trees")
@@ -299,7 +306,6 @@ _ANY_EMBEDDING = (
     "Also `openai:<model>`, or any sentence-transformers model. Changing the model re-indexes every document."
 )
 TEST_SECONDS = 10.0
-_FIXED = "Set by the server's configuration. It cannot be changed here."
 
 
 def show() -> None:
@@ -325,19 +331,7 @@ def _model(server: PageServices, fixed: frozenset[str]) -> None:
             "llm_base_url": _text("Base URL", "llm_base_url", settings.llm_base_url, fixed),
             "llm_model": _text("Model (leave empty to turn off)", "llm_model", settings.llm_model, fixed),
         }
-        key = st.text_input(
-            "API key",
-            type="password",
-            key="llm_api_key",
-            placeholder="Saved. Type to change it"
-            if settings.llm_api_key.get_secret_value()
-            else "None (local servers need none)",
-            disabled="llm_api_key" in fixed,
-            help=_FIXED if "llm_api_key" in fixed else "Stored on this computer and not shown again.",
-            autocomplete="off",
-        )
-        if key:
-            changes["llm_api_key"] = key
+        changes |= _secret("API key", "llm_api_key", settings.llm_api_key, fixed)
         with st.container(horizontal=True):
             save = st.form_submit_button("Save", type="primary")
             test = st.form_submit_button("Test connection", icon=":material/cable:")
@@ -345,16 +339,6 @@ def _model(server: PageServices, fixed: frozenset[str]) -> None:
         st.rerun()
     if test:
         _test(settings, changes)
-
-
-def _retrievers(settings: Settings) -> list[str]:
-    """Return the retrievers to offer; those over trees only if trees are built."""
-    trees = settings.raptor != "off"
-    return [
-        name
-        for name in get_args(RetrieverName)
-        if trees or name not in TREE_RETRIEVERS or name == settings.retriever
-    ]
 
 
 def _finding(server: PageServices, fixed: frozenset[str]) -> None:
@@ -371,34 +355,32 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
         st.rerun()
     show_reindexing(workspace(), settings.embedding_model)
     if settings.retriever == "ensemble-cc":
-        show_weights(workspace())
-    for show_part in (show_reranking, partial(show_tree_setting, here=workspace())):
-        chosen = show_part(settings, fixed, _FIXED)
+        _show_weights(workspace())
+    for show_part in (_show_reranking, partial(_show_tree_setting, here=workspace())):
+        chosen = show_part(settings, fixed)
         if chosen is not None and _change(server, chosen, fixed):
             st.rerun()
 
 
 def _search(settings: Settings, fixed: frozenset[str]) -> str:
-    retrievers = _retrievers(settings)
+    trees = settings.raptor != "off"  # those over trees are offered only if trees are built
+    offered: list[str] = [
+        name
+        for name in get_args(RetrieverName)
+        if trees or name not in TREE_RETRIEVERS or name == settings.retriever
+    ]
     return st.selectbox(
         "Search mode",
-        retrievers,
-        index=retrievers.index(settings.retriever),
+        offered,
+        index=offered.index(settings.retriever),
         format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
-        disabled="retriever" in fixed,
-        help=_FIXED if "retriever" in fixed else retriever_help(),
+        **_shared("retriever", fixed, retriever_help()),
     )
 
 
 def _passages(settings: Settings, fixed: frozenset[str]) -> int:
-    return st.slider(
-        "Passages per answer",
-        1,
-        20,
-        min(settings.k, 20),
-        disabled="k" in fixed,
-        help=_FIXED if "k" in fixed else "More passages find more, and take longer.",
-    )
+    more = "More passages find more, and take longer."
+    return st.slider("Passages per answer", 1, 20, min(settings.k, 20), **_shared("k", fixed, more))
 
 
 def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:
@@ -408,41 +390,33 @@ def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:
         names,
         index=names.index(settings.embedding_model),
         accept_new_options=True,
-        disabled="embedding_model" in fixed,
-        help=_FIXED if "embedding_model" in fixed else _ANY_EMBEDDING,
+        **_shared("embedding_model", fixed, _ANY_EMBEDDING),
     )
 
 
 def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
-    return st.text_input(
-        name, value=value, key=field, disabled=field in fixed, help=_FIXED if field in fixed else None
-    ).strip()
+    return st.text_input(name, value=value, key=field, **_shared(field, fixed)).strip()
 
 
 def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
     """Save the changes, except of fixed settings; show an error and save nothing if one is invalid."""
-    try:
+    with show_refusal():
         server.change({name: value for name, value in changes.items() if name not in fixed})
-    except FootnoteError as error:
-        st.error(escape_text(str(error)), icon=":material/error:")
-        return False
-    flash("Saved.", ":material/check:")
-    return True
+        flash("Saved.", ":material/check:")
+        return True
+    return False
 
 
 def _test(settings: Settings, changes: Mapping[str, str]) -> None:
     """List the server's models, using the unsaved values of the form."""
-    try:
+    with show_refusal():
         with LLM(_unsaved_settings(settings, changes)) as llm, st.spinner("Connecting…"):
             models = llm.models()
-    except FootnoteError as error:
-        st.error(escape_text(str(error)), icon=":material/error:")
-        return
-    st.success("Connected.", icon=":material/check_circle:")
-    wanted = changes["llm_model"]
-    if wanted and wanted not in models:
-        st.warning(f"The server has no model named {label(wanted)}.", icon=":material/info:")
-    st.markdown("Available models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
+        st.success("Connected.", icon=":material/check_circle:")
+        wanted = changes["llm_model"]
+        if wanted and wanted not in models:
+            st.warning(f"The server has no model named {label(wanted)}.", icon=":material/info:")
+        st.markdown("Available models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
 
 
 def _unsaved_settings(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:
