@@ -36,7 +36,7 @@ def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
         return False
 
 
-def show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
+def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
     """Show a PDF page with the cited words highlighted, or say that their place is uncertain."""
     library, passage = workspace.library, evidence.passage
     words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)
@@ -48,15 +48,10 @@ def show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> N
     except FootnoteError as error:
         st.info(f"Cannot show this page. {escape_text(str(error))}", icon=":material/image_not_supported:")
         return
-    st.image(
-        drawn.png,
-        width="stretch",
-        alt=f"Page {span.number}" + (", cited words highlighted" if drawn.certain else ""),
-    )
-    if drawn.certain:
-        st.caption(f"Page {span.number}, cited words highlighted.")
-    else:
-        st.caption("The exact place on the page is uncertain, so nothing is highlighted.")
+    said = f"Page {span.number}" + (", cited words highlighted" if drawn.certain else "")
+    st.image(drawn.png, width="stretch", alt=said)
+    uncertain = "The exact place on the page is uncertain, so nothing is highlighted."
+    st.caption(f"{said}." if drawn.certain else uncertain)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -64,7 +59,7 @@ def _draw(path: str, page: int, text: str, words: tuple[int, int]) -> PageImage:
     return page_image(Path(path), page, text, [words], scale=SCALE)
 
 
-def show_tree_path(passage: PassageRecord, here: Workspace) -> None:
+def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
     """Show the summaries above a passage that was found in a tree, topmost first, collapsed."""
     if not is_leaf_id(passage.chunk_id):
         return
@@ -144,26 +139,29 @@ def _panel(evidence: CitedPassage, workspace: Workspace) -> None:
         passage = replace(passage, document_id=document_id)
         evidence = replace(evidence, passage=passage)
     spans = _pages(evidence, workspace) if found == "here" else []
-    where = [_page_numbers(spans, passage), label(passage.heading, 200)]
-    if any(where):
-        st.caption(" · ".join(part for part in where if part))
+    if where := list(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)])):
+        st.caption(" · ".join(where))
     if found == "here":
         _show_address(passage, workspace)
     if found in _BADGES:
         st.warning(_BADGES[found], icon=":material/history:")
     if not spans or not is_pdf(passage, workspace):
-        _words(evidence, workspace, found, spans)
-        show_tree_path(evidence.passage, workspace)
-        _show_feedback(evidence, workspace)
+        _show_text(evidence, workspace, found, spans)
         return
     words, page = st.columns([5, 6], gap="medium")
     with words:
-        _words(evidence, workspace, found, spans)
-        show_tree_path(evidence.passage, workspace)
-        _show_feedback(evidence, workspace)
+        _show_text(evidence, workspace, found, spans)
     with page:
         for span in spans:
-            show_page(evidence, span, workspace)
+            _show_page(evidence, span, workspace)
+
+
+def _show_text(
+    evidence: CitedPassage, workspace: Workspace, found: Standing, spans: Sequence[PageSpan]
+) -> None:
+    _words(evidence, workspace, found, spans)
+    _show_tree_path(evidence.passage, workspace)
+    _show_feedback(evidence, workspace)
 
 
 def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
@@ -183,11 +181,8 @@ def _pages(evidence: CitedPassage, workspace: Workspace) -> list[PageSpan]:
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
     """Name the pages: "Page 3", "Pages 3 and 4", or nothing where there are none."""
-    first = [] if passage.page is None else [passage.page]
-    numbers = [span.number for span in spans] or first
-    if not numbers:
-        return ""
-    return f"Page{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
+    numbers = [span.number for span in spans] or [page for page in [passage.page] if page is not None]
+    return f"Page{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}" if numbers else ""
 
 
 def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
@@ -209,7 +204,6 @@ def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages:
 
 
 def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
-    """Show a toggle that marks a citation as a wrong source."""
     if evidence.citation is None:
         return
     answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from storage.records import Message, PassageRecord, Rating
 from ui import pages
 from ui.chat import evidence_panel, trace_panel
 from ui.chat.citations import cited_numbers, links
+from ui.components.labels import count
 from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import flash_errors
 
@@ -71,38 +73,20 @@ def _turn_forward() -> None:
     st.session_state[_KEY][1].pop()
 
 
-def was_reworded(standalone: str | None, asked: str) -> bool:
-    """Return True if the standalone question differs from the typed one, apart from white space."""
-    return bool(standalone) and (standalone or "").split() != asked.split()
-
-
-def show_edit(question: Message, workspace: Workspace) -> None:
-    """Show a button to edit a question."""
-    if st.button("Edit", key=f"edit-{question.id}", icon=":material/edit:", type="tertiary"):
-        _edit(question, workspace)
-
-
-def show_versions(question: Message, workspace: Workspace) -> None:
-    """Show the version of a question and buttons for the neighbouring versions."""
+def _show_versions(question: Message, workspace: Workspace) -> None:
     if not question.versions:
         return
-    at, count = question.versions.index(question.id), len(question.versions)
+    at, number = question.versions.index(question.id), len(question.versions)
     ways = (("Earlier version", "chevron_left", at - 1), ("Later version", "chevron_right", at + 1))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption(f"Version {at + 1} of {count}", width="content")
+        st.caption(f"Version {at + 1} of {number}", width="content")
         for name, icon, to in ways:
-            if 0 <= to < count:
-                st.button(
-                    name,
-                    key=f"{icon}-{question.id}",
-                    icon=f":material/{icon}:",
-                    type="tertiary",
-                    on_click=_act,
-                    args=(partial(workspace.conversations.show_version, question.versions[to]),),
-                )
+            if 0 <= to < number:
+                show = partial(workspace.conversations.show_version, question.versions[to])
+                _button(name, f"{icon}-{question.id}", icon, show)
 
 
-def show_query(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
+def _show_query(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
     """Show the searched query if it is not the typed one; with a workspace, buttons to change it."""
     if question is None or not (said := searched_for(answer.standalone_question, question)):
         return
@@ -110,68 +94,48 @@ def show_query(answer: Message, question: Message | None, workspace: Workspace |
         key=f"understood-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
     ):
         st.caption(said, width="content")
-        if workspace is not None:
-            _show_corrections(answer, question, workspace)
+        if workspace is None:
+            return
+        if st.button("Edit search", key=f"correct-{answer.id}", icon=":material/edit:", type="tertiary"):
+            _correct(answer, question, workspace)
+        if _was_reworded(answer.standalone_question, question.content):
+            search = partial(workspace.otherwise, question.id, question.content, searched=question.content)
+            _button("Search as typed", f"as-typed-{answer.id}", "undo", search)
 
 
 def searched_for(standalone: str | None, question: Message) -> str:
     """Return the searched query in Markdown; empty if it is the typed question."""
-    if was_reworded(standalone, question.content):
+    if _was_reworded(standalone, question.content):
         return f"Searched for: **{label(standalone or '', 400)}**"
     return "Searched as typed." if question.standalone_question is not None else ""
 
 
-def _show_corrections(answer: Message, question: Message, workspace: Workspace) -> None:
-    if st.button("Edit search", key=f"correct-{answer.id}", icon=":material/edit:", type="tertiary"):
-        _correct(answer, question, workspace)
-    if was_reworded(answer.standalone_question, question.content):
-        st.button(
-            "Search as typed",
-            key=f"as-typed-{answer.id}",
-            icon=":material/undo:",
-            type="tertiary",
-            on_click=_act,
-            args=(lambda: workspace.otherwise(question.id, question.content, searched=question.content),),
-        )
+def _was_reworded(standalone: str | None, asked: str) -> bool:
+    return bool(standalone) and (standalone or "").split() != asked.split()
 
 
-def show_regenerate(answer: Message, workspace: Workspace) -> None:
-    """Show a button that answers a question again."""
-    st.button(
-        "Answer again",
-        key=f"again-{answer.id}",
-        icon=":material/refresh:",
-        type="tertiary",
-        on_click=_act,
-        args=(lambda: workspace.answer_again(answer.id),),
-    )
-
-
-def show_finish_buttons(answer: Message, workspace: Workspace, *, model: bool) -> None:
-    """Show, under an answer that ended early, buttons to continue or retry it."""
+def _show_finish_buttons(answer: Message, workspace: Workspace, *, model: bool) -> None:
     with st.container(horizontal=True, gap="small"):
         if model and answer.content and answer.passages:
-            st.button(
-                "Continue",
-                key=f"continue-{answer.id}",
-                icon=":material/play_arrow:",
-                on_click=_act,
-                args=(lambda: workspace.go_on(answer.id),),
-            )
-        st.button(
-            "Retry",
-            key=f"retry-{answer.id}",
-            icon=":material/refresh:",
-            on_click=_act,
-            args=(lambda: workspace.retry(answer.id),),
-        )
+            go_on = partial(workspace.go_on, answer.id)
+            _button("Continue", f"continue-{answer.id}", "play_arrow", go_on, "secondary")
+        _button("Retry", f"retry-{answer.id}", "refresh", partial(workspace.retry, answer.id), "secondary")
+
+
+def _button(
+    name: str,
+    key: str,
+    icon: str,
+    act: Callable[[], object],
+    kind: Literal["secondary", "tertiary"] = "tertiary",
+) -> None:
+    """Show a button that runs an action and goes to the newest messages."""
+    st.button(name, key=key, icon=f":material/{icon}:", type=kind, on_click=_act, args=(act,))
 
 
 @st.dialog("Edit question", icon=":material/edit:")
 def _edit(question: Message, workspace: Workspace) -> None:
-    def ask(text: str) -> None:
-        workspace.otherwise(question.id, text)
-
+    ask = partial(workspace.otherwise, question.id)
     _form("Your question", question.content, "Ask", f"edited-{question.id}", ask)
 
 
@@ -224,9 +188,11 @@ def show_question(message: Message, workspace: Workspace, *, settled: bool) -> N
         with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
             st.markdown(escape_text(message.content), width="stretch")
             if settled:
-                show_edit(message, workspace)
+                edit = st.button("Edit", key=f"edit-{message.id}", icon=":material/edit:", type="tertiary")
+                if edit:
+                    _edit(message, workspace)
         if settled:
-            show_versions(message, workspace)
+            _show_versions(message, workspace)
 
 
 def show_answer(
@@ -245,7 +211,7 @@ def show_answer(
     conversation is pending, `model` if a language model is connected. `searched` is the scope, as Markdown.
     """
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        show_query(message, question, workspace if settled else None)
+        _show_query(message, question, workspace if settled else None)
         if searched:
             st.caption(searched)
         _show_backing(backing(message), own_words=message.model is None)
@@ -253,7 +219,7 @@ def show_answer(
             st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)
         _show_note(message)
         if settled and message.state in _NOTES:
-            show_finish_buttons(message, workspace, model=model)
+            _show_finish_buttons(message, workspace, model=model)
         show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
         _show_source_button_add(message, workspace)
         _show_sources(message, standings)
@@ -269,7 +235,6 @@ def show_degraded(parts: Iterable[Degraded]) -> None:
 
 
 def _show_backing(counted: Backing | None, *, own_words: bool) -> None:
-    """Show how many statements of an answer are backed."""
     if counted is None:
         return
     whole, none = counted.backed == counted.total, counted.backed == 0
@@ -279,7 +244,6 @@ def _show_backing(counted: Backing | None, *, own_words: bool) -> None:
 
 
 def _show_unsearched(message: Message, workspace: Workspace) -> None:
-    """Show the files that could not be searched for an answer that was not found."""
     trace = workspace.traces.get(message.id)
     if trace is None or not trace.unsearched:
         return
@@ -322,10 +286,8 @@ def _show_others(
 
     While collapsed it draws nothing, since a chat has many.
     """
-    passages = (
-        f"{len(others)} {'more ' * (len(others) < len(message.passages))}passage{'s' * (len(others) > 1)}"
-    )
-    nothing = found_nothing(message)
+    more = "more " * (len(others) < len(message.passages))
+    passages, nothing = count(len(others), f"{more}passage"), found_nothing(message)
     title = f"Closest to the question: {passages}" if nothing else f"Also read: {passages}"
     key = f"others-{message.id}"
     opened = st.expander(title, type="compact", expanded=nothing, on_change="rerun", key=key)
@@ -336,7 +298,6 @@ def _show_others(
 
 
 def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> None:
-    """Show the model of an answer and toggles to rate it."""
     with st.container(key=f"rating-{message.id}", horizontal=True, gap="small", vertical_alignment="center"):
         if message.model:
             st.caption(f"Written by {label(message.model)}", width="content")
@@ -355,7 +316,8 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
                 args=(workspace, message.id, None if chosen else rating),
             )
         if settled:
-            show_regenerate(message, workspace)
+            again = partial(workspace.answer_again, message.id)
+            _button("Answer again", f"again-{message.id}", "refresh", again)
 
 
 @flash_errors

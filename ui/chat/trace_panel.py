@@ -89,14 +89,14 @@ def show_chosen(workspace: Workspace) -> None:
         st.toast("Answer not found. It may have been deleted.")
         _dismiss()
         return
-    show = st.dialog(TITLE, width="large", icon=":material/account_tree:", on_dismiss=_dismiss)
-    show(_panel)(message, trace)
+    _panel(message, trace)
 
 
 def _dismiss() -> None:
     st.query_params.pop(PARAMETER, None)
 
 
+@st.dialog(TITLE, width="large", icon=":material/account_tree:", on_dismiss=_dismiss)
 def _panel(message: Message, trace: Trace | None) -> None:
     if message.standalone_question:
         _heading("Search query")
@@ -134,15 +134,14 @@ def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
     return [
         {
             "Passage": f"{passage.number} · {label(place_name(passage), 60)}",
-            **{_search_name(name): rank_and_score(passage.found_by.get(name)) for name in searches},
+            **{_search_name(name): _rank_and_score(passage.found_by.get(name)) for name in searches},
             "Score": f"{passage.score:.3f}",
         }
         for passage in passages
     ]
 
 
-def rank_and_score(found: Mapping[str, Any] | None) -> str:
-    """Return a passage's rank and score in a search: {"rank": 1, "score": 7.512} -> "rank 1, score 7.51"."""
+def _rank_and_score(found: Mapping[str, Any] | None) -> str:
     return f"rank {found['rank']}, score {found['score']:.3g}" if found else NONE
 
 
@@ -154,16 +153,13 @@ def _sent(message: Message, trace: Trace | None) -> None:
     if trace is None:
         st.markdown(_NOT_KEPT)
     elif not trace.sent:
-        st.markdown("Nothing. The answer quotes your documents." if _by_itself(message) else "Nothing.")
+        quotes = message.model is None and message.citations
+        st.markdown("Nothing. The answer quotes your documents." if quotes else "Nothing.")
     else:
         for number, request in enumerate(trace.sent, start=1):
             _request(number, request)
         if trace.cut:
             st.caption(f"{trace.cut:,} more characters were sent and are not stored.")
-
-
-def _by_itself(message: Message) -> bool:
-    return message.model is None and bool(message.citations)
 
 
 def _request(number: int, request: SentRecord) -> None:
