@@ -65,7 +65,6 @@ async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
 
 
 async def _healthz(_: Request) -> PlainTextResponse:
-    """Answer that the process is alive, without any check."""
     return PlainTextResponse("ok\n")
 
 

@@ -36,7 +36,6 @@ pages.register(
 
 
 def _show() -> None:
-    """Show the page of the address to a person who is signed in."""
     server = services()
     pages.mount()
     visitor = sign_in.let_in(server)

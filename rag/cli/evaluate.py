@@ -124,7 +124,6 @@ def _collection(
 
 
 def _open_llm(settings: Settings) -> AbstractContextManager[LanguageModel | None]:
-    """Open the connected language model, None where there is none."""
     return make_llm(settings) or nullcontext()
 
 
@@ -149,7 +148,6 @@ def _table_head(columns: Mapping[str, str]) -> str:
 
 
 def _print_row(row: Mapping[str, Any], columns: Mapping[str, str], options: Options) -> None:
-    """Print a row as JSON, or as a line of the table with these columns."""
     print_result(row, "  ".join(f"{row[name]:{form}}" for name, form in columns.items()), options)
 
 
@@ -168,7 +166,7 @@ def _add_retrieval(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "retrieval",
-        retrieval_command,
+        _retrieval_command,
         summary="how well passages are found",
         description="""Ask each retriever the questions of a set and measure what it finds. A passage of the
         corpus is searched as it is, not split. Indexes are kept, so that a second run embeds only the
@@ -199,7 +197,7 @@ def _add_retrieval(kinds: Commands) -> None:
     add("--model", metavar="NAME", help="the embedding model (default: the one in the settings)")
 
 
-def retrieval_command(settings: Settings, options: Options) -> int:
+def _retrieval_command(settings: Settings, options: Options) -> int:
     """Print a line per retriever as soon as all its answers are there; 1 when a search failed."""
     settings = settings.model_copy(update={"embedding_model": options.model or settings.embedding_model})
     questions = load(options.dataset, limit=options.limit)
@@ -271,7 +269,7 @@ def _add_citations(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "citations",
-        citations_command,
+        _citations_command,
         summary="how right citations are",
         description="""Check each claim of a file against its passages, as the app checks an answer, and
         compare with what people found. Reads JSON lines {"claim", "passages", "supported"}, WiCE and
@@ -285,8 +283,7 @@ def _add_citations(kinds: Commands) -> None:
     add("--curve", action="store_true", help="precision and recall at other thresholds, too")
 
 
-def citations_command(settings: Settings, options: Options) -> int:
-    """Print what was measured over the claims of a file."""
+def _citations_command(settings: Settings, options: Options) -> int:
     settings = settings.model_copy(update={"citation_judge": options.judge or settings.citation_judge})
     claims = load_claims(options.dataset)
     checker = partial(Checker, embedder=None if options.words else make_embedder(settings))
@@ -326,7 +323,7 @@ def _add_answers(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "answers",
-        answers_command,
+        _answers_command,
         summary="how right answers are",
         description="""Ask the questions of a set whose answers are known, as the app asks them without a
         language model, and look for the answers in what is cited. Indexes are kept for the next run.""",
@@ -341,8 +338,7 @@ def _add_answers(kinds: Commands) -> None:
     )
 
 
-def answers_command(settings: Settings, options: Options) -> int:
-    """Print how right the answers are, or how right the decision is whether the documents answer at all."""
+def _answers_command(settings: Settings, options: Options) -> int:
     turns = load_labelled_turns(options.dataset, limit=options.limit) if options.unanswerable else []
     questions = load(options.dataset, limit=None if options.unanswerable else options.limit)
     with ProgressBar(SLOW) as bar, _collection(settings, questions, bar) as collection:
@@ -382,7 +378,7 @@ def _add_condense(kinds: Commands) -> None:
     _add_command(
         kinds,
         "condense",
-        condense_command,
+        _condense_command,
         summary="how follow-ups are understood",
         description="""Make each follow-up of a set stand alone, as the app does, and compare with the
         rewrites of people: by carrying terms over, and by the connected model too where there is one.""",
@@ -392,8 +388,7 @@ def _add_condense(kinds: Commands) -> None:
     )
 
 
-def condense_command(settings: Settings, options: Options) -> int:
-    """Print a line for the rule, and one for the model where one is connected."""
+def _condense_command(settings: Settings, options: Options) -> int:
     turns = load_follow_ups(options.dataset, options.limit)
     embedder = _embedder_if_there(lambda: make_embedder(settings))
     name = options.dataset.resolve().name
@@ -427,7 +422,7 @@ def _add_rerank(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "rerank",
-        rerank_command,
+        _rerank_command,
         summary="how well passages are put in order",
         description="""Give each reranker the same passages for each question of a set and measure the
         order that it makes of them. Those that ask a language model ask the connected one.""",
@@ -465,7 +460,7 @@ def rerankers(text: str) -> tuple[str, ...]:
     return choices
 
 
-def rerank_command(settings: Settings, options: Options) -> int:
+def _rerank_command(settings: Settings, options: Options) -> int:
     """Print a line per reranker as soon as it is done; 1 when one left a question's order as it was."""
     questions = load(options.dataset, limit=options.limit)
     if options.queries == "rewrite":
@@ -525,7 +520,7 @@ def _add_raptor(kinds: Commands) -> None:
     add = _add_command(
         kinds,
         "raptor",
-        raptor_command,
+        _raptor_command,
         summary="what a tree brings",
         description="""Build a tree over each document of a set, and ask its questions of the leaves
         alone (flat), of the collapsed tree and by traversal, each filling the same budget of tokens. Where
@@ -540,8 +535,7 @@ def _add_raptor(kinds: Commands) -> None:
     add("--summaries", choices=("extractive", "model"), default="extractive", help="who writes them")
 
 
-def raptor_command(settings: Settings, options: Options) -> int:
-    """Print a line for each kind of question and each retriever."""
+def _raptor_command(settings: Settings, options: Options) -> int:
     questions = load_document_questions(options.dataset, limit=options.limit)
     with (
         ProgressBar(SLOW) as bar,

@@ -31,17 +31,16 @@ def add_commands(commands: Commands) -> None:
         help="what readers said of citations, as cases for `eval citations`",
     )
     exporting.add_argument("--output", type=Path, metavar="FILE", help="write to a file, not to the screen")
-    exporting.set_defaults(command=export_command)
+    exporting.set_defaults(command=_export_command)
 
     checking = commands.add_parser("verify", help="check the quotes of a chat exported as JSON")
     checking.add_argument("export", type=Path, metavar="EXPORT.json")
     checking.add_argument("--files", type=Path, required=True, metavar="DIR", help="the original files")
     checking.add_argument("--json", action="store_true", help="one JSON object a line")
-    checking.set_defaults(command=verify_command)
+    checking.set_defaults(command=_verify_command)
 
 
-def export_command(settings: Settings, options: Options) -> int:
-    """Write a chat, or the feedback, to a file or to the screen."""
+def _export_command(settings: Settings, options: Options) -> int:
     if bool(options.chat) == options.feedback:
         raise ExportRefused("Name the chat to export, or ask for --feedback: one of the two.")
     with closing(Database.open(settings.data, url=settings.database_url)) as database:
@@ -56,7 +55,7 @@ def export_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def verify_command(settings: Settings, options: Options) -> int:
+def _verify_command(settings: Settings, options: Options) -> int:
     """Check each quote and print a line on it; 1 where one is not found."""
     del settings
     quotes = read_export(options.export)

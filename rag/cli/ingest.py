@@ -44,15 +44,15 @@ def add_commands(commands: Commands) -> None:
     ingest.add_argument("paths", nargs="+", type=Path, metavar="PATH")
     ingest.add_argument("--collection", metavar="NAME", help="put them into this collection, made if need be")
     ingest.add_argument("--json", action="store_true", help="one JSON line per file")
-    ingest.set_defaults(command=ingest_command)
+    ingest.set_defaults(command=_ingest_command)
 
     reindex = commands.add_parser("reindex", help="embed every document anew, after a change of model")
-    reindex.set_defaults(command=reindex_command)
-    add_sync_command(commands)
-    add_tree_command(commands)
+    reindex.set_defaults(command=_reindex_command)
+    _add_sync_command(commands)
+    _add_tree_command(commands)
 
 
-def ingest_command(settings: Settings, options: Options) -> int:
+def _ingest_command(settings: Settings, options: Options) -> int:
     """Add every file, one result line each; 1 when any was refused."""
     files = list(iter_files(options.paths))
     refused = 0
@@ -65,12 +65,11 @@ def ingest_command(settings: Settings, options: Options) -> int:
             refused += result["status"] == "refused"
             print_result(result, _ingest_line(result), options)
         _resplit_if_due(library)
-        weigh_if_due(library)
+        _weigh_if_due(library)
     return 1 if refused else 0
 
 
-def reindex_command(settings: Settings, options: Options) -> int:
-    """Embed every document again with the model of the settings, beside the present index."""
+def _reindex_command(settings: Settings, options: Options) -> int:
     with open_library(settings) as library:
         library.recover()
         _renew_bm25(library)
@@ -83,7 +82,7 @@ def reindex_command(settings: Settings, options: Options) -> int:
             name = library.documents.get(document_id).name
             run_ingest(library, document_id, name, quiet=False)
             print(f"ready       {name}")
-        weigh_if_due(library)
+        _weigh_if_due(library)
     return 0
 
 
@@ -139,7 +138,7 @@ def _resplit_if_due(library: Library) -> None:
             bar("splitting", step.done, max(due, step.total))
 
 
-def weigh_if_due(library: Library) -> None:
+def _weigh_if_due(library: Library) -> None:
     """Recalibrate the hybrid weights where the documents have changed much."""
     if library.weighing.due():
         with ProgressBar(SLOW) as bar:
@@ -158,8 +157,7 @@ SYNC = """Read the sources that were added on the Sources page: all of them, or 
 new or changed there is taken and embedded, what is gone goes. Stopped, it goes on where it was."""
 
 
-def add_sync_command(commands: Commands) -> None:
-    """Add `footnote sync`."""
+def _add_sync_command(commands: Commands) -> None:
     sync = commands.add_parser("sync", help="read sources and take what is new", description=SYNC)
     sync.add_argument("names", nargs="*", metavar="NAME", help="the sources to read; all where none is named")
     sync.add_argument(
@@ -171,10 +169,10 @@ def add_sync_command(commands: Commands) -> None:
         help="where a source that held something is empty now, that is meant: what came from it goes",
     )
     sync.add_argument("--json", action="store_true", help="one JSON line per source")
-    sync.set_defaults(command=sync_command)
+    sync.set_defaults(command=_sync_command)
 
 
-def sync_command(settings: Settings, options: Options) -> int:
+def _sync_command(settings: Settings, options: Options) -> int:
     """Sync each source, one result line each; 1 when a source or something in it could not be had."""
     failed = False
     with open_services(settings) as (services, library):
@@ -195,12 +193,11 @@ def sync_command(settings: Settings, options: Options) -> int:
             print_result(result, _sync_line(result), options)
         for document in library.documents.unfinished():
             run_ingest(library, document.id, document.name, quiet=options.json)
-        weigh_if_due(library)
+        _weigh_if_due(library)
     return 1 if failed else 0
 
 
 def _sources_named(records: Sequence[SourceRecord], names: Sequence[str]) -> list[SourceRecord]:
-    """Return the sources with these names, or all; SourceError for a name that none has."""
     there = {record.name for record in records}
     for name in names:
         if name not in there:
@@ -237,15 +234,14 @@ Stopped, it goes on where it was the next time. With FOOTNOTE_RAPTOR=model the c
 summaries."""
 
 
-def add_tree_command(commands: Commands) -> None:
-    """Add `footnote tree`."""
+def _add_tree_command(commands: Commands) -> None:
     tree = commands.add_parser("tree", help="build trees of summaries over documents", description=TREE)
     tree.add_argument("--cost", action="store_true", help="only say what it would take")
     tree.add_argument("--json", action="store_true", help="one JSON line at the end")
-    tree.set_defaults(command=tree_command)
+    tree.set_defaults(command=_tree_command)
 
 
-def tree_command(settings: Settings, options: Options) -> int:
+def _tree_command(settings: Settings, options: Options) -> int:
     """Print the cost, build the trees, and print what was built; 1 when a summary was left out."""
     with open_library(settings) as library:
         library.recover()

@@ -107,7 +107,7 @@ def _judgements(path: Path) -> dict[str, dict[str, float]]:
 META = "meta.json"  # describes a set's origin; not a set itself
 
 
-def find_squad_file(path: Path) -> Path | None:
+def _find_squad_file(path: Path) -> Path | None:
     """Return the file of a set in SQuAD's form: `path`, or the only JSON file of its folder, or None."""
     try:
         if path.is_file():
@@ -120,7 +120,7 @@ def find_squad_file(path: Path) -> Path | None:
     return files[0] if len(files) == 1 else None
 
 
-def read_squad(file: Path) -> Parts:
+def _read_squad(file: Path) -> Parts:
     """Return the passages, questions and judgements of a file; raises QuestionRefused naming it.
 
     Questions that are marked impossible have no right passage.
@@ -187,8 +187,8 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     judged passage that the corpus lacks stays judged, and cannot be found. Raises QuestionRefused for any
     other form, naming the file, and the line where there are lines.
     """
-    file = find_squad_file(path)
-    passages, asked, judgements = read_beir(path) if file is None else read_squad(file)
+    file = _find_squad_file(path)
+    passages, asked, judgements = read_beir(path) if file is None else _read_squad(file)
     questions = {question["_id"]: question for question in asked}
     judged = [id_ for id_ in questions if any(score > 0 for score in judgements.get(id_, {}).values())]
     if not judged:

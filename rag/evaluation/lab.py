@@ -150,7 +150,7 @@ class Lab:
         questions: dict[str, list[MarkedPassage]] = {}
         skipped = 0
         for answer in self._conversations.rated("up", limit=MOST_QUESTIONS):
-            passages = cited_passages(answer)
+            passages = _cited_passages(answer)
             skipped += not passages
             if passages:
                 questions.setdefault(self._standalone_question(answer), passages)
@@ -278,7 +278,7 @@ class Lab:
         return rewritten or self._conversations.message(answer.question_id or "").content
 
 
-def cited_passages(answer: Message) -> list[MarkedPassage]:
+def _cited_passages(answer: Message) -> list[MarkedPassage]:
     """Return the verified quotes of an answer, each once, as right passages.
 
     Citations that the reader marked as a wrong source are left out.

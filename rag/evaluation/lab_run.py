@@ -279,7 +279,7 @@ class LabRunner:
     def _finding(self, answer: QuestionResult, targets: Mapping[str, str]) -> FindingRecord:
         chunks = self.documents.chunks_by_id(answer.found)
         found = tuple(
-            FoundRecord(id_, rank, describe_place(chunks.get(id_)), id_ in targets)
+            FoundRecord(id_, rank, _describe_place(chunks.get(id_)), id_ in targets)
             for rank, id_ in enumerate(answer.found, start=1)
         )
         return FindingRecord(
@@ -326,7 +326,7 @@ def asked_records(prepared: Sequence[PreparedQuestion]) -> list[AskedRecord]:
     ]
 
 
-def describe_place(chunk: ChunkRecord | None) -> str:
+def _describe_place(chunk: ChunkRecord | None) -> str:
     """Return a chunk's place in words: ``"report.pdf, page 3"``, ``"guide.md, Guide > Install"``."""
     if chunk is None:
         return ""

@@ -323,7 +323,6 @@ def sample_chunks(
 
 
 def _informative_ids(chunks: Sequence[ChunkRecord], seed: str) -> list[str]:
-    """Return the ids of long enough chunks of prose, in the order drawn."""
     worth = [chunk for chunk in chunks if width(chunk.text) >= SHORTEST_CHUNK and not _is_table(chunk.text)]
     return [
         chunk.id
@@ -332,7 +331,6 @@ def _informative_ids(chunks: Sequence[ChunkRecord], seed: str) -> list[str]:
 
 
 def _is_table(text: str) -> bool:
-    """Return True where most lines of a text are rows of a table."""
     lines = [line for line in text.splitlines() if line.strip()]
     return sum(line.lstrip().startswith("|") for line in lines) * 2 > len(lines)
 

@@ -140,7 +140,6 @@ def _question(entry: Mapping[str, Any], document: str, kind: str, lines: Sequenc
 
 
 def _starts(text: str) -> list[int]:
-    """Return the start of each line, and of one after the last."""
     return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
 
 

@@ -73,8 +73,8 @@ def rewriting_report(written: Sequence[RewrittenFollowUp]) -> dict[str, float]:
     Precision and recall are of changing what people changed; ROUGE-L is the mean over all turns. `noted`
     is the share of turns where a model's rewrite was not used, or was made from a part of the conversation.
     """
-    changed = [not same_words(item.turn.text, item.question) for item in written]
-    wanted = [not same_words(item.turn.text, item.turn.rewrite) for item in written]
+    changed = [not _same_words(item.turn.text, item.question) for item in written]
+    wanted = [not _same_words(item.turn.text, item.turn.rewrite) for item in written]
     right = sum(map(and_, changed, wanted))
     kept = sum(not one and not other for one, other in zip(changed, wanted, strict=True))
     standalone = len(written) - sum(wanted)
@@ -89,10 +89,10 @@ def rewriting_report(written: Sequence[RewrittenFollowUp]) -> dict[str, float]:
     return {"turns": len(written), **{name: round(value, 4) for name, value in figures.items()}}
 
 
-def same_words(one: str, other: str) -> bool:
+def _same_words(one: str, other: str) -> bool:
     """Return True where two texts differ at most in case, spaces and marks.
 
-    >>> same_words("What is it?", "what is  it")
+    >>> _same_words("What is it?", "what is  it")
     True
     """
     return "".join(filter(str.isalnum, one.casefold())) == "".join(filter(str.isalnum, other.casefold()))

@@ -59,7 +59,6 @@ def _search(records: list[PersonRecord], search: str) -> list[PersonRecord]:
 
 
 def _key(record: PersonRecord) -> str:
-    """Return an id in hexadecimal, for widget keys."""
     return record.id.encode().hex()
 
 
@@ -89,7 +88,6 @@ def _show_person(record: PersonRecord, server: PageServices, *, is_me: bool) -> 
 
 
 def _show_limits(record: PersonRecord, server: PageServices) -> None:
-    """Show a form for one person's limits; an empty limit means the default."""
     everyones = asdict(Limits.of(server.settings))
     with st.form(f"limits-form-{_key(record)}", border=False):
         given = {

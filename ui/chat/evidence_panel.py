@@ -165,7 +165,6 @@ def _show_text(
 
 
 def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
-    """Link to the original page of a document that came from a source."""
     address = workspace.library.documents.get(passage.document_id).url or ""
     if address.startswith(("https://", "http://")):
         host = label(urlsplit(address).netloc, 60)
@@ -180,7 +179,6 @@ def _pages(evidence: CitedPassage, workspace: Workspace) -> list[PageSpan]:
 
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
-    """Name the pages: "Page 3", "Pages 3 and 4", or nothing where there are none."""
     numbers = [span.number for span in spans] or [page for page in [passage.page] if page is not None]
     return f"Page{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}" if numbers else ""
 

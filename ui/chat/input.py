@@ -30,6 +30,7 @@ from ui.chat.message import (
     show_question,
     shows_newest,
 )
+from ui.components.labels import count
 from ui.components.markdown import label, safe_answer
 from ui.components.messages import show_errors
 from ui.documents.upload import add_files, report
@@ -42,8 +43,6 @@ _REFUSED, _REWORDED, _SENT = "refused-question", "reworded-question", "question-
 
 @dataclass(frozen=True)
 class _SentQuestion:
-    """Question as sent, with its chat or scope and the documents to wait for."""
-
     text: str
     chat: str | None
     searching: scope.Choice
@@ -122,7 +121,6 @@ def _follow(here: Workspace) -> bool:
 
 
 def _show(turn: TurnRecord, here: Workspace, seconds: float | None = None) -> None:
-    """Show a turn until its answer has ended, or for `seconds`."""
     show_question(turn.question, here, settled=False)
     job = here.answering(turn.answer_id)
     if job is None:
@@ -148,7 +146,6 @@ def _send(here: Workspace) -> None:
 
 
 def _send_anew(sent: "_SentQuestion", here: Workspace) -> None:
-    """Send a refused question again, with its edited text."""
     reworded = replace(sent, text=str(st.session_state[_REWORDED]), searching=scope.next_choice())
     st.session_state.pop(_REFUSED, None)
     _ask(reworded, here)
@@ -196,18 +193,14 @@ def _follow_answer(
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
         partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.container())
         if deadline is None:
-            _show_stop(turn.answer_id, workspace)
+            st.button(
+                "Stop",
+                key=f"stop-{turn.answer_id}",
+                icon=":material/stop_circle:",
+                on_click=workspace.stop,
+                args=(turn.answer_id,),
+            )
         _write(job, partial, turn.conversation_id, deadline)
-
-
-def _show_stop(answer_id: str, workspace: Workspace) -> None:
-    st.button(
-        "Stop",
-        key=f"stop-{answer_id}",
-        icon=":material/stop_circle:",
-        on_click=workspace.stop,
-        args=(answer_id,),
-    )
 
 
 @dataclass
@@ -232,8 +225,8 @@ class _PartialAnswer:
             case Degraded():
                 with self.failures:
                     show_degraded((event,))
-            case Reranking(count):
-                self.text.caption(f"Reranking {count} passages…")
+            case Reranking(number):
+                self.text.caption(f"Reranking {number} passages…")
             case Sources(passages):
                 self.found = True
                 self.text.caption(_reading(len(passages), starting=services().model_starts))
@@ -246,13 +239,13 @@ class _PartialAnswer:
             self.text.markdown(safe_answer(self.written), anchors=False)
 
 
-def _reading(count: int, *, starting: bool) -> str:
+def _reading(passages: int, *, starting: bool) -> str:
     """Return the status line until the first word comes.
 
     >>> _reading(1, starting=False), _reading(4, starting=True)
     ('Reading 1 passage…', 'Starting the model, then reading 4 passages…')
     """
-    read = f"eading {count} passage{'s' * (count != 1)}…"
+    read = f"eading {count(passages, 'passage')}…"
     return f"Starting the model, then r{read}" if starting else f"R{read}"
 
 

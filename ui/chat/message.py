@@ -159,7 +159,6 @@ def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], obje
 
 @flash_errors
 def _act(action: Callable[[], object]) -> None:
-    """Run an action and go to the newest messages."""
     show_newest()
     action()
 

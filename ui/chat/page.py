@@ -13,6 +13,7 @@ from ui.chat import citations, evidence_panel, scope, sidebar, trace_panel
 from ui.chat.input import show_box, show_refusal, show_turn
 from ui.chat.message import page_of, show_answer, show_later, show_question, shows_newest
 from ui.components.job_progress import show_ingest
+from ui.components.labels import count
 from ui.components.messages import show_errors
 from ui.documents.upload import show_report, uploader
 from ui.pages import name_tab
@@ -68,7 +69,6 @@ def _show_around(conversation: ConversationRecord | None, here: Workspace, limit
 
 
 def _show_panel(here: Workspace) -> None:
-    """Open the panel that the address names; only one can be open."""
     if evidence_panel.PARAMETER in st.query_params:
         st.query_params.pop(trace_panel.PARAMETER, None)
         evidence_panel.show_chosen(here)
@@ -90,8 +90,8 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     if documents:
         st.title("Ask your documents")
         ready = sum(record.state in SEARCHABLE for record in documents)
-        count = f"{ready:,} document{'' if ready == 1 else 's'} ready. " if ready else ""
-        st.markdown(f"{count}Ask anything. Click a number in the answer to see its source.")
+        said = f"{count(ready, 'document')} ready. " if ready else ""
+        st.markdown(f"{said}Ask anything. Click a number in the answer to see its source.")
     else:
         st.title("Ask your own documents")
         st.markdown(
@@ -100,28 +100,24 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
             "3. **Check**: click a number in the answer to see its source."
         )
     uploader(here, limit_mb)
-    _note_no_model()
-
-
-def _note_no_model() -> None:
-    if services().llm is not None:
-        return
-    with st.container(border=True):
-        st.markdown(
-            "**Search only.** Footnote shows matching passages. Connect a model to get written answers."
-        )
-        st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+    if services().llm is None:
+        with st.container(border=True):
+            st.markdown(
+                "**Search only.** Footnote shows matching passages. Connect a model to get written answers."
+            )
+            st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
 
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:
-    """Show a conversation without its pending turn; return True if there is one."""
     sidebar.show_header(here, conversation)
     shown = page_of(
         conversation.id,
         lambda before, limit: here.conversations.messages(conversation.id, before=before, limit=limit),
     )
     if services().llm is None:
-        _note_search_only()
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.caption("Search only. No language model is connected.", width="content")
+            st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
     left_out = _show_messages(shown, here, settled=here.conversations.pending(conversation.id) is None)
     _watch(conversation, here)
     show_later(conversation.id)
@@ -144,12 +140,6 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
             said = scope.answer_scope(message, narrowed=narrowed)
             show_answer(message, question, here, standings, settled=settled, model=model, searched=said)
     return bool(coming)
-
-
-def _note_search_only() -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption("Search only. No language model is connected.", width="content")
-        st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
 
 
 @st.fragment(run_every=LOOK)

@@ -118,7 +118,6 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None) -
 
 
 def _open(conversation_id: str | None) -> NoReturn:
-    """Switch to the chat page and open a conversation."""
     st.switch_page(pages.CHAT, query_params={PARAMETER: conversation_id} if conversation_id else None)
 
 

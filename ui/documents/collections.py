@@ -14,6 +14,7 @@ from storage.records import DocumentRecord
 from ui import pages
 from ui.chat import scope
 from ui.components.job_progress import follow_job, share, step_name
+from ui.components.labels import count
 from ui.components.markdown import label, plain_line
 from ui.components.messages import confirm_deletion, flash, flash_errors
 
@@ -21,8 +22,7 @@ SMALLEST, LARGEST = 100, 8000  # letters of a passage
 _LETTERS = "In Latin letters. A Hangul, Kana or Han character counts as 2.7."
 
 
-def show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
-    """Show a form for a collection's passage sizes."""
+def _show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
     now = Splitting(**chosen.splitting) if chosen.splitting else Splitting()
     with (
         st.popover(
@@ -30,23 +30,11 @@ def show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
         ),
         st.form(f"splitting-{chosen.id}", border=False),
     ):
+        repeats = "The most text that a passage repeats from the one before it."
+        joined = "Shorter sections are joined with their neighbours."
         size = st.number_input("Longest passage", SMALLEST, LARGEST, now.size, 50, help=_LETTERS)
-        overlap = st.number_input(
-            "Overlap",
-            0,
-            LARGEST,
-            now.overlap,
-            10,
-            help="The most text that a passage repeats from the one before it.",
-        )
-        minimum = st.number_input(
-            "Shortest section",
-            0,
-            LARGEST,
-            now.minimum,
-            50,
-            help="Shorter sections are joined with their neighbours.",
-        )
+        overlap = st.number_input("Overlap", 0, LARGEST, now.overlap, 10, help=repeats)
+        minimum = st.number_input("Shortest section", 0, LARGEST, now.minimum, 50, help=joined)
         st.caption(_consequence(chosen.documents))
         with st.container(horizontal=True, gap="small"):
             change = st.form_submit_button("Change", type="primary")
@@ -62,13 +50,13 @@ def show_progress(here: Workspace) -> None:
     """Show re-indexing progress, or a button to resume it after a stop."""
     job = here.ingest.splitting()
     if job is not None:
-        follow_job(job, resplit_progress, key="stop-splitting")
+        follow_job(job, _resplit_progress, key="stop-splitting")
         return
     due = len(here.library.collections.due())
     if due:
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key="splitting-due"):
             st.caption(
-                f"{due:,} document{'s are' if due != 1 else ' is'} still indexed with the old sizes.",
+                f"{count(due, 'document is', 'documents are')} still indexed with the old sizes.",
                 width="content",
             )
             st.button(
@@ -76,8 +64,7 @@ def show_progress(here: Workspace) -> None:
             )
 
 
-def resplit_progress(step: Resplit | None) -> tuple[float, str]:
-    """Return the share of re-indexing that is done, and a sentence."""
+def _resplit_progress(step: Resplit | None) -> tuple[float, str]:
     if step is None:
         return 0.0, "Re-indexing documents"
     where = f"{step.done + 1:,} of {step.total:,}"
@@ -88,7 +75,7 @@ def resplit_progress(step: Resplit | None) -> tuple[float, str]:
 def _consequence(documents: int) -> str:
     if not documents:
         return "Applies to documents you add from now on."
-    what = "1 document" if documents == 1 else f"{documents:,} documents"
+    what = count(documents, "document")
     return f"{what} will be re-indexed. Search keeps working meanwhile, and answers keep their quotes."
 
 
@@ -198,24 +185,17 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
                 on_change=_rename,
                 args=(here, chosen.id),
             )
-        show_passage_sizes(here, chosen)
+        _show_passage_sizes(here, chosen)
         if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
+            held = count(chosen.documents, "document stays", "documents stay").removeprefix("1 ")
+            stay = f". Its {held}, unsorted" if chosen.documents else ""
             confirm_deletion(
                 "Delete this collection?",
-                f"**{label(chosen.name)}** will be deleted{_stay(chosen.documents)}. Chats that search "
+                f"**{label(chosen.name)}** will be deleted{stay}. Chats that search "
                 "only this collection will find nothing until you change what they search.",
                 key=f"collection-remove-{chosen.id}",
                 act=lambda: _delete(here, chosen),
             )
-
-
-def _stay(documents: int) -> str:
-    return f". Its {documents_stay(documents)}, unsorted" if documents else ""
-
-
-def documents_stay(number: int) -> str:
-    """Return ``1 -> "document stays"``, ``12 -> "12 documents stay"``."""
-    return "document stays" if number == 1 else f"{number:,} documents stay"
 
 
 @flash_errors

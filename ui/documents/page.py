@@ -1,7 +1,6 @@
 """Documents page: upload, list with ingest state and collection, move, download, delete."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Literal
 
 import streamlit as st
@@ -23,30 +22,12 @@ from ui.server.services import services, workspace
 SELECTED = "documents-ticked"
 
 
-def selected(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
-    """Return the selected documents that still exist, on all pages of the list."""
-    marked: set[str] = st.session_state.get(SELECTED, set())
-    return [record for record in records if record.id in marked]
-
-
-def show_checkbox(record: DocumentRecord) -> None:
-    """Show the checkbox of a document."""
-    key = f"tick-{record.id}"
-    st.session_state[key] = record.id in st.session_state.setdefault(SELECTED, set())
-    st.checkbox(
-        f"Select {plain_line(record.name, 60)}",
-        key=key,
-        label_visibility="collapsed",
-        on_change=_toggle,
-        args=(record.id,),
-    )
-
-
-def show_selection(
+def _show_selection(
     records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord], here: Workspace
 ) -> None:
-    """Show the number of selected documents, with actions."""
-    chosen = selected(records)
+    """Show the number of selected documents, on all pages of the list, with actions."""
+    marked: set[str] = st.session_state.get(SELECTED, set())
+    chosen = [record for record in records if record.id in marked]
     with st.container(key="documents-ticked-bar", horizontal=True, gap="small", vertical_alignment="center"):
         if not chosen:
             st.button(
@@ -54,25 +35,20 @@ def show_selection(
                 key="tick-all",
                 icon=":material/select_all:",
                 type="tertiary",
-                on_click=_select_all,
+                on_click=_select,
                 args=([record.id for record in shown],),
             )
             return
         st.caption(f"{len(chosen):,} selected", width="content")
         if st.button("Move", key="move-ticked", icon=":material/drive_file_move:", type="tertiary"):
-            move_dialog(chosen, here)
+            _move_dialog(chosen, here)
         st.button(
-            "Clear selection",
-            key="tick-none",
-            icon=":material/deselect:",
-            type="tertiary",
-            on_click=_select_none,
+            "Clear selection", key="tick-none", icon=":material/deselect:", type="tertiary", on_click=_select
         )
 
 
 @st.dialog("Move to collection", icon=":material/drive_file_move:")
-def move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
-    """Ask in a dialog for a collection, and move documents there."""
+def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
     key = records[0].id
     one = f"**{label(records[0].name, 90)}**"
     st.markdown(one if len(records) == 1 else f"**{len(records):,} documents**")
@@ -107,7 +83,7 @@ def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
     to = _target(str(st.session_state[key]), here.library.collections)
     moved = here.library.collections.put([record.id for record in records], to.id if to else None)
     here.ingest.split_if_due()
-    _select_none()
+    _select()
     many = "document was" if moved == 1 else "documents were"
     name = to.name if to else UNSORTED
     flash(f"{moved:,} {many} moved to {label(name, 60)}.", ":material/drive_file_move:")
@@ -121,17 +97,25 @@ def _target(where: str, collections: Collections) -> CollectionRecord | None:
     return known.get(where) or collections.named(where) or collections.create(where)
 
 
+def _show_checkbox(record: DocumentRecord) -> None:
+    key = f"tick-{record.id}"
+    st.session_state[key] = record.id in st.session_state.setdefault(SELECTED, set())
+    st.checkbox(
+        f"Select {plain_line(record.name, 60)}",
+        key=key,
+        label_visibility="collapsed",
+        on_change=_toggle,
+        args=(record.id,),
+    )
+
+
 def _toggle(document_id: str) -> None:
     marked: set[str] = st.session_state.setdefault(SELECTED, set())
     (marked.add if st.session_state[f"tick-{document_id}"] else marked.discard)(document_id)
 
 
-def _select_all(document_ids: Sequence[str]) -> None:
+def _select(document_ids: Sequence[str] = ()) -> None:
     st.session_state[SELECTED] = set(document_ids)
-
-
-def _select_none() -> None:
-    st.session_state[SELECTED] = set()
 
 
 PAGE = 25
@@ -165,19 +149,16 @@ def show() -> None:
     st.fragment(_rows, run_every=INGEST_TICK if busy else LOOK if waits else None)(here, busy)
 
 
-def _totals(records: list[DocumentRecord]) -> None:
-    pages = sum(record.pages or 0 for record in records)
-    st.caption(" · ".join([count(len(records), "document"), *([count(pages, "page")] if pages else [])]))
-
-
 @show_errors()
 def _rows(here: Workspace, busy: bool) -> None:
     """Show one page of rows; when ingest has ended, run the page again without polling."""
     records = here.library.documents.list()
     listed = collections.filtered(records)
     if listed:
-        _totals(listed)
-        show_selection(records, listed, here)
+        sheets = sum(record.pages or 0 for record in listed)
+        totals = [count(len(listed), "document"), *([count(sheets, "page")] if sheets else [])]
+        st.caption(" · ".join(totals))
+        _show_selection(records, listed, here)
     else:
         st.caption("No matching documents.")
     names = {one.id: one.name for one in here.library.collections.list()}
@@ -193,7 +174,7 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
     icon, color = _BADGES[record.state]
     with st.container(border=True, gap="xsmall", key=f"document-{record.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-            show_checkbox(record)
+            _show_checkbox(record)
             st.markdown(f"**{label(record.name, 90)}**", width="stretch")
             _actions(record, here)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -209,7 +190,10 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
         for text in filter(None, (record.reason, record.note)):
             st.markdown(escape_text(text))
         if record.state in UNFINISHED and not here.ingest.running(record.id):
-            _retry_button(record, here)
+            again = f"try-again-{record.id}"
+            if st.button("Try again", icon=":material/refresh:", type="tertiary", key=again):
+                flash_errors(here.ingest.start)(record.id)
+                st.rerun()
 
 
 def origin(sources: Sequence[str]) -> str:
@@ -220,13 +204,7 @@ def origin(sources: Sequence[str]) -> str:
     """
     named = " and ".join(label(name, 40) for name in sources[:2])
     more = len(sources) - 2
-    return f"From {named}" + (f" and {more} more source{'' if more == 1 else 's'}" if more > 0 else "")
-
-
-def _retry_button(record: DocumentRecord, here: Workspace) -> None:
-    if st.button("Try again", icon=":material/refresh:", type="tertiary", key=f"try-again-{record.id}"):
-        flash_errors(here.ingest.start)(record.id)
-        st.rerun()
+    return f"From {named}" + (f" and {count(more, 'more source')}" if more > 0 else "")
 
 
 def _actions(record: DocumentRecord, here: Workspace) -> None:
@@ -241,7 +219,7 @@ def _actions(record: DocumentRecord, here: Workspace) -> None:
             width="stretch",
         )
         if st.button("Move", icon=":material/drive_file_move:", key=f"move-{record.id}", width="stretch"):
-            move_dialog([record], here)
+            _move_dialog([record], here)
         if st.button("Delete", icon=":material/delete:", key=f"ask-{record.id}", width="stretch"):
             confirm_deletion(
                 "Delete this document?",
@@ -261,21 +239,16 @@ def _facts(record: DocumentRecord) -> str:
         count(record.pages, "page") if record.pages else "",
         count(record.chunks, "passage") if record.chunks else "",
         _size(record.size),
-        f"added {_day(record.created)}",
+        f"added {record.created.day} {record.created:%b %Y}",
         "reading new version" if record.replaces and record.state != "refused" else "",
     ]
     return " · ".join(fact for fact in facts if fact)
 
 
 def _size(octets: int) -> str:
-    """Format a size in bytes: 1536 -> "1.5 kB"."""
     value = float(octets)
     for unit in ("bytes", "kB", "MB"):
         if value < 1024:
             return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:.1f} GB"
-
-
-def _day(moment: datetime) -> str:
-    return f"{moment.day} {moment:%b %Y}"

@@ -167,7 +167,7 @@ def _follow(outcomes: UploadReport) -> None:
 def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport) -> None:
     added = sum(line.document_id is not None for line in lines)
     with st.expander(
-        added_files(added, len(lines)),
+        _added_files(added, len(lines)),
         icon=":material/description:",
         type="compact",
         expanded=added < len(lines),
@@ -178,10 +178,10 @@ def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport) -> None:
         )
 
 
-def added_files(added: int, number: int) -> str:
+def _added_files(added: int, number: int) -> str:
     """Return the number of added files in words.
 
-    >>> added_files(3, 3), added_files(1, 3), added_files(0, 1)
+    >>> _added_files(3, 3), _added_files(1, 3), _added_files(0, 1)
     ('3 files added', '1 of 3 files added', 'File not added')
     """
     if number == 1 and not added:

@@ -101,7 +101,6 @@ def _show_running(job: Job[RunProgress]) -> None:
 
 
 def _choose_set(here: Workspace) -> QuestionSetRecord | None:
-    """Show the question sets and return the chosen one; None if there is none."""
     by_id = {one.id: one for one in here.lab.sets.list()}
     if not by_id:
         return None
@@ -115,13 +114,11 @@ def _choose_set(here: Workspace) -> QuestionSetRecord | None:
 
 
 def _choose_next(set_id: str, notice: str) -> None:
-    """Select a set in the next run of the page, with a toast."""
     st.session_state[NEXT] = set_id
     flash(notice, ":material/science:")
 
 
 def _choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str]:
-    """Show a multiselect of documents; empty means all."""
     names = {record.id: record.name for record in searchable}
     return st.multiselect(
         "Documents",
@@ -133,7 +130,6 @@ def _choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[st
 
 
 def _show_set(here: Workspace, chosen: QuestionSetRecord) -> None:
-    """Show a set's questions with their right passages, a page at a time, and its actions."""
     if chosen.origin == "sentences":
         st.info(
             "These questions repeat words of their answers, which favours search by words. Useful as a "
@@ -213,7 +209,6 @@ def _show_add_questions(
 
 
 def _show_making(here: Workspace) -> None:
-    """Show the progress of generating questions; at its end, select the new set."""
     job: Job[MakingProgress] | None = here.lab.making() or st.session_state.get(JOB)
     if job is None:
         return
@@ -253,7 +248,6 @@ def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
 
 
 def _choose_author() -> str:
-    """Show the choice between model and sentences; without a model there is no choice."""
     if services().llm is not None:
         captions = ["Writes a question for each passage.", _FAVOURS_WORDS]
         return str(st.radio("Questions are", [MODEL, SENTENCES], captions=captions, key="lab-made-by"))
@@ -332,7 +326,6 @@ def _collect(here: Workspace) -> None:
 
 
 def _show_cases_download(here: Workspace) -> None:
-    """Show a button to download citation feedback as test cases."""
     st.markdown(
         "Test cases for the citation checker: verified citations of helpful answers, and citations you "
         "marked as wrong. One claim with its passage per line."

@@ -38,7 +38,6 @@ _STATUSES = {
 
 
 def _show_questions(here: Workspace, run: RunRecord) -> None:
-    """Show the questions of a run a page at a time, with the rank of the right passage in each search."""
     st.subheader("Results by question")
     missed_only = st.toggle("Only questions that a search missed", key=f"lab-missed-{run.id}")
     findings: defaultdict[int, list[FindingRecord]] = defaultdict(list)
@@ -261,7 +260,6 @@ def _show_state(run: RunRecord) -> None:
 
 
 def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
-    """Return table rows in Markdown, with the best value of a column in bold."""
     leaders = {metric: best(results, metric) for metric in METRICS}
     rows = []
     for result in sorted(results, key=lambda one: ranked(results).index(one.retriever)):
@@ -337,7 +335,6 @@ def _make_default(run: RunRecord) -> None:
 
 
 def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
-    """Show this run beside another of the same set, and differences in their conditions."""
     if not others:
         return
     with st.expander("Compare with another run", icon=":material/compare_arrows:", key="lab-compare-runs"):

@@ -84,7 +84,6 @@ def state(offer: ModelPackage, settings: Settings) -> str:
 
 
 def _install_label(offer: ModelPackage, cache: Path) -> str:
-    """Return the label of the install button, with the download size."""
     if begun := catalog.partial_bytes(offer, cache):
         return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
     return f"Install {offer.name} ({offer.size} to download)"
@@ -114,7 +113,6 @@ def _use_button(server: PageServices, offer: ModelPackage, fixed: frozenset[str]
 
 
 def _is_fixed(settings: Settings, fixed: frozenset[str]) -> bool:
-    """Return True if the model is fixed by the server's configuration."""
     return "local_model" in fixed or (settings.connected and "llm_model" in fixed)
 
 
@@ -166,6 +164,5 @@ def _is_used(spec: str, settings: Settings) -> bool:
 
 
 def _free(cache: Path) -> int:
-    """Return the free bytes on the disk of the model cache."""
     there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
     return shutil.disk_usage(there).free

@@ -31,7 +31,7 @@ _STEPS = {
 }
 
 
-def show_reindexing(workspace: Workspace, chosen: str) -> None:
+def _show_reindexing(workspace: Workspace, chosen: str) -> None:
     """Show the progress of re-indexing with the `chosen` model, or the cost of a change."""
     reindex, job = workspace.library.reindexer, workspace.reindexing.job
     answering = label(reindex.answering or "")
@@ -282,7 +282,6 @@ def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspac
 
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
-    """Return a description of each choice with its cost."""
     model = f"{label(settings.llm_model or settings.local_model, 60)} reads every document once. "
     unconnected = "No model is connected. Until then, summaries quote the documents. "
     connected = settings.connected or bool(settings.local_model)
@@ -353,7 +352,7 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
         save = st.form_submit_button("Save", type="primary", key="save-finding")
     if save and _change(server, changes, fixed):
         st.rerun()
-    show_reindexing(workspace(), settings.embedding_model)
+    _show_reindexing(workspace(), settings.embedding_model)
     if settings.retriever == "ensemble-cc":
         _show_weights(workspace())
     for show_part in (_show_reranking, partial(_show_tree_setting, here=workspace())):

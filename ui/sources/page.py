@@ -32,8 +32,7 @@ INTERVALS: Mapping[int, str] = {
 ALL, FAILED = "All", "Failed"
 
 
-def show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
-    """Show the items of a source a page at a time, failed ones first."""
+def _show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
     with st.expander(f"Items ({tally.items:,})", key=f"source-items-{record.id}"):
         failed_only = False
         if 0 < tally.failed < tally.items:
@@ -126,8 +125,7 @@ class SourceStatus:
     reading: int
 
 
-def source_statuses(here: Workspace) -> list[SourceStatus]:
-    """Return the status of all sources."""
+def _source_statuses(here: Workspace) -> list[SourceStatus]:
     tallies, running = here.syncing.items.tallies(), here.ingest.all_running()
     found = ((record, tallies.get(record.id, Tally())) for record in here.syncing.sources.list())
     return [
@@ -139,7 +137,7 @@ def source_statuses(here: Workspace) -> list[SourceStatus]:
 @show_errors()
 def _show_sources(here: Workspace, busy: bool) -> None:
     """Show every source; when nothing runs any more, run the page again without polling."""
-    found = source_statuses(here)
+    found = _source_statuses(here)
     for status in found:
         with st.container(border=True, key=f"source-{status.record.id}"):
             _show_source(status, here)
@@ -160,11 +158,10 @@ def _show_source(status: SourceStatus, here: Workspace) -> None:
     else:
         _show_sync_buttons(status, here)
     if status.tally.items:
-        show_items(record, status.tally, here)
+        _show_items(record, status.tally, here)
 
 
 def _show_sync_buttons(status: SourceStatus, here: Workspace) -> None:
-    """Show the buttons to sync a source, and to confirm that it is empty."""
     record, held = status.record, status.tally.documents
     with st.container(horizontal=True, gap="small"):
         if st.button("Sync now", icon=":material/sync:", key=f"source-sync-{record.id}"):
@@ -260,7 +257,6 @@ def _actions(record: SourceRecord, here: Workspace) -> None:
 
 
 def _settings_form(settings: type[BaseModel], current: Mapping[str, Any], *, key: str) -> dict[str, Any]:
-    """Show an input for each field of a settings model and return the values, initially `current`."""
     return {
         name: _input(field, current.get(name, _default(field)), f"{key}-{name}")
         for name, field in settings.model_fields.items()
@@ -272,7 +268,6 @@ def _default(field: FieldInfo) -> Any:
 
 
 def _input(field: FieldInfo, value: Any, key: str) -> Any:
-    """Show the input for one field, by its type."""
     wanted = _plain(field.annotation)
     title, text = field.title or key.rpartition("-")[2], field.description
     if wanted is bool:
@@ -357,7 +352,6 @@ def _show_form(
 
 
 def _finish(here: Workspace, form: _SourceForm, verb: str, save: Callable[[dict[str, Any]], None]) -> None:
-    """Show the buttons to save the source and to test its connection."""
     with st.container(horizontal=True):
         kept = st.button(verb, type="primary", key=f"{form.key}-keep")
         tested = st.button("Test connection", icon=":material/cable:", key=f"{form.key}-test")

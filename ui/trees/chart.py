@@ -159,7 +159,6 @@ def _show_way(opened: OpenedPath, tree: str | None, name: str) -> None:
 
 
 def _steps(opened: OpenedPath, name: str) -> list[tuple[str, NodePath]]:
-    """Return the label and path of each step from the top to the open node."""
     steps: list[tuple[str, NodePath]] = [(name, ())] if len(opened.layers[0]) != 1 else []
     for depth, node in enumerate(opened.way):
         number = opened.layers[depth].index(node) + 1
@@ -183,7 +182,6 @@ def _show_node(node: NodeRecord, opened: OpenedPath, marks: LastCitations) -> No
 
 
 def _show_cited(node: NodeRecord, marks: LastCitations) -> None:
-    """Show that the last answer cites a passage or one below a summary, with a link to the citation."""
     numbers = marks.of(node.id)
     if not numbers or marks.answer is None or marks.conversation is None:
         return

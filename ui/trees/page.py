@@ -30,8 +30,7 @@ from ui.trees.labels import (
 TICK = 1.0  # seconds between updates
 
 
-def show_building(here: Workspace) -> None:
-    """Show the progress, failure or cost of building trees."""
+def _show_building(here: Workspace) -> None:
     if here.ingest.grows():
         st.fragment(_follow, run_every=TICK)(here)
         return
@@ -45,7 +44,6 @@ def show_building(here: Workspace) -> None:
 
 
 def _follow(here: Workspace) -> None:
-    """Show a running build; at its end run the page again."""
     if not here.ingest.grows():
         st.rerun()
     tended = here.ingest.growing()
@@ -86,7 +84,6 @@ def _show_off(*, begun: bool) -> None:
 
 
 def _show_outdated(here: Workspace) -> None:
-    """Offer to rewrite summaries that were made by another method."""
     forest = here.library.forest
     others = forest.due(rewrite_summaries=True)
     if not others:
@@ -105,7 +102,6 @@ def _show_outdated(here: Workspace) -> None:
 
 
 def _show_left_out(here: Workspace) -> None:
-    """Show the number of failed summaries, with a retry button."""
     left_out = sum(branch.left_out for branch in here.library.forest.trees.list())
     if not left_out:
         return
@@ -141,7 +137,7 @@ def show() -> None:
     if not here.library.documents.list():
         st.markdown("No documents yet. Add documents first.")
         return
-    show_building(here)
+    _show_building(here)
     standing = [branch for branch in here.library.forest.trees.list() if branch.state == "ready"]
     if any(branch.document_id for branch in standing):
         _show_tree(here)
@@ -170,7 +166,6 @@ def _show_tree(here: Workspace) -> None:
 
 
 def _choose(here: Workspace, tree: str | None) -> str:
-    """Show the selectbox of trees and return the name of the open one."""
     standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
     names = {record.id: record.name for record in here.library.documents.list() if record.id in standing}
     options = [*([""] if None in standing or tree is None else []), *names]
