@@ -545,7 +545,7 @@ def _raptor_command(settings: Settings, options: Options) -> int:
             lambda: make_embedder(settings),
             cache=default_cache(),
             progress=bar,
-            summariser=lambda: summariser,
+            summariser=summariser,
         ) as (library, ids),
     ):
         scores = list(score_all(library, ids, questions, tokens=options.tokens, progress=bar))

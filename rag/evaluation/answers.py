@@ -9,7 +9,6 @@ from typing import Any
 
 from rag.chat.answer import Done
 from rag.chat.pipeline import RagPipeline
-from rag.citations.cite import Citation
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import QuestionSet, parse_lines
 from rag.evaluation.metrics import percentile
@@ -27,11 +26,6 @@ class Answer:
     sentences: int
     seconds: float
 
-    @property
-    def abstained(self) -> bool:
-        """Return True where nothing was answered."""
-        return self.sentences == 0
-
 
 def ask_answers(questions: QuestionSet, pipeline: RagPipeline, cancelled: Cancel = never) -> Iterator[Answer]:
     """Yield the answer to each question of the set that has `answers`, in order.
@@ -46,13 +40,10 @@ def ask_answers(questions: QuestionSet, pipeline: RagPipeline, cancelled: Cancel
         begun = time.perf_counter()
         events = pipeline.ask(questions.questions[id_], questions.histories.get(id_, ()), cancelled)
         done = next(event for event in events if isinstance(event, Done))
-        yield _answer(done.citations, gold, time.perf_counter() - begun)
-
-
-def _answer(citations: Sequence[Citation], gold: Sequence[str], seconds: float) -> Answer:
-    held = [any(quote_contains(citation.quote, words) for words in gold) for citation in citations]
-    verified = sum(citation.status == "verified" for citation in citations)
-    return Answer(held[:1] == [True], any(held), verified, len(citations), seconds)
+        seconds = time.perf_counter() - begun
+        held = [any(quote_contains(citation.quote, words) for words in gold) for citation in done.citations]
+        verified = sum(citation.status == "verified" for citation in done.citations)
+        yield Answer(held[:1] == [True], any(held), verified, len(held), seconds)
 
 
 def quote_contains(quote: str, words: str) -> bool:
@@ -63,9 +54,8 @@ def quote_contains(quote: str, words: str) -> bool:
     >>> quote_contains("１９３２年に開通", "1932年")
     True
     """
-    return "".join(normalize_with_offsets(words).text.split()) in "".join(
-        normalize_with_offsets(quote).text.split()
-    )
+    wanted, given = ("".join(normalize_with_offsets(text).text.split()) for text in (words, quote))
+    return wanted in given
 
 
 def summarize_answers(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
@@ -78,7 +68,7 @@ def summarize_answers(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
         "first_holds_answer": round(fmean(answer.first for answer in answers), 4),
         "any_holds_answer": round(fmean(answer.any for answer in answers), 4),
         "sentences_verified": round(sum(a.verified for a in answers) / sentences, 4) if sentences else 0.0,
-        "abstained": round(fmean(answer.abstained for answer in answers), 4),
+        "abstained": round(fmean(not answer.sentences for answer in answers), 4),
         "p50_s": round(percentile(seconds, 50), 4),
         "p95_s": round(percentile(seconds, 95), 4),
     }
@@ -131,18 +121,18 @@ def refusal_report(name: str, decided: Sequence[RefusalDecision]) -> dict[str, A
         "dataset": name,
         "answerable": sum(one.answerable for one in decided),
         "unanswerable": sum(not one.answerable for one in decided),
-        **refusal_rates([one.answered for one in decided], decided),
+        **_refusal_rates([one.answered for one in decided], decided),
         "curve": [
-            {"threshold": least, **refusal_rates([one.score >= least for one in decided], decided)}
+            {"threshold": least, **_refusal_rates([one.score >= least for one in decided], decided)}
             for least in (round(point / _POINTS, 2) for point in range(_POINTS + 1))
         ],
     }
 
 
-def refusal_rates(answered: Sequence[bool], decided: Sequence[RefusalDecision]) -> dict[str, float]:
+def _refusal_rates(answered: Sequence[bool], decided: Sequence[RefusalDecision]) -> dict[str, float]:
     """Return the unanswerable that were refused, the answerable that were too, and the balanced accuracy.
 
-    >>> refusal_rates([True, False], [RefusalDecision(True, 0.9, True), RefusalDecision(False, 0.1, False)])
+    >>> _refusal_rates([True, False], [RefusalDecision(True, 0.9, True), RefusalDecision(False, 0.1, False)])
     {'refused': 1.0, 'falsely_refused': 0.0, 'balanced_accuracy': 1.0}
     """
     refused = {

@@ -21,7 +21,7 @@ from langchain_core.retrievers import BaseRetriever
 from rag.errors import IndexUnusable, RetrievalError
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chroma import GRAPH, ChromaVectorStore
-from rag.models.embeddings import Embedder, Floats
+from rag.models.embeddings import Embedder
 from rag.retrieval.registry import choose_retriever
 from rag.retrieval.weights import RULE, HybridWeights, calibrate, sample
 from rag.settings import default_model_cache
@@ -170,18 +170,15 @@ class Collection:
             if file.exists():
                 return HybridWeights.from_dict(json.loads(file.read_text(encoding="utf-8")))
             rows = vectors.vectors_of(sample(texts))
-            found = self._weighed([texts[id_] for id_ in rows], np.array(list(rows.values()), np.float32))
+            sampled, found = [texts[id_] for id_ in rows], HybridWeights()
+            at = np.array(list(rows.values()), np.float32)
+            for tuned in calibrate(sampled, at, self.embedder, analysers=self._analysers):
+                self._progress("mixture", tuned.done, tuned.total)
+                found = tuned.mixture or found
             unfinished = file.with_suffix(".tmp")
             unfinished.write_text(json.dumps(found.as_dict()), encoding="utf-8")
             unfinished.replace(file)
             return found
-
-    def _weighed(self, texts: Sequence[str], vectors: Floats) -> HybridWeights:
-        mixture = HybridWeights()
-        for tuned in calibrate(texts, vectors, self.embedder, analysers=self._analysers):
-            self._progress("mixture", tuned.done, tuned.total)
-            mixture = tuned.mixture or mixture
-        return mixture
 
     @property
     def _tokenizer(self) -> list[str]:

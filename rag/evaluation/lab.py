@@ -153,7 +153,9 @@ class Lab:
             passages = _cited_passages(answer)
             skipped += not passages
             if passages:
-                questions.setdefault(self._standalone_question(answer), passages)
+                question_id = answer.question_id or ""
+                text = answer.standalone_question or self._conversations.message(question_id).content
+                questions.setdefault(text, passages)
         if not questions:
             raise QuestionRefused(
                 "No answer with a verified citation is rated as good yet. Rate answers in the chat, then "
@@ -272,10 +274,6 @@ class Lab:
         if not chosen:
             raise QuestionRefused("None of the chosen documents can be searched. Choose others, or add some.")
         return chosen
-
-    def _standalone_question(self, answer: Message) -> str:
-        rewritten = answer.standalone_question
-        return rewritten or self._conversations.message(answer.question_id or "").content
 
 
 def _cited_passages(answer: Message) -> list[MarkedPassage]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import random
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 from rag.errors import QuestionRefused
+from rag.evaluation.collection import Progress
 from rag.evaluation.datasets import read_beir, read_lines
 from rag.evaluation.metrics import longest_common, percentile
 from rag.factory import make_bench_library
@@ -26,7 +26,7 @@ from rag.raptor.retrievers import (
     TreeRetriever,
     TreeTraversalRetriever,
 )
-from rag.raptor.summarize import ExtractiveSummariser, Summariser
+from rag.raptor.summarize import Summariser
 from rag.text.chunking import split
 from rag.text.document import LoadedDocument
 from rag.text.tokenize import tokens
@@ -83,7 +83,8 @@ def content_recall(references: Sequence[str], context: Sequence[str]) -> float:
     0.6666666666666666
     """
     words = [word for text in context for word in tokens(text)]
-    return statistics.fmean(_covered(tokens(reference), words) for reference in references)
+    wanted = [tokens(reference) for reference in references]
+    return fmean(longest_common(each, words) / len(each) if each else 0.0 for each in wanted)
 
 
 def evidence_recall(evidence: Sequence[Span], found: Sequence[Span]) -> float:
@@ -100,12 +101,8 @@ def evidence_recall(evidence: Sequence[Span], found: Sequence[Span]) -> float:
 def interval(differences: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % interval of the mean of paired differences, by the bootstrap; the same every time."""
     draw = random.Random(SEED)  # noqa: S311 - no secret
-    means = sorted(statistics.fmean(draw.choices(differences, k=len(differences))) for _ in range(DRAWS))
+    means = sorted(fmean(draw.choices(differences, k=len(differences))) for _ in range(DRAWS))
     return means[int(0.025 * DRAWS)], means[int(0.975 * DRAWS) - 1]
-
-
-def _covered(reference: Sequence[str], words: Sequence[str]) -> float:
-    return longest_common(reference, words) / len(reference) if reference else 0.0
 
 
 def _about(asked: DocumentQuestion) -> set[str]:
@@ -152,16 +149,12 @@ def _passages(directory: Path) -> DocumentQuestions:
         before = documents[name] + BETWEEN if name in documents else ""
         documents[name] = before + passage["text"]
         places[passage["_id"]] = (name, len(before), len(documents[name]))
-    asked = [
-        DocumentQuestion(question["_id"], question["text"], None, "specific", (), evidence)
-        for question in questions
-        if (evidence := _judged(judgements.get(question["_id"], {}), places))
-    ]
+    asked = []
+    for question in questions:
+        judged = judgements.get(question["_id"], {})
+        if spans := tuple(places[id_] for id_, score in judged.items() if score > 0 and id_ in places):
+            asked.append(DocumentQuestion(question["_id"], question["text"], None, "specific", (), spans))
     return DocumentQuestions(directory.resolve().name, documents, tuple(asked))
-
-
-def _judged(judgements: Mapping[str, float], places: Mapping[str, Span]) -> tuple[Span, ...]:
-    return tuple(places[id_] for id_, score in judgements.items() if score > 0 and id_ in places)
 
 
 OWNER = "evaluation"
@@ -171,7 +164,6 @@ KINDS: Mapping[str, type[TreeRetriever]] = {
     "collapsed": CollapsedTreeRetriever,
     "traversal": TreeTraversalRetriever,
 }
-Progress = Callable[[str, int, int], None]  # called with the step, the number done, and the number in all
 
 
 @dataclass(frozen=True)
@@ -192,12 +184,12 @@ def open_tree_library(
     *,
     cache: Path,
     progress: Progress,
-    summariser: Callable[[], Summariser] = ExtractiveSummariser,
+    summariser: Summariser,
 ) -> Iterator[tuple[Library, dict[str, str]]]:
     """Open a library with trees over the documents, and their ids in it, cached for the next run."""
     key = hashlib.sha256(repr(sorted(questions.documents.items())).encode()).hexdigest()[:32]
     database = Database.open(cache / f"trees-{key}")
-    library = make_bench_library(database, OWNER, open_embedder, summariser)
+    library = make_bench_library(database, OWNER, open_embedder, lambda: summariser)
     try:
         ids = {name: _add(library, name, text) for name, text in questions.documents.items()}
         for done, document_id in enumerate(ids.values()):
@@ -237,7 +229,6 @@ def tree_report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, An
         for way in KINDS:
             own = [each for each in scored if (each.kind, each.way) == (kind, way)]
             flat = [each for each in scored if (each.kind, each.way) == (kind, FLAT)]
-            times = [each.ms for each in own]
             yield {
                 "dataset": name,
                 "questions": kind,
@@ -245,7 +236,7 @@ def tree_report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, An
                 "count": len(own),
                 **_compared("content", [x.content for x in own], [x.content for x in flat]),
                 **_compared("evidence", [x.evidence for x in own], [x.evidence for x in flat]),
-                "p50_ms": round(percentile(times, 50), 1),
+                "p50_ms": round(percentile([each.ms for each in own], 50), 1),
             }
 
 

@@ -20,8 +20,7 @@ def made(**answers: tuple[str, ...]) -> QuestionSet:
 
 def test_an_answer_is_right_when_what_it_cites_holds_the_words():
     built, cat = ask_answers(made(built=("in 1432",), cat=("all",)), PIPELINE)
-    assert (built.first, built.any, built.abstained, cat.first, cat.any) == (True, True, False, False, False)
-    assert cat.abstained
+    assert (built.first, built.any, cat.first, cat.any, cat.sentences) == (True, True, False, False, 0)
     assert built.verified == built.sentences >= 1
     assert built.seconds > 0
 
