@@ -141,9 +141,11 @@ def _remove_command(settings: Settings, options: Options) -> int:
     with closing(Services(settings)) as services:
         people = services.people
         record = people.get(options.id)
-        if not (options.yes or _confirmed(record)):
-            print("Nothing was removed.", file=sys.stderr)
-            return 1
+        if not options.yes:
+            print(describe(record), file=sys.stderr)
+            if input("Remove them with all they own, for good? Type yes: ") != "yes":
+                print("Nothing was removed.", file=sys.stderr)
+                return 1
         people.mark(record.id)
         with closing(services.library(record.id)) as library:
             for step in remove_person(people, library, services.jobs):
@@ -161,11 +163,6 @@ def describe(record: PersonRecord) -> str:
         f"{record.conversations} chats, {record.used.answers} answers, {record.used.tokens} tokens, "
         f"seen {seen}{state}"
     )
-
-
-def _confirmed(record: PersonRecord) -> bool:
-    print(describe(record), file=sys.stderr)
-    return input("Remove them with all they own, for good? Type yes: ") == "yes"
 
 
 # footnote model

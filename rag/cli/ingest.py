@@ -59,9 +59,11 @@ def _ingest_command(settings: Settings, options: Options) -> int:
     with open_library(settings) as library:
         library.recover()
         _renew_bm25(library)
-        into = None if options.collection is None else _collection(library, options.collection)
-        for path, name in files:
-            result = _ingest_one(library, path, name, into, quiet=options.json)
+        into = None
+        if (name := options.collection) is not None:
+            into = (library.collections.named(name) or library.collections.create(name)).id
+        for path, called in files:
+            result = _ingest_one(library, path, called, into, quiet=options.json)
             refused += result["status"] == "refused"
             print_result(result, _ingest_line(result), options)
         _resplit_if_due(library)
@@ -104,10 +106,6 @@ def _reindex_beside(library: Library) -> None:
         for step in library.reindex(force=True):
             bar(step.step, step.done, step.total)
     print(f"Embedded with {library.reindexer.answering}, before with {before}.")
-
-
-def _collection(library: Library, name: str) -> str:
-    return (library.collections.named(name) or library.collections.create(name)).id
 
 
 def _ingest_one(library: Library, path: Path, name: str, into: str | None, *, quiet: bool) -> dict[str, Any]:

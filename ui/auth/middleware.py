@@ -27,12 +27,8 @@ from ui.auth.identity import (
 )
 
 PERSON, AUTH_MODE = "x-footnote-person", "x-footnote-entrance"  # headers that only the middleware sets
-OPEN_PATHS = (
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/_stcore/health",
-)  # they check access themselves, or reveal nothing
+# They check access themselves, or reveal nothing.
+OPEN_PATHS = ("/healthz", "/readyz", "/metrics", "/_stcore/health")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+/?")
 FORWARDED = b"x-forwarded-for"
@@ -52,7 +48,6 @@ class AuthMiddleware:
         owner_of: Callable[[str], str | None],
         origins: Callable[[], list[str]],
     ):
-        """Take the sign-in mode, a lookup of a session's owner, and other origins that may connect."""
         self._app = app
         self._mode = mode
         self._owner_of = owner_of
@@ -155,9 +150,7 @@ async def _refuse(sentence: str, scope: Scope, receive: Receive, send: Send) -> 
     await PlainTextResponse(f"{sentence}\n", 403)(scope, receive, send)
 
 
-MAX_SESSIONS = (
-    10_000  # sessions: the oldest are forgotten, and uploads into them refused until a page is drawn
-)
+MAX_SESSIONS = 10_000  # the oldest are forgotten, and uploads into them refused until a page is drawn
 
 
 class Sessions:
@@ -199,13 +192,14 @@ def current_visitor(mode: AuthMode, settings: Settings) -> Visitor | None:
     if isinstance(mode, LocalUser):
         return LOCAL_VISITOR
     if isinstance(mode, OpenID):
-        return (
-            visitor_from_token(st.user.to_dict(), settings, datetime.now(UTC))
-            if st.user.is_logged_in
-            else None
-        )
+        if not st.user.is_logged_in:
+            return None
+        return visitor_from_token(st.user.to_dict(), settings, datetime.now(UTC))
     named = st.context.headers.get_all(PERSON)
-    return visitor_from_header(named[0], settings, _since()) if len(named) == 1 else None
+    if len(named) != 1:
+        return None
+    since = st.session_state.setdefault(SESSION_START, datetime.now(UTC))  # a proxy does not send it
+    return visitor_from_header(named[0], settings, since)
 
 
 def _confirm_middleware(mode: AuthMode) -> None:
@@ -219,9 +213,3 @@ def _confirm_middleware(mode: AuthMode) -> None:
             "The sign-in method has changed since this server started, or the server was not started with "
             "app.py. Restart it: streamlit run app.py"
         )
-
-
-def _since() -> datetime:
-    """Return the start of this session, since a proxy does not send the time of sign-in."""
-    since: datetime = st.session_state.setdefault(SESSION_START, datetime.now(UTC))
-    return since

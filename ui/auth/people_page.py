@@ -42,14 +42,10 @@ def show() -> None:
 def facts(record: PersonRecord) -> str:
     """Return a person's storage and usage on one line."""
     seen = "never seen" if record.seen is None else f"seen {record.seen:%Y-%m-%d %H:%M} UTC"
-    return " · ".join(
-        (
-            f"{record.holds.documents:,} documents, {record.holds.bytes / 1e6:,.1f} MB",
-            f"{record.conversations:,} chats",
-            f"{record.used.answers:,} answers, {record.used.tokens:,} tokens; "
-            f"today {record.today.answers:,} and {record.today.tokens:,}",
-            seen,
-        )
+    return (
+        f"{record.holds.documents:,} documents, {record.holds.bytes / 1e6:,.1f} MB · "
+        f"{record.conversations:,} chats · {record.used.answers:,} answers, {record.used.tokens:,} tokens; "
+        f"today {record.today.answers:,} and {record.today.tokens:,} · {seen}"
     )
 
 

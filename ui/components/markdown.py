@@ -5,7 +5,7 @@ Nothing in it becomes HTML, an image, a link, a formula, an emoji short code, an
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Invisible word joiner. Streamlit looks for `:smile:` and ` -> ` after escapes are resolved, so an escape
 # alone does not stop them. Addresses never contain it, because people copy them.
@@ -81,8 +81,8 @@ def _lines(text: str) -> list[str]:
 
 def escape_line(text: str) -> str:
     """Escape one line of text."""
-    escape_line = join_inline(_word(piece) for piece in re.split(r"(\s+)", text))
-    return _NUMBERED.sub(r"\1\\\2", escape_line)
+    line = join_inline(_word(piece) for piece in re.split(r"(\s+)", text))
+    return _NUMBERED.sub(r"\1\\\2", line)
 
 
 def _word(piece: str) -> str:
@@ -181,18 +181,13 @@ def _numbered(text: str, start: int, end: int, at: dict[int, int], table: Sequen
     return _MARKER.sub(sentinel, text[start:end])
 
 
-def _hint(text: str) -> str:
-    line = " ".join(clean(text).split())
-    return re.sub(r"[\\\"`*_\[\]<>|$&:]", r"\\\g<0>", line)
-
-
+@dataclass
 class _Blocks:
     """Renderer of an answer's blocks, in one pass over its lines."""
 
-    def __init__(self, lines: list[str], marks: Sequence[Link | str]):
-        self._lines = lines
-        self._marks = marks
-        self._indents: list[int] = []
+    _lines: list[str]
+    _marks: Sequence[Link | str]
+    _indents: list[int] = field(default_factory=list)
 
     def render(self) -> Iterator[str]:
         rest = iter(range(len(self._lines)))
@@ -241,8 +236,8 @@ class _Blocks:
         self._indents = []
 
     def _starts_table(self, index: int) -> bool:
-        following = self._lines[index + 1] if index + 1 < len(self._lines) else ""
-        return "|" in self._lines[index] and "|" in following and bool(_DELIMITER.match(following))
+        line, following = [*self._lines[index : index + 2], ""][:2]
+        return "|" in line and "|" in following and bool(_DELIMITER.match(following))
 
     def _table(self, index: int, rest: Iterator[int]) -> Iterator[str]:
         width = len(_cells(self._lines[index]))
@@ -280,7 +275,8 @@ class _Blocks:
         if isinstance(mark, str):
             return f":orange-badge[{escape_line(mark)}]"
         doubt = "?" if mark.doubtful else ""
-        return f'[\\[{mark.number}{doubt}\\]](#cite-{mark.target} "{_hint(mark.hint)}")'
+        hint = re.sub(r"[\\\"`*_\[\]<>|$&:]", r"\\\g<0>", " ".join(clean(mark.hint).split()))
+        return f'[\\[{mark.number}{doubt}\\]](#cite-{mark.target} "{hint}")'
 
     def _bare(self, text: str) -> str:
         """Restore the original markers, where no link or note is possible."""
