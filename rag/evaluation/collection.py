@@ -7,8 +7,9 @@ import logging
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -66,13 +67,15 @@ def open_collection(
     """
     directory = cache / _hash([[document.id, document.page_content] for document in documents])
     with _locked(directory, waiting):
-        collection = Collection(documents, directory, open_embedder, analysers, progress)
+        by_id = {document.id or "": document for document in documents}
+        collection = Collection(by_id, directory, open_embedder, analysers, progress)
         try:
             yield collection
         finally:
             collection.close()
 
 
+@dataclass
 class Collection:
     """Documents with their BM25 and vector indexes, each built when first needed, or opened from the cache.
 
@@ -81,20 +84,12 @@ class Collection:
     opening time in this run: of "words", of "vectors" without loading the model, and of "mixture".
     """
 
-    def __init__(
-        self,
-        documents: Sequence[Document],
-        directory: Path,
-        open_embedder: Callable[[], Embedder],
-        analysers: Sequence[Analyser],
-        progress: Progress,
-    ):
-        self._documents = {document.id or "": document for document in documents}
-        self._directory = directory
-        self._open_embedder = open_embedder
-        self._analysers = analysers
-        self._progress = progress
-        self.seconds: dict[str, float] = {}
+    _documents: Mapping[str, Document]
+    _directory: Path
+    _open_embedder: Callable[[], Embedder]
+    _analysers: Sequence[Analyser]
+    _progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def retriever(self, name: str, k: int) -> BaseRetriever:
         """Return the app's retriever of this name with its indexes; raises SettingsError for another name.

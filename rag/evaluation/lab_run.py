@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from itertools import islice
 
 from langchain_core.retrievers import BaseRetriever
@@ -89,20 +88,12 @@ def locate_passages(
             wanted.setdefault(record.id, []).append(passage)
     found: dict[MarkedPassage, GoldPassages] = {}
     for document_id, marked in wanted.items():
-        found |= _in_document(documents, document_id, marked)
+        text, chunks = documents.text(document_id), documents.chunks(document_id)
+        for passage in marked:
+            span = find_quote(text, passage)
+            if span is not None and (ids := overlapping_chunks(chunks, *span)):
+                found[passage] = GoldPassages(document_id, ids)
     return found
-
-
-def _in_document(
-    documents: Documents, document_id: str, passages: Sequence[MarkedPassage]
-) -> dict[MarkedPassage, GoldPassages]:
-    text, chunks = documents.text(document_id), documents.chunks(document_id)
-    spans = {passage: find_quote(text, passage) for passage in passages}
-    return {
-        passage: GoldPassages(document_id, ids)
-        for passage, span in spans.items()
-        if span is not None and (ids := overlapping_chunks(chunks, *span))
-    }
 
 
 def find_quote(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
@@ -151,14 +142,13 @@ def _prepared(
 
 def _targets(passages: Sequence[tuple[str, ...]]) -> dict[str, str]:
     """Return each chunk's passage; passages that share a chunk are one: ``[a b] [b c] -> all are a``."""
-    return reduce(_joined, passages, {})
-
-
-def _joined(targets: dict[str, str], ids: tuple[str, ...]) -> dict[str, str]:
-    known = {targets[id_] for id_ in ids if id_ in targets}
-    name = min([*known, ids[0]])
-    renamed = {id_: name if of in known else of for id_, of in targets.items()}
-    return renamed | dict.fromkeys(ids, name)
+    targets: dict[str, str] = {}
+    for ids in passages:
+        known = {targets[id_] for id_ in ids if id_ in targets}
+        name = min([*known, ids[0]])
+        targets = {id_: name if of in known else of for id_, of in targets.items()}
+        targets |= dict.fromkeys(ids, name)
+    return targets
 
 
 KEEP_SECONDS = 0.5  # a killed server loses at most this much of a run

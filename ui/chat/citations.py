@@ -48,8 +48,8 @@ class CitedPassage:
 def links(message: Message) -> list[tuple[int, Link]]:
     """Return the offset of each marker in an answer and what it opens; unknown numbers are left out."""
     return [
-        (offset, Link(evidence.passage.number, target_of(evidence), _hint(evidence), _doubtful(evidence)))
-        for offset, evidence in marked(message)
+        (offset, Link(cited.passage.number, target_of(cited), _hint(cited), _doubtful(cited)))
+        for offset, cited in marked(message)
     ]
 
 
@@ -70,14 +70,8 @@ def target_of(evidence: CitedPassage) -> str:
     return f"{evidence.message.id}-{evidence.message.citations.index(evidence.citation)}"
 
 
-def split_target(target: str) -> tuple[str, str]:
-    """Return the answer's id and the place in it: "a1-p2" -> ("a1", "p2")."""
-    answer_id, _, place = target.rpartition("-")
-    return answer_id, place
-
-
 def resolve(message: Message, place: str) -> CitedPassage | None:
-    """Return the passage that `place` names in an answer; None if unknown."""
+    """Return the passage that `place` names in an answer, "0" or "p2"; None if unknown."""
     if place.startswith("p"):
         passage = passage_of(message, _number(place[1:]))
         return CitedPassage(message, passage, None) if passage else None

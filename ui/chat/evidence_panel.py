@@ -5,6 +5,7 @@ when a document is deleted.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ from storage.answers import Standing
 from storage.errors import FootnoteError, NotFound
 from storage.records import CitationFeedback, PageSpan, PassageRecord
 from ui import pages
-from ui.chat.citations import CitedPassage, resolve, split_target
+from ui.chat.citations import CitedPassage, resolve
 from ui.components.markdown import escape_text, highlight, label, unwrap
 from ui.components.messages import flash_errors
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
@@ -125,11 +126,10 @@ def _dismiss() -> None:
 
 
 def _find(target: str, workspace: Workspace) -> CitedPassage | None:
-    answer_id, place = split_target(target)
-    try:
+    answer_id, _, place = target.rpartition("-")
+    with suppress(NotFound):
         return resolve(workspace.conversations.message(answer_id), place)
-    except NotFound:
-        return None
+    return None
 
 
 def _panel(evidence: CitedPassage, workspace: Workspace) -> None:

@@ -21,13 +21,15 @@ Choice = tuple[tuple[str, ...], tuple[str, ...]]  # ids of collections, of docum
 
 def show(conversation: ConversationRecord | None, here: Workspace) -> None:
     """Show the scope and a form to change it; nothing while the library is empty."""
-    chosen = _chosen(conversation, here)
+    choices = here.choices
+    chosen = choices.of(conversation.id) if conversation else choices.would_be(*next_choice())
     if not chosen and not here.library.documents.count():
         return
     # No popover: it would open below the input, where there is no space.
+    icon = "library_books" if not chosen else "filter_alt" if counted(chosen) else "warning"
     control = st.expander(
         f"Search in: {label(summary(chosen), 60)}",
-        icon=_icon(chosen),
+        icon=f":material/{icon}:",
         type="compact",
         key="scope-expander",
         on_change="rerun",
@@ -74,26 +76,14 @@ def searched_in(said: str) -> str:
     return f"Searched in: {label(said, 300)}"
 
 
-def _chosen(conversation: ConversationRecord | None, here: Workspace) -> tuple[Chosen, ...]:
-    if conversation is not None:
-        return here.choices.of(conversation.id)
-    collections, documents = next_choice()
-    return here.choices.would_be(collections, documents)
-
-
-def _icon(chosen: Sequence[Chosen]) -> str:
-    if not chosen:
-        return ":material/library_books:"
-    return ":material/filter_alt:" if counted(chosen) else ":material/warning:"
-
-
 def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
     documents = [record for record in here.library.documents.list() if record.replaces is None]
     names = distinct({record.id: plain_line(record.name, 80) for record in documents})
     collections = {one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()}
     with st.form("scope-form", border=False):
         st.caption(f"Leave empty to search all {len(names):,} documents.")
-        _note_gone(chosen)
+        if gone := ", ".join(label(one.name, 60) for one in chosen if not one.there):
+            st.caption(f":material/warning: Deleted: {gone}.")
         wanted = _pick("Collections", collections, "collection", chosen)
         single = _pick("Documents", names, "document", chosen)
         with st.container(horizontal=True, gap="small"):
@@ -102,12 +92,6 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     if search or search_all:
         _keep(conversation, here, *(((), ()) if search_all else (wanted, single)))
         st.rerun()
-
-
-def _note_gone(chosen: Sequence[Chosen]) -> None:
-    gone = ", ".join(label(one.name, 60) for one in chosen if not one.there)
-    if gone:
-        st.caption(f":material/warning: Deleted: {gone}.")
 
 
 def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:

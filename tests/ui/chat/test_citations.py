@@ -5,7 +5,7 @@ import pytest
 from rag.citations.support import place_name, remarks
 from storage.records import CitationRecord, Message
 from tests.ui.conftest import TEXT, passage
-from ui.chat.citations import cited_numbers, links, resolve, split_target, target_of
+from ui.chat.citations import cited_numbers, links, resolve, target_of
 
 FIRST, SECOND = "The harbour handled 4.1 million containers in 2024.", "It employed 1,204 people."
 ANSWER = f"{FIRST} [1] {SECOND} [1] Nobody knows more [2]."
@@ -98,7 +98,7 @@ def test_a_marker_of_a_passage_that_was_not_given_opens_nothing(message: Message
 def test_a_target_names_what_it_came_from(message: Message, place: str):
     evidence = resolve(message, place)
     assert evidence is not None
-    assert split_target(target_of(evidence)) == ("a1", place)
+    assert target_of(evidence) == f"a1-{place}"
 
 
 @pytest.mark.parametrize("place", ["", "9", "p0", "p9", "-1", "x", "p", "p-1", "99999999999999999999", "²"])
