@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rag.chat.extractive import decide
-from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import make_standalone, search_variants
 from rag.citations.checker import SCALES, Checker
 from rag.cli.common import (
@@ -78,12 +77,8 @@ SLOW = {
 def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
     kinds = commands.add_parser("eval", help="measure on a question set").add_subparsers(required=True)
-    _add_retrieval(kinds)
-    _add_citations(kinds)
-    _add_answers(kinds)
-    _add_condense(kinds)
-    _add_rerank(kinds)
-    _add_raptor(kinds)
+    for add in (_add_retrieval, _add_citations, _add_answers, _add_condense, _add_rerank, _add_raptor):
+        add(kinds)
 
 
 def _add_command(
@@ -143,8 +138,9 @@ def _print_report(report: Mapping[str, Any], width: int, point: str, options: Op
     print_result(report, "\n".join(lines), options)
 
 
-def _table_head(columns: Mapping[str, str]) -> str:
-    return "  ".join(f"{name:{form.split('.')[0]}}" for name, form in columns.items())
+def _print_head(columns: Mapping[str, str], options: Options) -> None:
+    if not options.json:
+        print("  ".join(f"{name:{form.split('.')[0]}}" for name, form in columns.items()))
 
 
 def _print_row(row: Mapping[str, Any], columns: Mapping[str, str], options: Options) -> None:
@@ -208,8 +204,7 @@ def _retrieval_command(settings: Settings, options: Options) -> int:
         search = None
         if options.queries == "condensed":
             search = _condensed_search(settings, questions, collection, bar)
-        if not options.json:
-            print(_table_head(RETRIEVAL_COLUMNS))
+        _print_head(RETRIEVAL_COLUMNS, options)
         for name in options.retrievers:
             row = _measure_retriever(collection, questions, name, options.k, search, bar)
             _print_row(row, RETRIEVAL_COLUMNS, options)
@@ -346,7 +341,12 @@ def _answers_command(settings: Settings, options: Options) -> int:
             decisions = (_refusal_decision(turn, settings, collection) for turn in turns)
             report = refusal_report(questions.name, bar.collect("deciding", decisions, len(turns)))
         else:
-            answers = ask_answers(questions, _pipeline(settings, collection))
+            chain = RetrievalQA(
+                retriever=collection.retriever(settings.retriever, settings.k),
+                embedder=collection.embedder,
+                rarity=collection.words.rarity,
+            )
+            answers = ask_answers(questions, chain.pipeline())
             answered = bar.collect("answering", answers, len(questions.answers))
             report = summarize_answers(questions.name, answered)
     rates = ("threshold", "refused", "falsely_refused", "balanced_accuracy")
@@ -362,15 +362,6 @@ def _refusal_decision(turn: LabelledTurn, settings: Settings, collection: Collec
     passages = [Passage.from_document(document) for document in found]
     decision = decide(question, passages, rarity, middle=scale.asked if scale else None)
     return RefusalDecision(decision.answered, decision.score, turn.answerable)
-
-
-def _pipeline(settings: Settings, collection: Collection) -> RagPipeline:
-    chain = RetrievalQA(
-        retriever=collection.retriever(settings.retriever, settings.k),
-        embedder=collection.embedder,
-        rarity=collection.words.rarity,
-    )
-    return chain.pipeline()
 
 
 # footnote eval condense
@@ -472,8 +463,7 @@ def _rerank_command(settings: Settings, options: Options) -> int:
     fallbacks = 0
     with _open_llm(settings) as llm:
         made = [(choice, _reranker(settings, choice, llm, options.seconds)) for choice in options.rerankers]
-        if not options.json:
-            print(_table_head(RERANKING_COLUMNS))
+        _print_head(RERANKING_COLUMNS, options)
         for choice, reranker in made:
             report = _measure_reranker(questions, candidates, choice, reranker)
             _print_row(report, RERANKING_COLUMNS, options)

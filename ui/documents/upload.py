@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 from typing import Protocol
 
 import streamlit as st
@@ -28,7 +28,7 @@ class UploadReport:
     """Outcomes of a session's uploads, kept until shown, as a page run may end early; thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._claimed: set[str] = set()
         self._lines: list[UploadLine] = []
         self._writers = 0
@@ -72,12 +72,14 @@ class UploadReport:
     def come_to(self, place: str) -> None:
         """Clear the lines if they were shown at another place."""
         with self._lock:
-            self._forget_if(self._place not in (None, place))
+            if self._place not in (None, place):
+                self.close()
 
     def put_away(self) -> None:
         """Clear the lines if they were shown."""
         with self._lock:
-            self._forget_if(self._place is not None)
+            if self._place is not None:
+                self.close()
 
     def was_shown(self, place: str) -> None:
         """Record the place where the lines were shown."""
@@ -87,10 +89,6 @@ class UploadReport:
     def close(self) -> None:
         """Clear the lines."""
         with self._lock:
-            self._forget_if(True)
-
-    def _forget_if(self, due: bool) -> None:
-        if due:
             self._lines.clear()
             self._place = None
 

@@ -38,7 +38,11 @@ def show() -> None:
     here = workspace()
     st.title("Lab")
     st.markdown("Compare search modes on your own questions.")
-    searchable = _searchable(here)
+    searchable = [
+        record
+        for record in here.library.documents.list()
+        if record.state in SEARCHABLE and record.replaces is None
+    ]
     if not searchable:
         st.markdown("No documents to search yet. Add documents first.")
         st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
@@ -57,19 +61,11 @@ def show() -> None:
     results.show(here, chosen)
 
 
-def _searchable(here: Workspace) -> list[DocumentRecord]:
-    return [
-        record
-        for record in here.library.documents.list()
-        if record.state in SEARCHABLE and record.replaces is None
-    ]
-
-
 def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[DocumentRecord]) -> None:
     st.header("Search modes to compare")
     job = lab.running(chosen.id)
     if job is not None:
-        _show_running(job)
+        follow_job(job, _run_progress, key="lab-stop-run")
         return
     with st.container(key="lab-searches", gap="xsmall"):
         wanted = [
@@ -89,15 +85,12 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
         st.rerun()
 
 
-def _show_running(job: Job[RunProgress]) -> None:
-    def describe(progress: RunProgress | None) -> tuple[float, str]:
-        if progress is None:
-            return 0.0, "Waiting for another task of the Lab to finish"
-        if not progress.rows:
-            return 0.0, "Opening the indexes"
-        return progress.done / progress.total, f"Asked {progress.done:,} of {progress.total:,}"
-
-    follow_job(job, describe, key="lab-stop-run")
+def _run_progress(progress: RunProgress | None) -> tuple[float, str]:
+    if progress is None:
+        return 0.0, "Waiting for another task of the Lab to finish"
+    if not progress.rows:
+        return 0.0, "Opening the indexes"
+    return progress.done / progress.total, f"Asked {progress.done:,} of {progress.total:,}"
 
 
 def _choose_set(here: Workspace) -> QuestionSetRecord | None:

@@ -138,14 +138,19 @@ def show() -> None:
         st.markdown("No documents yet. Add documents first.")
         return
     _show_building(here)
-    standing = [branch for branch in here.library.forest.trees.list() if branch.state == "ready"]
-    if any(branch.document_id for branch in standing):
-        _show_tree(here)
+    ready = _ready_trees(here)
+    if ready - {None}:
+        _show_tree(here, ready)
 
 
-def _show_tree(here: Workspace) -> None:
-    tree, way = _path_in_address(here)
-    name = _choose(here, tree)
+def _ready_trees(here: Workspace) -> set[str | None]:
+    """Return the ids of the documents whose trees are ready, None for the tree over all."""
+    return {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
+
+
+def _show_tree(here: Workspace, ready: set[str | None]) -> None:
+    tree, way = _path_in_address(here, ready)
+    name = _choose(here, ready, tree)
     try:
         opened = open_tree(here.library.forest, tree, way)
     except FootnoteError as error:
@@ -165,10 +170,9 @@ def _show_tree(here: Workspace) -> None:
         show_list(opened, tree, name, found)
 
 
-def _choose(here: Workspace, tree: str | None) -> str:
-    standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
-    names = {record.id: record.name for record in here.library.documents.list() if record.id in standing}
-    options = [*([""] if None in standing or tree is None else []), *names]
+def _choose(here: Workspace, ready: set[str | None], tree: str | None) -> str:
+    names = {record.id: record.name for record in here.library.documents.list() if record.id in ready}
+    options = [*([""] if None in ready or tree is None else []), *names]
     key = f"tree-of-{tree or 'all'}"
     st.selectbox(
         "Summary tree of",
@@ -206,13 +210,12 @@ def _clicked(state: Any) -> int:
     return int(groups[0]["data_indices"][0]) if groups and groups[0]["data_indices"] else 0
 
 
-def _path_in_address(here: Workspace) -> tuple[str | None, NodePath]:
+def _path_in_address(here: Workspace, ready: set[str | None]) -> tuple[str | None, NodePath]:
     """Return the tree and path in the address; by default the tree over all, else the first document's."""
-    standing = {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
     named = st.query_params.get(TREE) or None
-    if named not in standing:
-        documents = (record.id for record in here.library.documents.list() if record.id in standing)
-        named = None if None in standing else next(documents, None)
+    if named not in ready:
+        documents = (record.id for record in here.library.documents.list() if record.id in ready)
+        named = None if None in ready else next(documents, None)
     return named, tuple(part for part in st.query_params.get(PATH, "").split(".") if part)
 
 
