@@ -183,7 +183,7 @@ class QuestionSet:
 def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     """Read a question set with its first `limit` judged questions: those that have a right passage.
 
-    `path` is a folder in BEIR's form (`read_beir`), or a file in SQuAD's (`read_squad`) or its folder. A
+    `path` is a folder in BEIR's form (`read_beir`), or a file in SQuAD's (`_read_squad`) or its folder. A
     judged passage that the corpus lacks stays judged, and cannot be found. Raises QuestionRefused for any
     other form, naming the file, and the line where there are lines.
     """
