@@ -1,8 +1,8 @@
 """The `footnote ask` command: answer one question over the library."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import Any, get_args
 
@@ -53,10 +53,11 @@ def _ask_command(settings: Settings, options: Options) -> int:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
     if options.json:
-        result["passages"] = [_passage(passage) for passage in result["passages"]]
+        keys = ("id", "document", "page", "heading", "text", "score", "found_by")
+        result["passages"] = [{key: getattr(one, key) for key in keys} for one in result["passages"]]
         print_json(result)
     else:
-        print("\n\n" + "\n".join(_source_lines(result["passages"])))
+        print("\n\n" + "\n".join(starmap(_source_line, enumerate(result["passages"], start=1))))
     return 0
 
 
@@ -106,12 +107,5 @@ def _citation(citation: Citation, passages: Sequence[Passage]) -> dict[str, Any]
     }
 
 
-def _passage(passage: Passage) -> dict[str, Any]:
-    keys = ("id", "document", "page", "heading", "text", "score", "found_by")
-    return {key: value for key, value in asdict(passage).items() if key in keys}
-
-
-def _source_lines(passages: Sequence[Passage]) -> Iterator[str]:
-    for number, passage in enumerate(passages, start=1):
-        page = f", page {passage.page}" if passage.page else ""
-        yield f"[{number}] {passage.document}{page}"
+def _source_line(number: int, passage: Passage) -> str:
+    return f"[{number}] {passage.document}" + (f", page {passage.page}" if passage.page else "")

@@ -40,29 +40,20 @@ def show_visitor(visitor: Visitor, server: PageServices) -> None:
 
 
 def _known(server: PageServices) -> tuple[Visitor | None, str]:
-    """Return the visitor; else None and the reason of a refusal."""
+    """Return the visitor, whose visit is recorded; else None and the reason of a refusal."""
     try:
         visitor = server.visitor()
-        if visitor is not None:
-            _enter(visitor, server)
+        if visitor is not None and not isinstance(server.auth_mode, LocalUser):
+            server.account(visitor.id).enter(visitor.since, visitor.name, visitor.email)
+            if (context := get_script_run_ctx()) is not None:
+                server.sessions.admit(context.session_id, visitor.id)
     except (EntryRefused, AccountClosed) as error:
         return None, str(error)
     return visitor, ""
 
 
-def _enter(visitor: Visitor, server: PageServices) -> None:
-    """Record a visit and admit the session, unless in local mode; raises AccountClosed."""
-    if isinstance(server.auth_mode, LocalUser):
-        return
-    server.account(visitor.id).enter(visitor.since, visitor.name, visitor.email)
-    context = get_script_run_ctx()
-    if context is not None:
-        server.sessions.admit(context.session_id, visitor.id)
-
-
 def _show_sign_in(server: PageServices, refused: str) -> None:
-    context = get_script_run_ctx()
-    if context is not None:
+    if (context := get_script_run_ctx()) is not None:
         server.sessions.refuse(context.session_id)
     st.navigation(pages.for_visitor(people=True), position="hidden")  # none of them is shown, nor run
     st.title("Footnote")
@@ -70,16 +61,12 @@ def _show_sign_in(server: PageServices, refused: str) -> None:
         st.warning(escape_text(refused), icon=":material/lock:")
     if isinstance(server.auth_mode, OpenID):
         st.markdown("Chat with your own documents. Sign in to see yours.")
-        _show_providers(server.auth_mode)
+        for name in server.auth_mode.providers:
+            shown = f"Sign in with {label(name, 40)}" if name else "Sign in"
+            if st.button(shown, type="primary", icon=":material/login:", key=f"sign-in-{name}"):
+                st.login(name or None)
     elif not refused:
         st.warning("The proxy in front of Footnote did not identify you.", icon=":material/lock:")
-
-
-def _show_providers(mode: OpenID) -> None:
-    for name in mode.providers:
-        shown = f"Sign in with {label(name, 40)}" if name else "Sign in"
-        if st.button(shown, type="primary", icon=":material/login:", key=f"sign-in-{name}"):
-            st.login(name or None)
 
 
 @flash_errors

