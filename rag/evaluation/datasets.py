@@ -74,13 +74,10 @@ def _entry(line: str, place: str) -> dict[str, Any]:
         raise QuestionRefused(f"{place} is no object with _id and text.")
     if not all(isinstance(entry.get(name) or "", str) for name in ("title", "rewrite")):
         raise QuestionRefused(f"{place} has a title or rewrite that is no text.")
-    if not _is_texts(entry.get("answers") or []):
+    answers = entry.get("answers") or []
+    if not isinstance(answers, list) or not all(isinstance(text, str) for text in answers):
         raise QuestionRefused(f"{place} has answers that are no list of texts.")
     return {**entry, "_id": str(entry["_id"]), "history": _history(entry.get("history"), place)}
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _history(turns: Any, place: str) -> list[tuple[str, str]]:
@@ -196,7 +193,10 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     chosen = {id_: questions[id_] for id_ in judged[:limit]}
     return QuestionSet(
         name=path.stem if path.is_file() else path.resolve().name,
-        corpus=tuple(_document(passage) for passage in passages),
+        corpus=tuple(
+            Document(_writable(f"{entry.get('title') or ''}\n{entry['text']}".strip()), id=entry["_id"])
+            for entry in passages
+        ),
         questions={id_: _writable(question["text"]) for id_, question in chosen.items()},
         judgements={id_: judgements[id_] for id_ in chosen},
         histories={id_: question["history"] for id_, question in chosen.items() if question.get("history")},
@@ -205,11 +205,6 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
             id_: tuple(question["answers"]) for id_, question in chosen.items() if question.get("answers")
         },
     )
-
-
-def _document(passage: Mapping[str, str]) -> Document:
-    text = f"{passage.get('title') or ''}\n{passage['text']}".strip()
-    return Document(id=passage["_id"], page_content=_writable(text))
 
 
 def _writable(text: str) -> str:

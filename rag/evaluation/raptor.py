@@ -111,7 +111,10 @@ def _about(asked: DocumentQuestion) -> set[str]:
 
 def _long(directory: Path, file: Path) -> DocumentQuestions:
     documents = {entry["_id"]: entry["text"] for entry in read_lines(file)}
-    lines = {id_: _starts(text) for id_, text in documents.items()}
+    lines = {  # the start of each line, and of one after the last
+        id_: list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+        for id_, text in documents.items()
+    }
     asked: list[DocumentQuestion] = []
     for entry in read_lines(file.with_name(file.name.replace(".docs.", ".queries."))):
         document = str(entry.get("doc"))
@@ -134,10 +137,6 @@ def _question(entry: Mapping[str, Any], document: str, kind: str, lines: Sequenc
             (document, lines[first], lines[last + 1] - 1) for first, last in spans if last + 1 < len(lines)
         ),
     )
-
-
-def _starts(text: str) -> list[int]:
-    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
 
 
 def _passages(directory: Path) -> DocumentQuestions:

@@ -69,7 +69,8 @@ class AuthMiddleware:
         server = scope.get("server") or (None,)
         if isinstance(self._mode, LocalUser) and not is_loopback(server[0]):
             return NOT_HERE
-        if _acts(scope) and not _same_site(scope, self._origins()):
+        acts = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
+        if acts and not _same_site(scope, self._origins()):
             return FROM_ELSEWHERE
         if isinstance(self._mode, Proxy) and person is None and scope["path"] not in OPEN_PATHS:
             return UNKNOWN
@@ -126,10 +127,6 @@ def _readable(value: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if 0 < len(text) <= MAX_NAME and text.isprintable() else None
-
-
-def _acts(scope: Scope) -> bool:
-    return scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
 
 
 def _same_site(scope: Scope, origins: list[str]) -> bool:

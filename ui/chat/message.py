@@ -220,7 +220,8 @@ def show_answer(
         if settled and message.state in _NOTES:
             _show_finish_buttons(message, workspace, model=model)
         show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
-        _show_source_button_add(message, workspace)
+        if message.state == "complete" and not message.passages and not workspace.library.documents.list():
+            st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
         _show_sources(message, standings)
         if found_nothing(message):
             _show_unsearched(message, workspace)
@@ -250,11 +251,6 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
     lines = [f"- {label(one.name, 90)}: {_UNSEARCHED.get(one.state, one.state)}" for one in trace.unsearched]
     rest = [f"- and {more:,} more"] if more > 0 else []
     st.caption("\n".join(["Skipped files:\n", *lines, *rest]))
-
-
-def _show_source_button_add(message: Message, workspace: Workspace) -> None:
-    if message.state == "complete" and not message.passages and not workspace.library.documents.list():
-        st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
 
 
 def _show_note(message: Message) -> None:

@@ -131,10 +131,11 @@ def _passages(passages: Sequence[PassageRecord]) -> None:
 def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
     """Return a row for each passage: its rank and score in each search, and the score it is ordered by."""
     searches = list(dict.fromkeys(name for passage in passages for name in passage.found_by))
+    titles = {name: _NOT_RETRIEVERS.get(name) or label(retriever_name(name), 40) for name in searches}
     return [
         {
             "Passage": f"{passage.number} · {label(place_name(passage), 60)}",
-            **{_search_name(name): _rank_and_score(passage.found_by.get(name)) for name in searches},
+            **{titles[name]: _rank_and_score(passage.found_by.get(name)) for name in searches},
             "Score": f"{passage.score:.3f}",
         }
         for passage in passages
@@ -143,10 +144,6 @@ def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
 
 def _rank_and_score(found: Mapping[str, Any] | None) -> str:
     return f"rank {found['rank']}, score {found['score']:.3g}" if found else NONE
-
-
-def _search_name(name: str) -> str:
-    return _NOT_RETRIEVERS.get(name) or label(retriever_name(name), 40)
 
 
 def _sent(message: Message, trace: Trace | None) -> None:

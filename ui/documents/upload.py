@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock
 from typing import Protocol
 
@@ -209,12 +210,7 @@ def _release(file: _File) -> None:
 
 def _take_one(file: _File, workspace: Workspace, collection_id: str | None) -> UploadLine:
     try:
-        record, outcome = workspace.add(file.name, _pieces(file), collection_id)
+        record, outcome = workspace.add(file.name, iter(partial(file.read, _PIECE), b""), collection_id)
     except FootnoteError as error:
         return UploadLine(file.name, label(str(error), 300), None)
     return UploadLine(file.name, _OUTCOMES[outcome], record.id)
-
-
-def _pieces(file: _File) -> Iterator[bytes]:
-    while piece := file.read(_PIECE):
-        yield piece

@@ -102,7 +102,11 @@ def _choose_set(here: Workspace) -> QuestionSetRecord | None:
         st.session_state[CHOSEN] = wanted
     elif st.session_state.get(CHOSEN) not in by_id:
         st.session_state.pop(CHOSEN, None)
-    id_ = st.selectbox("Question set", list(by_id), format_func=lambda id_: _name_of(by_id[id_]), key=CHOSEN)
+    names = {
+        id_: f"{plain_line(one.name, 60)} ({question_count(one.questions)}, {ORIGINS[one.origin]})"
+        for id_, one in by_id.items()
+    }
+    id_ = st.selectbox("Question set", list(by_id), format_func=names.__getitem__, key=CHOSEN)
     return by_id[id_]
 
 
@@ -135,10 +139,6 @@ def _show_set(here: Workspace, chosen: QuestionSetRecord) -> None:
             for number, question in enumerate(questions[part], part.start + 1):
                 _question(number, question, here)
         _set_actions(here, chosen)
-
-
-def _name_of(one: QuestionSetRecord) -> str:
-    return f"{plain_line(one.name, 60)} ({question_count(one.questions)}, {ORIGINS[one.origin]})"
 
 
 def _question(number: int, question: QuestionRecord, here: Workspace) -> None:
