@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import starmap
 from pathlib import Path
 from typing import Any, get_args
@@ -54,7 +55,8 @@ def _ask_command(settings: Settings, options: Options) -> int:
             result.update(_result_of(event, result))
     if options.json:
         keys = ("id", "document", "page", "heading", "text", "score", "found_by")
-        result["passages"] = [{key: getattr(one, key) for key in keys} for one in result["passages"]]
+        passages = map(asdict, result["passages"])
+        result["passages"] = [{key: passage[key] for key in keys} for passage in passages]
         print_json(result)
     else:
         print("\n\n" + "\n".join(starmap(_source_line, enumerate(result["passages"], start=1))))
