@@ -21,7 +21,7 @@ _PARSERS = {
     "odt": "rag.ingest.parsers.opendocument:read_odt",
     "ods": "rag.ingest.parsers.opendocument:read_ods",
     "odp": "rag.ingest.parsers.opendocument:read_odp",
-    "csv": "rag.ingest.parsers.tables:read_csv",
+    "csv": "rag.ingest.parsers.plain_text:read_csv",
     "confluence": "rag.ingest.parsers.confluence:read_confluence",
     "html": "rag.ingest.parsers.html:read_html",
     "xml": "rag.ingest.parsers.html:read_xml",

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers.plain_text import markdown_document
-from rag.ingest.parsers.tables import table_text
+from rag.ingest.parsers.plain_text import markdown_document, table_text
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
 MAX_INFLATED = 300 << 20  # bytes; the XML of a 1,000-page book takes about 20 MB

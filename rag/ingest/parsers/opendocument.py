@@ -10,8 +10,7 @@ from rag.errors import DocumentRefused
 from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.docx import format_number
 from rag.ingest.parsers.ooxml import attribute, children, descendants, local_name, number_attribute
-from rag.ingest.parsers.plain_text import markdown_document
-from rag.ingest.parsers.tables import table_text
+from rag.ingest.parsers.plain_text import markdown_document, table_text
 from rag.text.document import LOCKED, LoadedDocument, clean
 
 _TYPE = "application/vnd.oasis.opendocument."
