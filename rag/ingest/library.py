@@ -5,7 +5,7 @@ are derived from the ledger by chunk ids, and `recover` makes them agree with it
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Literal, TypeVar
@@ -19,8 +19,7 @@ from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
 from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
-from rag.ingest.parsers import OCR_SECONDS
-from rag.ingest.pipeline import ParsedDocument, parse_document
+from rag.ingest.parsers import OCR_SECONDS, LoadedDocument, LoadSteps, load_steps
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
 from rag.raptor.retrievers import TREES
@@ -28,13 +27,14 @@ from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.raptor.tree import Forest, node_text
 from rag.retrieval.registry import choose_retriever
 from rag.retrieval.weights import HybridCalibration
+from rag.text.chunking import Splitting, split
 from rag.text.tokenize import Analyser
 from storage.collections import Collections
 from storage.database import Database
-from storage.documents import Documents, IndexStates
-from storage.errors import StorageError
+from storage.documents import Documents, IndexStates, chunk_records
+from storage.errors import NotFound, StorageError
 from storage.files import Files
-from storage.records import ChunkRecord, DocumentRecord, Outcome, State
+from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
 from storage.trees import Trees
 
 Stage = Literal["reading", "words", "meaning"]
@@ -50,6 +50,27 @@ class IngestProgress:
     stage: Stage
     done: int
     total: int
+
+
+@dataclass(frozen=True)
+class ParsedDocument:
+    """A document's text with the spans of its pages and pieces; `note` names what could not be read."""
+
+    text: str
+    pages: Sequence[PageSpan]
+    pieces: Sequence[ChunkSpan]
+    splitting: Mapping[str, int] | None
+    note: str | None
+
+    def save(self, documents: Documents, document_id: str) -> None:
+        """Save it as a document's text, pages and chunks, in one commit."""
+        documents.save_chunks(
+            document_id, self.text, self.pages, self.pieces, splitting=self.splitting, note=self.note
+        )
+
+    def chunks_of(self, record: DocumentRecord) -> list[ChunkRecord]:
+        """Return the chunks that the pieces become once they are saved."""
+        return chunk_records(record, self.splitting, self.text, self.pieces)
 
 
 def admit_all(sha256: str, size: int) -> None:
@@ -81,7 +102,7 @@ class Library:
     ):
         self.owner = owner
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
-        self.files, self.recognition = Files(database.directory, owner), recognition
+        self.files, self._recognition = Files(database.directory, owner), recognition
         self._admit = admit
         self._adding = Lock()  # a sweep would take the original of a file being added: no row names it yet
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
@@ -128,9 +149,7 @@ class Library:
         self.documents.set_state(document_id, "reading")
         yield IngestProgress("reading", 0, 1)
         try:
-            splitting = self.collections.splitting_of(record.id)
-            steps = parse_document(self.files, record, splitting, self.recognition, cancelled)
-            parsed = yield from _with_progress(steps)
+            parsed = yield from self.parse(record, cancelled)
             parsed.save(self.documents, record.id)
             if cancelled():
                 raise Cancelled(f"Reading {record.name} was stopped.")
@@ -140,6 +159,29 @@ class Library:
         except (RetrievalError, StorageError) as error:
             self._note(document_id, "reading", f"{error} It is tried again later.")
             raise
+
+    def parse(
+        self, record: DocumentRecord, cancelled: Cancel = never
+    ) -> Generator[IngestProgress, None, ParsedDocument]:
+        """Read a document's original, and split it as its collection says. Raises DocumentRefused."""
+        try:
+            original = self.files.path(record.sha256)
+        except NotFound as error:
+            raise DocumentRefused(f"The original of {record.name} is gone. Add the file again.") from error
+        splitting = self.collections.splitting_of(record.id)
+        loaded = yield from _with_progress(
+            load_steps(original, record.name, recognition=self._recognition, cancelled=cancelled)
+        )
+        pieces = split(loaded, Splitting(**splitting) if splitting else Splitting())
+        if not pieces:
+            raise DocumentRefused(f"{record.name} holds no text to search. Add a file that has text.")
+        return ParsedDocument(
+            text=loaded.text,
+            pages=[PageSpan(*page) for page in loaded.pages],
+            pieces=[ChunkSpan(piece.start, piece.end, piece.page, piece.heading) for piece in pieces],
+            splitting=splitting,
+            note=loaded.note or None,
+        )
 
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Make a document searchable by meaning, from where an earlier attempt ended."""
@@ -298,14 +340,12 @@ class Library:
                 self.files.delete(sha256)
 
 
-def _with_progress(
-    steps: Generator[tuple[int, int], None, ParsedDocument],
-) -> Generator[IngestProgress, None, ParsedDocument]:
+def _with_progress(steps: LoadSteps) -> Generator[IngestProgress, None, LoadedDocument]:
     """Yield the steps of a parser as progress; return its result."""
     while True:
         try:
             done, total = next(steps)
         except StopIteration as end:
-            parsed: ParsedDocument = end.value
-            return parsed
+            loaded: LoadedDocument = end.value
+            return loaded
         yield IngestProgress("reading", done, total)

@@ -19,7 +19,6 @@ from rag.index.chunks import same_text_pairs, to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end
-from rag.ingest.pipeline import parse_document
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.raptor.tree import ForestProgress
 from rag.retrieval.weights import CalibrationProgress
@@ -140,8 +139,7 @@ def _resplit_document(
     were not committed are removed again, by `Library.recover` after a crash.
     """
     yield IngestProgress("reading", 0, 1)
-    splitting = library.collections.splitting_of(record.id)
-    parsed = run_to_end(parse_document(library.files, record, splitting, library.recognition))
+    parsed = run_to_end(library.parse(record))
     new, old = parsed.chunks_of(record), library.documents.chunks(record.id)
     try:
         library.indexes.words.add(to_entry(chunk) for chunk in new)
