@@ -83,7 +83,6 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Fill numbers and names of errors into a template."""
     if not isinstance(record.msg, str):
         return _filled(record.msg) if isinstance(record.msg, BaseException) else LEFT_OUT
     given = record.args
@@ -102,7 +101,6 @@ def _filled(value: object) -> Any:
 
 
 def _plain(value: object) -> Any:
-    """Return a field's value where it is a number or reads like an identifier."""
     named = isinstance(value, str) and _NAME.fullmatch(value)
     return value if named or value is None else _filled(value)
 
@@ -116,7 +114,6 @@ def _error(record: logging.LogRecord) -> BaseException | None:
 
 
 def _frames(error: BaseException) -> list[str]:
-    """Return the stack of an error as `file:line function`, outermost first."""
     found = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     return [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in found]
 

@@ -238,7 +238,6 @@ def _skip_optional(steps: Sequence[Matches | None], matched: set[int]) -> set[in
 
 
 def _normalized(path: str) -> str:
-    """Return a path in Unicode's composed form, without differences of case."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
@@ -256,8 +255,6 @@ def walk(
 
 
 class _FolderWalk:
-    """One walk and its rules."""
-
     def __init__(self, root: Path, patterns: Collection[str], hidden: bool, links: bool):
         self._root, self._hidden, self._links = root, hidden, links
         self._matches = matcher(patterns)
@@ -301,7 +298,6 @@ class _FolderWalk:
             yield FolderFile(path, version(facts))
 
     def _scan(self, folder: str) -> tuple[tuple[int, int], list[os.DirEntry[str]]]:
-        """Return a folder's device and inode numbers, and its entries."""
         facts = (self._root / folder).stat()
         with os.scandir(self._root / folder) as entries:
             return (facts.st_dev, facts.st_ino), sorted(entries, key=lambda entry: entry.name)

@@ -181,7 +181,6 @@ class Fetcher:
         raise SourceError(f"{here.authority} redirects again and again, so the page cannot be reached.")
 
     def _send_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "_OpenResponse":
-        """Return the response of one host after retries of 429 and 503."""
         for attempt in range(1, TRIES + 1):
             response = self._send_once(here, request, deadline)
             if response.status not in _RETRIED:
@@ -212,15 +211,12 @@ class Fetcher:
 
 @dataclass(frozen=True)
 class _Request:
-    """Request without its URL."""
-
     method: str
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(default=b"", repr=False)
 
     @classmethod
     def of(cls, method: str, headers: Mapping[str, str], body: bytes = b"") -> "_Request":
-        """Return a request with the default headers."""
         given = {name: value for name, value in headers.items() if name.lower() not in _RESERVED}
         named = {name.lower() for name in given}
         missing = {name: value for name, value in _DEFAULT_HEADERS.items() if name.lower() not in named}
@@ -266,7 +262,6 @@ class _OpenResponse:
         return headers
 
     def redirect(self) -> Target | None:
-        """Return the target of a redirect; None where this is not one."""
         location = self.headers.get("location", "")
         return redirect_target(self.target, location) if location and self.status in _REDIRECTS else None
 
@@ -274,7 +269,6 @@ class _OpenResponse:
         return Response(self.target.url, self.status, self.headers, b"".join(self.pieces(limit)))
 
     def pieces(self, limit: int) -> Iterator[bytes]:
-        """Yield the decompressed body; raise ItemFailed where it is broken or exceeds `limit` bytes."""
         host, encoding = self.target.authority, self.headers.get("content-encoding", "")
         length = self.headers.get("content-length", "")
         if not encoding and length.isdecimal() and int(length) > limit:

@@ -51,7 +51,6 @@ def changes(source: Source, cancelled: Cancel, *, every: float = POLL_SECONDS) -
 
 
 def _listing_hash(source: Source, cancelled: Cancel) -> bytes:
-    """Return a hash of the items of a source and their versions."""
     state = hashlib.sha256()
     for listed in source.list(None, cancelled):
         if isinstance(listed, Item):
@@ -141,7 +140,6 @@ class Syncing:
                 self._jobs.start(self._library.owner, _key(record.id, WATCH), partial(self._watch, record))
 
     def _watch(self, record: SourceRecord, cancelled: Cancel) -> Iterator[None]:
-        """Sync a source at once, and whenever it has changed."""
         self.start(record.id)
         with self._opened(record) as source:
             for change in changes(source, cancelled, every=self._look_every):
@@ -149,7 +147,6 @@ class Syncing:
                 yield change
 
     def _end(self, source_id: str) -> None:
-        """Stop the jobs of a source, and wait for their end."""
         keys = (_key(source_id, WATCH), _key(source_id))
         for job in filter(None, (self._jobs.get(self._library.owner, key) for key in keys)):
             job.cancel()

@@ -87,8 +87,6 @@ class Sync:
 
 
 class _SyncRun:
-    """One sync of one source, while it runs."""
-
     def __init__(self, sync: Sync, source_id: str, source: Source, cancelled: Cancel, may_be_empty: bool):
         self._sync, self._id, self._source, self._cancelled = sync, source_id, source, cancelled
         self._known = {item.id: item for item in sync.items.list(source_id)}
@@ -140,7 +138,6 @@ class _SyncRun:
                 self._finish(listed)
 
     def _take_item(self, item: Item) -> None:
-        """Fetch an item, unless its version is known, or it failed and its retry is not due."""
         known = self._known.get(item.id)
         if known is not None and item.version and known.version == item.version:
             self._note(_listing(item), "unchanged")  # without a version a change is unknown
@@ -157,7 +154,6 @@ class _SyncRun:
             self._note_seen()
 
     def _fail(self, listing: Listing, reason: str, *, lasting: bool) -> None:
-        """Store the reason of a failed item and the time of its retry."""
         known = self._known.get(listing.id)
         tries = known.tries + 1 if known is not None and known.wanted == listing.version else 1
         wait = retry_delay(tries, lasting=lasting)
@@ -230,7 +226,6 @@ class _SyncRun:
 
 
 def _is_deferred(item: ItemRecord, now: datetime) -> bool:
-    """Return whether the retry of a failed item is not due yet, or not automatic."""
     return item.tries > 0 and (item.due is None or item.due > now)
 
 

@@ -166,7 +166,6 @@ class _Known:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """Headers that request the page only if it has changed."""
         headers = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
         return {name: value for name, value in headers.items() if value}
 
@@ -214,7 +213,6 @@ class WebSource(Source):
             raise ItemFailed(str(error)) from error
 
     def _look(self, url: str, known: _Known | None, cancelled: Cancel) -> tuple[Listed, _Known | None]:
-        """Request a page, and read it if it has changed."""
         if url in self._deferred:
             return Deferred(url), known
         try:

@@ -341,7 +341,6 @@ class Library:
 
 
 def _with_progress(steps: LoadSteps) -> Generator[IngestProgress, None, LoadedDocument]:
-    """Yield the steps of a parser as progress; return its result."""
     while True:
         try:
             done, total = next(steps)

@@ -308,7 +308,6 @@ class Ingest:
             self.grow()
 
     def _weigh_if_due(self) -> None:
-        """Calibrate again where the documents have changed much, once all are embedded."""
         if not self._library.documents.unfinished() and self._library.weighing.due():
             self.weigh()
 

@@ -155,7 +155,6 @@ class Page:
 
 
 def _replace_elements(soup: Any, people: Mapping[str, str]) -> None:
-    """Replace all elements of Confluence's own by HTML: links, tasks, pictures, macros."""
     page = Page(soup, people)
     for element in reversed(soup.find_all(True)):  # inner elements first
         if (change := _CHANGES.get(element.name)) is not None:
@@ -180,7 +179,6 @@ def _link(page: Page, link: Any) -> None:
 
 
 def _anchor(_: Page, anchor: Any) -> None:
-    """Write the address of an external link behind its text."""
     href = str(anchor.get("href", "")).strip()
     if href.startswith(("https://", "http://", "mailto:")) and len(href) <= _LONGEST_URL:
         for words in _address_after(anchor.get_text(), href.removeprefix("mailto:")):
@@ -208,7 +206,6 @@ def _emoticon(_: Page, emoticon: Any) -> None:
 
 
 def _task(page: Page, task: Any) -> None:
-    """Replace a task by a list item with a check box."""
     status, body = task.find("ac:task-status"), task.find("ac:task-body")
     done = status is not None and status.get_text().strip() == "complete"
     item = page.soup.new_tag("li")

@@ -182,7 +182,6 @@ def _ole_reason(path: Path) -> str:
 
 
 def _is_mail(start: bytes) -> bool:
-    """Return whether a text begins with the header of a message."""
     header = _FIELDS.match(start)
     names = {name.lower() for name in _FIELD_NAME.findall(header[0])} if header else set()
     return b"mime-version" in names or (b"from" in names and bool(names & _MAIL_FIELDS))

@@ -47,7 +47,6 @@ def read_docx(path: Path) -> LoadedDocument:
 
 
 def _with_text(path: Path) -> BinaryIO:
-    """Return a copy of a Word file with numbers, equations and charts as text, and without pictures."""
     file = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(file, "w") as new:
         for name in old.namelist():
@@ -73,7 +72,6 @@ def _converted(container: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _element(name: str, *inside: Any) -> Any:
-    """Return a new element of the main Word namespace."""
     from lxml import etree
 
     element = etree.Element(_WORD + name)
@@ -183,7 +181,6 @@ def _number(levels: Mapping[int, _Level], depth: int, counts: Sequence[int]) -> 
 
 
 def _value(element: Any, path: str) -> str:
-    """Return the attribute `val` of a child by its path of local names, or nothing."""
     child = None if element is None else element.find("{*}" + path)
     return "" if child is None else attribute(child, "val")
 
@@ -240,7 +237,6 @@ _FORMS: dict[str, Callable[[int], str]] = {
 
 
 def _write_numbers(root: Any, container: zipfile.ZipFile) -> None:
-    """Write automatic numbers at the beginning of their paragraphs."""
     parts = [
         next(iter(ooxml.related_parts(container, _DOCUMENT, kind).values()), "")
         for kind in ("/numbering", "/styles")
@@ -262,7 +258,6 @@ def _write_numbers(root: Any, container: zipfile.ZipFile) -> None:
 
 
 def _write_equations(root: Any) -> None:
-    """Replace each equation below an element by a line of text."""
     for equation in list(root.iter(_MATH + "oMathPara", _MATH + "oMath")):
         if any(parent.tag in (equation.tag, _MATH + "oMathPara") for parent in equation.iterancestors()):
             continue  # written with the one around it

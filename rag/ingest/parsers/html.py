@@ -113,7 +113,6 @@ def _language(block: Any) -> str:
 
 
 def _own(table: Any) -> list[Any]:
-    """Return the rows and cells of a table, without those of the tables in it."""
     parts = table(["thead", "tbody", "tfoot", "tr", "td", "th"])
     return [part for part in parts if part.find_parent("table") is table]
 
@@ -124,7 +123,6 @@ def _is_layout(table: Any) -> bool:
 
 
 def _unfold(table: Any) -> None:
-    """Turn a table into blocks of text, one after the other."""
     for part in [*_own(table), table]:
         part.name = "div"
 
@@ -199,7 +197,6 @@ def decode_page(source: bytes, encoding: str) -> str:
 
 
 def _extracted_text(text: str) -> str:
-    """Return the words of the main content, as trafilatura finds it."""
     import trafilatura
 
     return trafilatura.extract(text, include_comments=False, include_tables=True, favor_recall=True) or ""
@@ -282,7 +279,6 @@ class _FoundText:
         self._found, self._at, self._left = _SPACE.sub("", found), 0, _SEARCHED
 
     def coverage(self, text: str | None) -> _Coverage:
-        """Count a piece of text of the page."""
         piece = _SPACE.sub("", text or "")
         at = self._place(piece) if piece else -1
         if at < 0:
@@ -300,7 +296,6 @@ class _FoundText:
 
 
 def _coverage(page: Any, found: _FoundText) -> dict[Any, _Coverage]:
-    """Count each element with all that is in it."""
     elements = list(page.iter())
     counts = {element: found.coverage(element.text) for element in elements}
     tails = {element: found.coverage(element.tail) for element in elements}

@@ -96,7 +96,6 @@ def _page_texts(
     seconds: float,
     cancelled: Callable[[], bool],
 ) -> Generator[tuple[int, int], None, tuple[dict[int, str], str]]:
-    """Recognise pages in order; return their texts, and a note on those that failed or were not begun."""
     texts: dict[int, str] = {}
     failed: list[int] = []
     deadline = time.monotonic() + seconds
@@ -212,7 +211,6 @@ class Tesseract:
             yield self._available(_LANGUAGES[script]), 0, _ONE_BLOCK
 
     def _detect(self, picture: bytes, page: str) -> tuple[list[str], int]:
-        """Return the languages of a picture's script, and the degrees by which it has to be turned."""
         seen = ""
         if "osd" in self._installed:
             with suppress(DocumentRefused):  # Tesseract calls too few letters an error
@@ -222,7 +220,6 @@ class Tesseract:
         return self._available(_LANGUAGES.get(name, _LANGUAGES["Latin"])), int(turn[1]) if turn else 0
 
     def _available(self, wanted: Sequence[str]) -> list[str]:
-        """Return the wanted languages that are installed, or any that is."""
         found = [language for language in wanted if language in self._installed]
         return found or [language for language in self._installed if language != "osd"][:1] or ["eng"]
 

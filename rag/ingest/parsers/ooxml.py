@@ -171,7 +171,6 @@ def _author(comment: Any, authors: list[str], people: dict[str, str]) -> str:
 
 
 def _people(container: zipfile.ZipFile) -> dict[str, str]:
-    """Return the names of the authors of comments by their ids."""
     parts = [name for name in container.namelist() if name.rpartition("/")[2].lower() in _PEOPLE_PARTS]
     return {
         attribute(person, "id"): attribute(person, "displayName") or attribute(person, "name")

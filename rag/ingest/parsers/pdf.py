@@ -71,7 +71,6 @@ def characters_of(page: PdfPage) -> PdfTextPage:
 
 
 def _main_angle(characters: PdfTextPage) -> int:
-    """Return the direction of most of a page's text, in quarter turns against the clock."""
     count = characters.count_chars()
     angles: Counter[int] = Counter()
     matrix = pdfium.FS_MATRIX()
@@ -239,7 +238,6 @@ def _without_split_hyphens(lines: list[Line]) -> list[Line]:
 
 
 def _splits(before: str, after: str, compounds: set[str]) -> bool:
-    """Return whether a hyphen at a line end only splits a word, and is not part of a compound."""
     if not after[:1].islower():
         return False
     last, first = _LAST_WORD.search(before), _FIRST_WORD.match(after)
@@ -301,7 +299,6 @@ def _runs_on(before: str, after: str, spaced: bool) -> bool:
 
 
 def _is_full(line: Line, around: list[Line]) -> bool:
-    """Return whether a line reaches the right edge of its column."""
     edge = max(
         other.right
         for other in around
@@ -321,8 +318,6 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 class _Block(NamedTuple):
-    """Consecutive lines of one style."""
-
     start: int
     text: str
     size: float
@@ -414,7 +409,6 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
 
 
 def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool]:
-    """Return a page's text, and whether the page is a picture without any."""
     try:
         page = pdf[number]
     except pypdfium2.PdfiumError:  # the other pages are still worth reading

@@ -109,7 +109,6 @@ def locate(
 def _boxes(
     sheet: PdfPage, characters: PdfTextPage, read: PageText, start: int, end: int, scale: float
 ) -> list[Rectangle]:
-    """Return one box a line for ``read.text[start:end]``."""
     starts = [line.start for line in read.lines]
     boxes = []
     for line in range(max(bisect_right(starts, start) - 1, 0), bisect_right(starts, end - 1)):
@@ -122,7 +121,6 @@ def _boxes(
 
 
 def _visible(read: PageText, start: int, end: int) -> list[int]:
-    """Return the page's indices of the visible characters of a span."""
     return [
         index
         for index, character in zip(read.indices[start:end], read.text[start:end], strict=True)

@@ -101,7 +101,6 @@ def decode_as(content: bytes, declared: str | None) -> str:
 
 
 def _is_utf8(content: bytes) -> bool:
-    """Return whether bytes beyond ASCII form UTF-8, which those of another encoding hardly ever do."""
     if content.isascii():
         return False
     try:

@@ -78,7 +78,6 @@ def _child(task: Sequence[str], given: bytes, what: str, *, timeout: float, memo
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child if it still runs, and wait for it."""
     if child.poll() is None:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
