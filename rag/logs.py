@@ -1,8 +1,6 @@
 """Redacting JSON log: message templates, ids, numbers and error classes, and no data of a user.
 
-An argument of a message may be a file's name, a question or a server's reply. So only numbers and classes of
-errors are filled in, and the rest becomes "…". The user sees the full error with the answer or the document
-whose id is on the line.
+An argument may be a file's name, a question or a server's reply: all but numbers and errors become "…".
 """
 
 import json
@@ -139,10 +137,7 @@ def count_errors(count: Callable[[str], None]) -> None:
 
 
 def write_lines(stream: TextIO) -> None:
-    """Write everything that this process logs to `stream` as lines.
-
-    Handlers of libraries are removed, so that nothing is written twice or in another form.
-    """
+    """Write everything that this process logs to `stream` as lines; other handlers are removed."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter())
     handler.addFilter(lambda record: _is_ours(record) or record.levelno >= logging.WARNING)

@@ -1,7 +1,4 @@
-"""Folder of the server as a source: files by pattern, with hidden files and links on request.
-
-Nothing outside the folder is ever read.
-"""
+"""Folder of the server as a source: files by pattern. Nothing outside the folder is ever read."""
 
 import errno
 import json
@@ -99,10 +96,7 @@ class UnlistedPath:
 
 
 class FolderSource(Source):
-    """Files of one folder. With `roots` it must lie in one of them, or SourceError is raised.
-
-    Each listing is whole. An item's id is its path below the folder, percent-encoded where that is not UTF-8.
-    """
+    """Files of one folder, which must lie in one of `roots` if there are any. Each listing is whole."""
 
     def __init__(self, settings: FolderSettings, roots: Sequence[str] = ()):
         self._settings = settings
@@ -122,11 +116,7 @@ class FolderSource(Source):
         return f"{self._root} has {count} {'file' if count == 1 else 'files'}."
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
-        """Yield every file in order, and folders that cannot be read, below which nothing is removed.
-
-        The cursor holds the folders with files, so that one which cannot be read today is known to have had
-        some.
-        """
+        """Yield every file, and folders that cannot be read; the cursor holds the folders with files."""
         before, now, whole = set(json.loads(cursor or "[]")), set(), True
         for found in self._walk():
             if cancelled():
@@ -163,11 +153,7 @@ class FolderSource(Source):
 
 
 def _id(path: str) -> str:
-    r"""Return a path as an id: the percent sign, and bytes that are not UTF-8, are percent-encoded.
-
-    >>> _id("100%.txt"), _id("\udcff.txt")
-    ('100%25.txt', '%FF.txt')
-    """
+    """Return a path as an id, in which percent signs and bytes that are not UTF-8 are percent-encoded."""
     return _NOT_UTF8.sub(lambda found: f"%{ord(found[0]) & 0xFF:02X}", path)
 
 
@@ -183,11 +169,6 @@ def matcher(patterns: Collection[str]) -> Callable[[str], bool]:
 
     `*` and `?` match characters except the slash, `**` any folders; all else, brackets too, is literal. Case
     is ignored. A pattern without a slash matches files in every folder.
-
-    >>> matcher(["*.pdf"])("reports/2025/Q3.PDF")
-    True
-    >>> matcher(["reports/*.pdf"])("reports/2025/Q3.pdf")
-    False
     """
     compiled = [_steps(pattern) for pattern in patterns or ["**"]]
 
@@ -247,10 +228,7 @@ def _normalized(path: str) -> str:
 def walk(
     root: Path, patterns: Collection[str], *, hidden: bool, links: bool
 ) -> Iterator[FolderFile | UnlistedPath]:
-    """Yield the files below `root` in the order of names. With `links`, links are followed inside `root`.
-
-    Raises SourceError where `root` itself cannot be read.
-    """
+    """Yield the files below `root` in the order of names; SourceError where `root` cannot be read."""
     yield from _FolderWalk(root, patterns, hidden, links).below("", ())
 
 
@@ -323,10 +301,7 @@ def reason(error: OSError) -> str:
 
 
 def open_below(root: Path, path: str, *, links: bool) -> IO[bytes]:
-    """Open a regular file below `root` for reading; raise OSError for any other path.
-
-    With `links` the path may contain links as long as it ends below `root`.
-    """
+    """Open a regular file below `root`, through links only with `links`; OSError for any other path."""
     real = Path(os.path.realpath(root / path)) if links else root / path
     parts = real.relative_to(root).parts if real.is_relative_to(root) else ()
     if not parts or ".." in parts:

@@ -18,10 +18,7 @@ from rag.errors import SourceError
 
 @dataclass(frozen=True)
 class ConnectorContext:
-    """HTTP client, secrets, allowed folders and size limit for opening sources.
-
-    `folder_roots` is None where any folder may be read; an item of more than `max_bytes` is not taken.
-    """
+    """Means of opening sources; `folder_roots` is None where any folder may be read."""
 
     fetcher: Fetcher
     credentials: Credentials

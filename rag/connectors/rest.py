@@ -22,10 +22,7 @@ _MAX_ERROR = 100_000  # bytes of a response with the reason of a refusal
 
 
 class RestClient(ABC):
-    """REST API below the address `base`; `requests` counts the answered requests, `cancelled` may end one.
-
-    Raises SourceError where the service as a whole fails, ItemFailed for a failure of one item.
-    """
+    """REST API below `base`; SourceError if it fails as a whole, ItemFailed for one item."""
 
     def __init__(self, fetcher: Fetcher, base: str, *, first_wait: float = FIRST_WAIT):
         self.requests = 0

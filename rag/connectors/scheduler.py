@@ -33,10 +33,7 @@ OpenSource = Callable[[SourceRecord], Source]
 
 
 def changes(source: Source, cancelled: Cancel, *, every: float = POLL_SECONDS) -> Iterator[None]:
-    """Yield whenever the listing of `source` has changed and is the same twice in a row.
-
-    Ends when it is cancelled. Raises SourceError where the source cannot be listed.
-    """
+    """Yield whenever the listing of `source` has changed and is the same twice in a row."""
     reported = before = None
     while not cancelled():
         began = time.monotonic()
@@ -65,10 +62,7 @@ def _sleep(seconds: float, cancelled: Cancel) -> None:
 
 
 class Syncing:
-    """Syncs of one owner; `opened` opens a source, an item of more than `max_bytes` is not taken.
-
-    A watched source is listed every `look_every` seconds, or less often where that takes long.
-    """
+    """Syncs of one owner. A watched source is listed every `look_every` seconds, or less often if slow."""
 
     def __init__(
         self,
@@ -88,10 +82,7 @@ class Syncing:
     def start(
         self, source_id: str, *, by_hand: bool = False, may_be_empty: bool = False
     ) -> Job[SyncProgress]:
-        """Start the sync of a source, unless it runs already.
-
-        A sync `by_hand` retries all failed items; with `may_be_empty` an empty source removes its documents.
-        """
+        """Start a sync unless it runs; one `by_hand` retries failed items. See `Sync.run`."""
         record = self.sources.get(source_id)
         if by_hand:
             self.items.retry(source_id, datetime.now(UTC))

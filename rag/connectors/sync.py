@@ -1,8 +1,4 @@
-"""Sync of a source into the library: new items are added, changed ones replaced, missing ones removed.
-
-Each item is committed by itself, so that an interrupted sync continues where it was: an item of a known
-version is not fetched again, and known content is not parsed again.
-"""
+"""Sync of a source into the library, each item committed by itself, so that it can be continued."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -40,10 +36,7 @@ class SyncProgress:
 
 
 class Sync:
-    """Syncs the sources of one owner; `start` queues a document for ingest, `remove` deletes one.
-
-    An item of more than `max_bytes` is not taken; `now` gives the time.
-    """
+    """Syncs one owner's sources; `start` queues a document for ingest, `remove` deletes one."""
 
     def __init__(
         self,
@@ -66,10 +59,7 @@ class Sync:
         *,
         may_be_empty: bool = False,
     ) -> Iterator[SyncProgress]:
-        """Sync a source from its last checkpoint; its outcome is stored with the source.
-
-        The documents of a source that is empty now are removed only if it `may_be_empty`.
-        """
+        """Sync a source from its last checkpoint; an empty one is an error unless it `may_be_empty`."""
         cursor = self.sources.begin(source_id).cursor
         state: SourceState = "stopped"
         reason = None

@@ -56,10 +56,7 @@ class WebDocument:
 
 
 def to_document(fetched: Response) -> WebDocument:
-    """Return a response as a document; raise DocumentRefused where it holds no readable text.
-
-    Its kind is found by its bytes, in the sandbox.
-    """
+    """Return a response as a document; raise DocumentRefused where it holds no readable text."""
     media_type, encoding = content_type(fetched.headers)
     name = file_name(fetched.url, fetched.headers)
     with TemporaryDirectory() as folder:

@@ -1,7 +1,6 @@
 """Library of one owner's documents: add, read, embed, remove, recover.
 
-A document is in the library once its row in the ledger is committed. The word index and the vector index
-are derived from the ledger by chunk ids, and `recover` makes them agree with it again.
+A document is in the library once its row in the ledger is committed; `recover` makes the indexes agree.
 """
 
 import hashlib
@@ -81,11 +80,9 @@ def admit_all(sha256: str, size: int) -> None:
 class Library:
     """Documents of `owner`, their originals, and the two indexes over their chunks.
 
-    `open_embedder` is called when a vector is first needed, since opening takes a second; `open_named` opens
-    the model of the present index by its name while another index is built. `store` is the vector store;
-    `analysers` add morphemes to the word index; `summariser` makes the writer of tree summaries. `admit`
-    raises LimitReached for an original, by its hash and size, that exceeds a quota. The text of a scan is
-    recognised for at most `recognition` seconds.
+    `open_embedder` is called when a vector is first needed; `open_named` opens the model of the present index
+    by its name while another index is built. `summariser` makes the writer of tree summaries. `admit` raises
+    LimitReached for an original, by its hash and size. OCR takes at most `recognition` seconds.
     """
 
     def __init__(
@@ -225,10 +222,7 @@ class Library:
         stop_writers: Callable[[], None] = lambda: None,
         drain_seconds: float = 0.0,
     ) -> Iterator[ReindexProgress]:
-        """Embed every document with the model of the settings, while the present index answers.
-
-        See `VectorReindexer.run`.
-        """
+        """Embed every document with the model of the settings; see `VectorReindexer.run`."""
         yield from self.reindexer.run(
             cancelled, force=force, stop_writers=stop_writers, drain_seconds=drain_seconds
         )
@@ -276,10 +270,7 @@ class Library:
         )
 
     def add_vectors(self, chunks: Sequence[ChunkRecord], cancelled: Cancel) -> Iterator[IngestProgress]:
-        """Embed the chunks that the vector index lacks, with its own model, and add them to it.
-
-        Raises Cancelled, also where the index is replaced meanwhile.
-        """
+        """Embed the chunks that the index lacks; Cancelled also where the index is replaced meanwhile."""
         vectors = self.indexes.vectors
         present = vectors.present([chunk.id for chunk in chunks])
         missing = [chunk for chunk in chunks if chunk.id not in present]

@@ -1,8 +1,7 @@
 """Ingest queue: background jobs that parse, embed, split again and re-index one owner's documents.
 
 Parsing and embedding have separate lanes: a document is searchable by words without waiting for the
-embedding of those before it. Two documents are parsed at once, each in a process of its own. Removal of a
-person with all documents is here, too.
+embedding of those before it.
 """
 
 import hashlib
@@ -43,8 +42,8 @@ log = logging.getLogger(__name__)
 class Backoff:
     """Exponential back-off for documents whose ingest failed; safe for threads.
 
-    A full disk or an unreachable server affects all documents alike. So a single one is rechosen, the one
-    with the fewest attempts, after waits that double; a new document that waits resets them.
+    A full disk or an unreachable server affects all documents alike. So a single one is tried, the one with
+    the fewest attempts, after waits that double; a new document that waits resets them.
 
     >>> now = 0.0
     >>> backoff = Backoff(lambda: now)
@@ -55,8 +54,6 @@ class Backoff:
     >>> now = 180.0
     >>> backoff.due(["a", "b"])
     'b'
-    >>> backoff.succeeded(), backoff.succeeded()
-    (True, False)
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -112,11 +109,7 @@ class Resplit:
 
 
 def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
-    """Split the documents whose collection has other splitting settings by now, one after another.
-
-    A document that cannot be split again is noted and stays as it was. Raises Cancelled, EmbeddingError and
-    RetrievalError; the rest stays due.
-    """
+    """Split documents again whose collection has other settings; a failure is noted, the rest stays due."""
     tried = set[str]()
     while due := [id_ for id_ in library.collections.due() if id_ not in tried]:
         tried.add(due[0])
@@ -135,8 +128,7 @@ def _resplit_document(
 ) -> Iterator[IngestProgress]:
     """Index the new chunks beside the old ones, then exchange them in one commit of the ledger.
 
-    No question sees both, since search results count only where the ledger has their ids. New chunks that
-    were not committed are removed again, by `Library.recover` after a crash.
+    No question sees both, since search results count only where the ledger has their ids.
     """
     yield IngestProgress("reading", 0, 1)
     parsed = run_to_end(library.parse(record))
@@ -385,8 +377,7 @@ def _wait(jobs: Iterable[Job[Any]]) -> None:
 def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step]:
     """Remove the owner of `library`, who is marked: their jobs, indexes and originals, then every row.
 
-    The rows go last, and the mark with them: an interrupted removal finds the mark, and begins again.
-    Raises Cancelled where a job does not stop; a StorageError or RetrievalError where a disk fails.
+    The mark goes last, so that an interrupted removal begins again. Raises Cancelled where a job goes on.
     """
     yield "stopping"
     if not jobs.stop_all(library.owner, STOP_SECONDS):

@@ -182,10 +182,7 @@ class Wiki(ABC):
         self.api = api
 
     def scope(self, settings: ConfluenceSettings) -> SyncScope:
-        """Return the scope of the settings; raise SourceError where part of it is missing.
-
-        Otherwise the pages of that part would seem to be gone.
-        """
+        """Return the scope; raise SourceError where a part is missing, before its pages seem to be gone."""
         found = {space.key.lower(): space for space in self._spaces(settings.spaces)}
         missing = [key for key in settings.spaces if key.lower() not in found]
         if missing:
@@ -267,10 +264,7 @@ class ServerWiki(Wiki):
         return self.api.file(file.links.download)
 
     def _of_space(self, space: Space, expand: str) -> list[Content]:
-        """Return the pages of a space by the scan of version 7.18, or by the list of earlier versions.
-
-        The scan continues from a page, not from a number, so that a deletion meanwhile hides no other page.
-        """
+        """Return the pages of a space: by a scan, which a deletion cannot disturb, since version 7.18."""
         parameters = {"spaceKey": space.key, "type": "page", "status": "current", "expand": expand}
         try:
             return list(self.api.read_list(Results[Content], f"{_SERVER_API}/content/scan", parameters))

@@ -94,8 +94,7 @@ class ConfluenceSource(Source):
     """Wiki in the Cloud or on a server.
 
     The search finds changes, but no pages that were deleted, moved or labelled: so all pages are listed once
-    a day, and every time where that takes few requests. `max_bytes` limits an attached file, `now` gives the
-    time.
+    a day, and every time where that takes few requests.
     """
 
     def __init__(

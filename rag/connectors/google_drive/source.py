@@ -138,10 +138,7 @@ class KnownFolders:
 
 
 def moves_folders(change: Change, known: KnownFolders) -> bool:
-    """Return whether a change may add or remove other files, which have no change of their own.
-
-    Drive reports a moved folder, but not the files in it; a shortcut likewise.
-    """
+    """Return whether a change of a folder or shortcut affects other files, which Drive does not report."""
     if change.kind == "drive":
         return change.removed
     file = change.file
@@ -170,9 +167,9 @@ _FOLDERS_PER_QUERY = 40  # a query may have a few thousand characters
 class FolderTree:
     """Traversal of folders, with the data that later changes are interpreted by.
 
-    `folders` are those that were listed, `shortcuts` their targets, `logs` the position of each drive's
-    change log before its listing, the account's own as "". `whole` is True while Drive claims complete
-    listings, `followed` while its logs cover all later changes.
+    `shortcuts` have their targets, `logs` the position of each drive's change log before its listing, the
+    account's own as "". `whole` is True while Drive claims complete listings, `followed` while its logs cover
+    all later changes.
     """
 
     def __init__(self, api: DriveApi, *, subfolders: bool):
@@ -273,12 +270,7 @@ class _DriveState(SyncState):
 
 
 class DriveSource(Source):
-    """Places of a drive. Changes are read from Drive's logs; once a day all files are listed.
-
-    All files are listed, too, where a folder was added, removed or moved, since Drive does not report the
-    files in it. `service` and `tokens` are Google's addresses, `max_bytes` limits a file, `now` gives the
-    time.
-    """
+    """Places of a drive. Changes come from its logs; all is listed once a day, or if a folder moved."""
 
     def __init__(
         self,

@@ -73,10 +73,7 @@ Parameters = Mapping[str, str]
 
 
 def pack(title: str, storage: str, people: Mapping[str, str]) -> bytes:
-    """Return the file in which a page is kept: its unchanged storage format under its title.
-
-    `people` are the names of the users that the page mentions, by their ids.
-    """
+    """Return a page in storage format as a file, with the names of the `people` it mentions by id."""
     users = "".join(
         f'<meta name="{_USER}" id="{html.escape(id_)}" content="{html.escape(name)}"/>\n'
         for id_, name in sorted(people.items())

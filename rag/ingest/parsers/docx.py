@@ -1,8 +1,4 @@
-"""DOCX by mammoth: headings, lists and tables become Markdown; comments follow at the end.
-
-Mammoth leaves out numbers that Word counts by itself, equations and charts: they are first written into
-the document as text.
-"""
+"""DOCX by mammoth; the numbers, equations and charts that it leaves out are first written as text."""
 
 import io
 import zipfile
@@ -111,10 +107,7 @@ class Numbering:
         self._begun: set[str] = set()
 
     def count(self, paragraph: Any) -> str:
-        """Count a paragraph and return its number as Word shows it; nothing where Markdown numbers it.
-
-        A heading is no list item in Markdown, so its number is always returned.
-        """
+        """Count a paragraph; return its number as Word shows it, or nothing where Markdown numbers it."""
         properties = paragraph.find("{*}pPr")
         style = _value(properties, "pStyle")
         list_id, depth = self._list_and_depth(properties, style)

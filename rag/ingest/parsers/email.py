@@ -112,9 +112,7 @@ def _header(message: Message, name: str) -> str:
 
 
 def _decoded(value: str) -> str:
-    """Read the encoded words of a header, and bytes that no standard allows there.
-
-    `email.policy.default` would lose the bytes, and words whose charset is declared too narrow or wrongly.
+    """Read the encoded words of a header, and bytes not allowed there, which `email.policy` would lose.
 
     >>> _decoded("=?utf-8?b?7ZWt6rWs?= (port)")
     '항구 (port)'

@@ -165,10 +165,7 @@ def decode_declared(content: bytes) -> str:
 
 
 def read_web_page(source: bytes, encoding: str = "") -> tuple[str, str]:
-    """Return a page's main content as Markdown, headed by its title, and that title.
-
-    `encoding` is what the server declared, if anything; it precedes the page's own declaration.
-    """
+    """Return a page's main content as Markdown, and its title; `encoding` is what the server declared."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
     text = decode_page(source, encoding)
@@ -240,11 +237,10 @@ def _content(tree: Any, found: str) -> Any:
 
 
 def _foreign_boxes(page: Any, coverage: dict[Any, "_Coverage"], *, sure: bool) -> list[Any]:
-    """Return the boxes that are not of the content.
+    """Return the boxes with hardly anything of the content found.
 
-    Outside its core those that hold hardly anything of it. Inside the core such a box may be a part that was
-    overlooked, a figure or a list of links: it must look like an addition too, unless the core is a whole
-    page that is not `sure` to be content.
+    In its core they must look like additions, too, since such a box may be an overlooked part. The core is
+    `sure` to be content unless it is a whole page.
     """
     nearly = _NEARLY * coverage[page].found
     core = next(e for e in reversed(list(page.iter())) if coverage[e].found >= nearly)

@@ -73,8 +73,7 @@ def recognise_pages(
 ) -> LoadSteps:
     """Yield (done, all) while the pictured pages of a document are recognised; return it with their text.
 
-    After so many `seconds` no other page is begun; a note names those without text. Raises DocumentRefused
-    where no text at all can be had; Cancelled between two pages.
+    After so many `seconds` no other page is begun. Raises DocumentRefused where there is no text at all.
     """
     command = shutil.which(program)
     if command is None:
@@ -181,10 +180,7 @@ class Tesseract:
         self._languages: list[str] = []
 
     def recognise(self, render: Callable[[int], bytes], page: str) -> str:
-        """Return the text of a page, its paragraphs separated by blank lines; nothing if it has none.
-
-        `render` gives the page as PNG, turned clockwise by so many degrees; `page` names it in errors.
-        """
+        """Return the text of a page; `render` gives it as PNG, turned clockwise by degrees."""
         best, highest, words = "", 0.0, False
         for languages, turn, layout in self._tries(render, page):
             if layout == _ONE_BLOCK and words:  # the layout was found, and holds no text
@@ -232,14 +228,7 @@ class Tesseract:
 
 
 def text_and_confidence(written: str) -> tuple[str, float]:
-    r"""Return the text that Tesseract wrote, and the mean confidence of its letters, of 100.
-
-    The text is not built from the table: its words have other spaces in Korean and Japanese.
-
-    >>> row = "5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t"
-    >>> text_and_confidence(f"level\tpage_num\t...\nA bc\n{row}90\tA\n{row}60\tbc\n")
-    ('A bc', 70.0)
-    """
+    """Return the text that Tesseract wrote, and the mean confidence of its letters, of 100."""
     lines, letters, total = [], 0, 0.0
     for line in written.split("\n"):
         row = _ROW.fullmatch(line)
@@ -280,10 +269,7 @@ def _open_image(path: Path) -> Any:
 
 
 def render_page(path: Path, *, number: int, turn: int) -> bytes:
-    """Return page `number` of a PDF or an image as a grey PNG of about 300 pixels an inch.
-
-    `turn` is in degrees, clockwise.
-    """
+    """Return a page of a PDF or an image as a grey PNG at 300 pixels an inch, turned clockwise by degrees."""
     with path.open("rb") as file:
         is_pdf = b"%PDF-" in file.read(1024)
     image = _pdf_page(path, number) if is_pdf else _frame(path, number)

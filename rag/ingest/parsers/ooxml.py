@@ -1,7 +1,4 @@
-"""XML parts of Office files: safety check of the ZIP container, relations, text, comments and charts.
-
-OpenDocument files use the same checks and the same helpers for XML elements (lxml).
-"""
+"""XML parts of Office files and OpenDocument: container checks, relations, text, comments and charts."""
 
 import posixpath
 import re
@@ -26,10 +23,7 @@ _THREADED_COPY = "[Threaded comment]"  # first words of the copy that Excel keep
 
 
 def inspect(path: Path, *, doctype_allowed: bool = False) -> None:
-    """Refuse a container that inflates too far, is locked, or whose XML declares entities.
-
-    Office files never hold a document type; the pages of an EPUB may (`doctype_allowed`).
-    """
+    """Refuse a container that inflates too far, is locked, or whose XML declares entities."""
     forbidden = _ENTITY if doctype_allowed else _DECLARATION
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()

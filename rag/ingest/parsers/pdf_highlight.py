@@ -1,8 +1,4 @@
-"""Highlighting on PDF pages: the boxes of a passage in pixels, and the page as a picture.
-
-`page_image` and `boxes` run `locate` in the sandbox. A page is read again exactly as it was when it was
-stored; if the two differ, the place is uncertain and nothing is marked.
-"""
+"""Highlighting on PDF pages; nothing is marked where a page no longer reads as it was stored."""
 
 import io
 import math

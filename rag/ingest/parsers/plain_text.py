@@ -67,10 +67,7 @@ def read_notebook(path: Path) -> LoadedDocument:
 
 
 def decode(content: bytes) -> str:
-    """Decode bytes by their mark, as UTF-8, UTF-16, or the legacy encoding whose common letters they hold.
-
-    Raises DocumentRefused for what is not text.
-    """
+    """Decode bytes by their mark, as UTF-8, UTF-16 or a legacy encoding; DocumentRefused for no text."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return _require_text(content.decode(encoding, "replace"))

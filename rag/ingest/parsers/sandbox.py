@@ -1,7 +1,4 @@
-"""Sandbox: a child process for a parser, with limits on time and memory, no writing and no network.
-
-A crash of the child ends as DocumentRefused for its file and affects nothing else.
-"""
+"""Sandbox: a child process for a parser, with limits on time and memory, no writing and no network."""
 
 import json
 import logging
@@ -37,19 +34,13 @@ _ENVIRONMENT = {
 def run(
     task: str, path: Path, name: str, *, timeout: float, memory: int, **arguments: Any
 ) -> tuple[dict[str, Any], bytes]:
-    """Run a task of `rag.ingest.parsers.worker` on a file; return its facts and its bytes.
-
-    `timeout` in seconds, `memory` in bytes of address space. Raises DocumentRefused.
-    """
+    """Run a task of the worker on a file; return its facts and its bytes. Raises DocumentRefused."""
     request = json.dumps({"path": str(path.absolute()), "name": name, **arguments}).encode()
     return _facts(name, _child([task], request, shown(name), timeout=timeout, memory=memory))
 
 
 def run_program(command: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
-    """Run another program with the same limits; return its output for `given` on standard input.
-
-    ``command[0]`` is its path; `what` names the input in errors. Raises DocumentRefused.
-    """
+    """Run another program with the same limits; return its output for `given`; `what` names that."""
     return _child([BECOME, *command], given, what, timeout=timeout, memory=memory)
 
 

@@ -1,7 +1,6 @@
 """Child process of the sandbox: `python -m rag.ingest.parsers.worker TASK SECONDS BYTES [PROGRAM ...]`.
 
-It reads its request from standard input as JSON, and writes one line of JSON, then bytes.
-An unexpected error is a traceback and an exit status.
+It reads its request as JSON, and writes one line of JSON, then bytes.
 """
 
 import json
