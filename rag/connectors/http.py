@@ -1,13 +1,8 @@
-"""HTTP client of all connectors: SSRF policy on every hop, size and time limits, retries by Retry-After.
+"""HTTP client of all connectors: SSRF policy on every hop, size and time limits, retries by Retry-After."""
 
-httpcore2 speaks HTTP and keeps the connections; its network backend here connects only to checked addresses.
-"""
-
-import errno
 import ipaddress
 import json
 import logging
-import os
 import re
 import select
 import socket
@@ -18,6 +13,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -94,10 +90,9 @@ class Response:
 class Fetcher:
     """HTTP client without cookies and without the proxies of the environment. May be shared by threads.
 
-    Addresses must be public, or named in `private`: hosts (`wiki.corp`) and networks (`10.0.0.0/8`).
-    `patience` limits the seconds without a byte, `longest` those of a whole request without the waits that
-    Retry-After demands. Raises AddressRefused before anything is sent, SourceError which names the host, and
-    Cancelled.
+    Addresses must be public, or named in `private` as hosts or networks. `patience` limits the seconds
+    without a byte, `longest` those of a request without waits for Retry-After. Raises AddressRefused before
+    anything is sent, SourceError which names the host, and Cancelled.
     """
 
     def __init__(
@@ -131,11 +126,7 @@ class Fetcher:
         max_bytes: int | None = None,
         cancelled: Cancel = never,
     ) -> Response:
-        """Return the response at `url`, of any status, after at most ten redirects.
-
-        A status of 429 or 503 is retried as Retry-After demands, at most three times; then it is a
-        RequestRejected. A body of more than `max_bytes` is an ItemFailed.
-        """
+        """Return the response at `url`, of any status but 429 and 503; ItemFailed for too large a body."""
         with self._send(_Request.of("GET", headers), url, cancelled) as response:
             return response.read(max_bytes or self._max_bytes)
 
@@ -311,10 +302,7 @@ class Deadline(float):
         return made
 
     def until_done(self, operation: Callable[[], T]) -> T:
-        """Return the result of `operation`, called again while it raises TimeoutError.
-
-        Raises ConnectionLost when that takes too long, Cancelled when the caller has cancelled.
-        """
+        """Return the result of `operation`, called again while it raises TimeoutError."""
         began = time.monotonic()
         while True:
             self._check(began)
@@ -322,6 +310,22 @@ class Deadline(float):
                 return operation()
             except (TimeoutError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 continue
+
+    def in_thread(self, operation: Callable[[], T]) -> T:
+        """Return the result of an operation that cannot be stopped, such as that of a resolver that hangs."""
+        found: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(operation())
+            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+                found.set_exception(error)
+
+        threading.Thread(target=run, name="connecting", daemon=True).start()
+        began = time.monotonic()
+        while not wait_for([found], _POLL).done:
+            self._check(began)
+        return found.result()
 
     def wait(self, seconds: float) -> None:
         """Wait before a retry; the wait does not count towards the limit of the request."""
@@ -340,10 +344,7 @@ class Deadline(float):
 
 
 class _Network(httpcore2.NetworkBackend):
-    """Network backend that enforces the SSRF policy: it connects only to the addresses that it has checked.
-
-    A host is resolved once for each connection, which makes DNS rebinding useless.
-    """
+    """Network backend that resolves a host once, and connects only to addresses that it has checked."""
 
     def __init__(self, permitted: Allowed, resolve: Resolve):
         self._permitted, self._resolve = permitted, resolve
@@ -360,29 +361,15 @@ class _Network(httpcore2.NetworkBackend):
         del local_address, socket_options
         deadline = _deadline(timeout)
         deadline.new_connection = True
-        addresses = self._addresses(host, port, deadline)
+        addresses = deadline.in_thread(partial(self._resolve, host, port))
+        if not addresses:
+            raise SourceError(f"There is no host {host}. Correct the address.")
         if not all((host, address) in self._permitted for address in addresses):
             raise AddressRefused(
                 f"{deadline.host} leads into a private network, where Footnote does not go. "
                 "Whoever runs the server can allow it with FOOTNOTE_PRIVATE_HOSTS."
             )
         return _Stream(_connected_to_first(addresses, port, deadline))
-
-    def _addresses(self, host: str, port: int, deadline: Deadline) -> Sequence[Address]:
-        """Resolve a host in a separate thread, since a resolver that hangs cannot be stopped."""
-        found: Future[Sequence[Address]] = Future()
-
-        def resolve() -> None:
-            try:
-                found.set_result(self._resolve(host, port))
-            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
-                found.set_exception(error)
-
-        threading.Thread(target=resolve, name="resolver", daemon=True).start()
-        addresses = deadline.until_done(partial(found.result, _POLL))
-        if not addresses:
-            raise SourceError(f"There is no host {host}. Correct the address.")
-        return addresses
 
 
 class _Stream(httpcore2.NetworkStream):
@@ -437,7 +424,11 @@ class _Stream(httpcore2.NetworkStream):
         """Return whether anything can be read, which on an idle connection means that it was closed."""
         if info != "is_readable":
             return None
-        return self._socket.fileno() < 0 or _polled(self._socket, select.POLLIN, 0)
+        if self._socket.fileno() < 0:
+            return True
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
 
 
 def _deadline(timeout: float | None) -> Deadline:
@@ -446,49 +437,20 @@ def _deadline(timeout: float | None) -> Deadline:
     return timeout
 
 
-def _polled(connection: socket.socket, event: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(connection, event)
-    return bool(poll.poll(seconds * 1000))
-
-
 def _connected_to_first(addresses: Sequence[Address], port: int, deadline: Deadline) -> socket.socket:
     """Connect to the first of `addresses` that answers; raise ConnectionLost where none does."""
     for address in addresses:
-        made = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6)
+        place = str(address), port
         try:
-            _connect(made, (str(address), port), deadline)
-        except OSError as error:
-            made.close()
-            failure = error
-        except BaseException:
-            made.close()
-            raise
-        else:
+            made = deadline.in_thread(partial(socket.create_connection, place, _CONNECT_TIMEOUT))
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return made
+        except OSError as error:
+            failure = error
     raise ConnectionLost(
-        f"No server answers at {deadline.host} ({failure.strerror or 'no reason given'}). "
+        f"No server answers at {deadline.host} ({failure.strerror or failure}). "
         "Check the address; Footnote connects directly, without a proxy."
     ) from failure
-
-
-def _connect(made: socket.socket, place: tuple[str, int], deadline: Deadline) -> None:
-    """Connect without blocking; raise OSError on failure or after the limit for one address."""
-    made.setblocking(False)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    until = time.monotonic() + _CONNECT_TIMEOUT
-    code = made.connect_ex(place)
-
-    def result() -> int:
-        if _polled(made, select.POLLOUT, _POLL):
-            return made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if time.monotonic() > until:
-            return errno.ETIMEDOUT
-        raise TimeoutError
-
-    code = deadline.until_done(result) if code == errno.EINPROGRESS else code
-    if code:
-        raise OSError(code, os.strerror(code))
 
 
 def resolve_host(host: str, port: int) -> Sequence[Address]:
@@ -527,13 +489,7 @@ def _stop_if_cancelled(host: str, cancelled: Cancel) -> None:
 
 
 def retry_wait(attempt: int, headers: Mapping[str, str], now: datetime) -> float:
-    """Return the seconds to wait after `attempt` (from 1), by its Retry-After.
-
-    >>> retry_wait(1, {"retry-after": "7"}, datetime(2026, 1, 1, tzinfo=UTC))
-    7.0
-    >>> retry_wait(3, {}, datetime(2026, 1, 1, tzinfo=UTC))
-    4.0
-    """
+    """Return the seconds to wait after `attempt` (from 1), by its Retry-After."""
     after = _retry_after(headers.get("retry-after", "").strip(), _date(headers.get("date", "")) or now)
     return after if after is not None else _FIRST_WAIT * 2.0 ** (attempt - 1)
 
