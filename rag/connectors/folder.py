@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 from urllib.parse import unquote_to_bytes
@@ -194,28 +196,23 @@ def _steps(pattern: str) -> list[Matches | None]:
     steps = _normalized(pattern).split("/")
     steps = ["**", *steps] if len(steps) == 1 else [step for step in steps if step != "."]
     steps = [*steps[:-1], "**"] if steps[-1] == "" else steps
+    steps = [step for before, step in pairwise(["", *steps]) if not before == step == "**"]
     return [None if step == "**" else re.compile(translate(step.replace("[", "[[]"))).match for step in steps]
 
 
 def _match_all(steps: Sequence[Matches | None], parts: Sequence[str]) -> bool:
-    """Return whether the steps match all of the parts, following all alternatives at once.
+    """Return whether the steps match all of the parts; each pair is tried once, so it ends soon."""
 
-    Alternatives are numbers of matched steps; one at a time would take exponential time.
-    """
-    matched = _skip_optional(steps, {0})
-    for part in parts:
-        tried = ((place, steps[place]) for place in matched if place < len(steps))
-        after = {place if step is None else place + 1 for place, step in tried if step is None or step(part)}
-        matched = _skip_optional(steps, after)
-    return len(steps) in matched
+    @cache
+    def rest(place: int, part: int) -> bool:
+        if place == len(steps):
+            return part == len(parts)
+        step, more = steps[place], part < len(parts)
+        if step is None:
+            return rest(place + 1, part) or (more and rest(place, part + 1))
+        return more and bool(step(parts[part])) and rest(place + 1, part + 1)
 
-
-def _skip_optional(steps: Sequence[Matches | None], matched: set[int]) -> set[int]:
-    """Add the alternatives in which `**` stands for no folder."""
-    for place, step in enumerate(steps):
-        if place in matched and step is None:
-            matched.add(place + 1)
-    return matched
+    return rest(0, 0)
 
 
 def _normalized(path: str) -> str:

@@ -101,7 +101,7 @@ def parse_allowed(private: Collection[str]) -> Allowed:
         network = _network(entry)
         if network is not None:
             networks.append(network)
-        elif _is_name(entry):
+        elif not re.search(r"[\s/:@[\]?#\\*]", entry):
             hosts.add(entry.lower().rstrip("."))
         else:
             raise SettingsError(
@@ -116,10 +116,6 @@ def _network(entry: str) -> Network | None:
         return ipaddress.ip_network(entry.strip("[]"), strict=False)
     except ValueError:
         return None
-
-
-def _is_name(entry: str) -> bool:
-    return not any(character.isspace() or character in "/:@[]?#\\*" for character in entry)
 
 
 def _mapped(address: Address) -> IPv4Address | None:

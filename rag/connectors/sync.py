@@ -10,7 +10,7 @@ from rag.connectors.base import Checkpoint, Deferred, Gone, Item, Listed, Source
 from rag.errors import Cancelled, FootnoteError, ItemFailed, ItemRefused, SourceEmptied
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
-from storage.records import ItemRecord, Listing, Outcome, SourceState
+from storage.records import Listing, Outcome, SourceState
 from storage.sources import SourceItems, SourceStore
 
 _IN_MEMORY = 1 << 20  # bytes of an item; larger ones wait on disk until they are whole
@@ -35,21 +35,17 @@ class SyncProgress:
         return self.new + self.changed + self.unchanged + self.failed
 
 
+@dataclass
 class Sync:
     """Syncs one owner's sources; `start` queues a document for ingest, `remove` deletes one."""
 
-    def __init__(
-        self,
-        library: Library,
-        sources: SourceStore,
-        items: SourceItems,
-        start: Callable[[str], None],
-        remove: Callable[[str], None],
-        max_bytes: int,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ):
-        self.library, self.sources, self.items = library, sources, items
-        self.start, self.remove, self.max_bytes, self.now = start, remove, max_bytes, now
+    library: Library
+    sources: SourceStore
+    items: SourceItems
+    start: Callable[[str], None]
+    remove: Callable[[str], None]
+    max_bytes: int
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def run(
         self,
@@ -80,7 +76,8 @@ class _SyncRun:
     def __init__(self, sync: Sync, source_id: str, source: Source, cancelled: Cancel, may_be_empty: bool):
         self._sync, self._id, self._source, self._cancelled = sync, source_id, source, cancelled
         self._known = {item.id: item for item in sync.items.list(source_id)}
-        self._deferred = {item.id for item in self._known.values() if _is_deferred(item, sync.now())}
+        failed, now = (item for item in self._known.values() if item.tries), sync.now()
+        self._deferred = {item.id for item in failed if item.due is None or item.due > now}
         self._may_be_empty = may_be_empty
         self._named: set[str] = set()
         self._seen: list[Listing] = []
@@ -104,14 +101,12 @@ class _SyncRun:
                 yield from self._due()
             yield listed
 
-    def _due(self) -> list[Item]:
-        """Return failed items that this listing did not name and whose retry is due."""
-        failed = [known for known in self._known.values() if known.tries and known.id not in self._named]
-        return [
-            Item(known.id, known.name, known.wanted, known.url)
-            for known in failed
-            if known.wanted and known.id not in self._deferred
-        ]
+    def _due(self) -> Iterator[Item]:
+        """Yield failed items that this listing did not name and whose retry is due."""
+        for known in self._known.values():
+            is_named = known.id in self._named or known.id in self._deferred
+            if known.tries and known.wanted and not is_named:
+                yield Item(known.id, known.name, known.wanted, known.url)
 
     def _take(self, listed: Listed) -> None:
         match listed:
@@ -213,10 +208,6 @@ class _SyncRun:
     def _tell(self, name: str, outcome: str) -> None:
         count = getattr(self._so_far, outcome) + 1
         self._so_far = replace(self._so_far, name=name, **{outcome: count})
-
-
-def _is_deferred(item: ItemRecord, now: datetime) -> bool:
-    return item.tries > 0 and (item.due is None or item.due > now)
 
 
 def _listing(item: Item) -> Listing:

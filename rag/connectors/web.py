@@ -223,7 +223,8 @@ class WebSource(Source):
             return Unreadable(url, display_url(url), str(error), _is_lasting(error)), known
         item = Item(url, made.name, made.version, url)
         self._latest = item, made
-        return item, _known(made, fetched)
+        marks = (fetched.headers.get(name, "") for name in ("etag", "last-modified"))
+        return item, _Known(made.name, made.version, digest(fetched.body), *marks)
 
     def _get(self, url: str, headers: Mapping[str, str], cancelled: Cancel) -> Response:
         return self._fetcher.get(url, headers={**_ACCEPT, **headers}, cancelled=cancelled)
@@ -234,14 +235,3 @@ def _is_lasting(error: FootnoteError) -> bool:
     if isinstance(error, RequestRejected):
         return 400 <= error.status < 500 and error.status not in _TEMPORARY
     return isinstance(error, (ItemRefused, AddressRefused))
-
-
-def _known(made: WebDocument, fetched: Response) -> _Known:
-    headers = fetched.headers
-    return _Known(
-        made.name,
-        made.version,
-        digest(fetched.body),
-        headers.get("etag", ""),
-        headers.get("last-modified", ""),
-    )

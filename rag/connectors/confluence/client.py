@@ -56,7 +56,8 @@ class ConfluenceApi(RestClient):
         seen: set[tuple[tuple[str, str], ...]] = set()
         while True:
             answer = self.get(results, path, {"limit": PAGE, **parameters, **position})
-            self._learn_address(answer.links.base)
+            if urlsplit(self._base).hostname == GATEWAY and answer.links.base.startswith("https://"):
+                self.web = answer.links.base.rstrip("/")  # the wiki's own address
             yield from answer.results
             if not answer.links.next:
                 return
@@ -111,10 +112,6 @@ class ConfluenceApi(RestClient):
             f"{self._host} does not accept the token. It may have expired, been revoked, or lack a "
             f"scope: make a new one and put it into the secret {self._secret!r}."
         )
-
-    def _learn_address(self, base: str) -> None:
-        if urlsplit(self._base).hostname == GATEWAY and base.startswith("https://"):
-            self.web = base.rstrip("/")
 
 
 _MENTION = re.compile(r'<ri:user\b[^>]*?\bri:(account-id|userkey)="([^"<>&]{1,128})"')

@@ -21,24 +21,17 @@ _TOGETHER = 50  # pages in one query
 _SEARCH_PATH = "/rest/api/content/search"
 
 
-def changed_pages(api: ConfluenceApi, scope: SyncScope, since: datetime) -> Iterator[Content]:
-    """Yield the pages of a scope that changed since a time, and some others."""
-    query = f"type = page and {within(scope)} and {changed_since(since)}"
-    yield from _search(api, query, "version")
-
-
 def changed_files(api: ConfluenceApi, scope: SyncScope, since: datetime) -> Iterator[Content]:
     """Yield the attached files that changed since a time and are attached to a page of the scope."""
     spaces = _quoted([space.key for space in scope.around])
     query = f"type = attachment and space in ({spaces}) and {changed_since(since)}"
     files = list(_search(api, query, "version,container"))
     holders = sorted({file.container_id for file in files if file.container_id})
-    wanted = {
-        page.id
-        for start in range(0, len(holders), _TOGETHER)
-        for page in _search(api, _pages_query(holders[start : start + _TOGETHER], scope), "version")
-    }
-    yield from (file for file in files if file.container_id in wanted)
+    for start in range(0, len(holders), _TOGETHER):
+        ids = ", ".join(holders[start : start + _TOGETHER])
+        query = f"type = page and id in ({ids}) and {within(scope)}"
+        wanted = {page.id for page in _search(api, query, "version")}
+        yield from (file for file in files if file.container_id in wanted)
 
 
 def within(scope: SyncScope) -> str:
@@ -60,10 +53,6 @@ def changed_since(since: datetime) -> str:
     'lastmodified >= "2026-03-01 07:30"'
     """
     return f'lastmodified >= "{(since.astimezone(UTC) - OVERLAP):%Y-%m-%d %H:%M}"'
-
-
-def _pages_query(ids: Sequence[str], scope: SyncScope) -> str:
-    return f"type = page and id in ({', '.join(ids)}) and {within(scope)}"
 
 
 def _quoted(values: Sequence[str]) -> str:
@@ -174,7 +163,8 @@ class ConfluenceSource(Source):
             yield Unreadable(page.id + _FILES_SUFFIX, f"Files attached to {page.title}", str(error), lasting)
 
     def _changed(self, scope: SyncScope, since: datetime) -> Iterator[Item | Unreadable]:
-        for page in list(changed_pages(self._api, scope, since)):
+        query = f"type = page and {within(scope)} and {changed_since(since)}"
+        for page in list(_search(self._api, query, "version")):
             yield page.page_item(self._api.web)
         if self._settings.attachments:
             for file in list(changed_files(self._api, scope, since)):

@@ -90,16 +90,13 @@ def to_item(file: DriveFile, max_bytes: int) -> Item | Unreadable:
     suffix = _EXPORTED.get(file.mime_type, ("", ""))[1]
     name = file.name if file.name.lower().endswith(suffix) else file.name + suffix
     link = file.link if file.link.startswith("https://") else f"https://drive.google.com/open?id={file.id}"
-    return Item(file.id, name, _version(file), link)
+    version = file.checksum or (file.modified.isoformat() if file.modified else "")
+    return Item(file.id, name, version, link)
 
 
 def export_type(file: DriveFile) -> str:
     """Return the media type for the export of Google's own document; nothing for any other file."""
     return _EXPORTED.get(file.mime_type, ("", ""))[0]
-
-
-def _version(file: DriveFile) -> str:
-    return file.checksum or (file.modified.isoformat() if file.modified else "")
 
 
 def _reason_unreadable(file: DriveFile, max_bytes: int) -> str:

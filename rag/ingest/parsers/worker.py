@@ -48,7 +48,7 @@ def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
 
 
 def page(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
-    """Find a passage on a PDF page and, if requested, render the page."""
+    """Render a PDF page with a passage marked."""
     from rag.ingest.parsers.pdf_highlight import locate
 
     del name
