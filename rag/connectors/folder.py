@@ -7,7 +7,6 @@ import re
 import stat
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from itertools import pairwise
@@ -81,22 +80,6 @@ class FolderSettings(BaseModel):
         return kept
 
 
-@dataclass(frozen=True)
-class FolderFile:
-    """File by its path below the folder, with a version that changes with its content."""
-
-    path: str
-    version: str
-
-
-@dataclass(frozen=True)
-class UnlistedPath:
-    """File or folder that cannot be read, with the reason as a sentence."""
-
-    path: str
-    reason: str
-
-
 class FolderSource(Source):
     """Files of one folder, which must lie in one of `roots` if there are any. Each listing is whole."""
 
@@ -112,7 +95,7 @@ class FolderSource(Source):
         """Return how many matching files the folder has, counted up to a thousand."""
         count = 0
         for found in self._walk():
-            count += isinstance(found, FolderFile)
+            count += isinstance(found, Item)
             if count == 1000:
                 return f"{self._root} has 1,000 files and more."
         return f"{self._root} has {count} {'file' if count == 1 else 'files'}."
@@ -123,15 +106,13 @@ class FolderSource(Source):
         for found in self._walk():
             if cancelled():
                 return
-            if isinstance(found, UnlistedPath):
-                id_ = _id(found.path)
-                lost = {folder for folder in before if f"{folder}/".startswith(f"{id_}/")}
+            if isinstance(found, Unreadable):
+                lost = {folder for folder in before if f"{folder}/".startswith(f"{found.id}/")}
                 now |= lost
                 whole = whole and not lost
-                yield Unreadable(id_, _name(found.path), found.reason)
             else:
-                now.add(_id(found.path.rpartition("/")[0]))
-                yield Item(_id(found.path), _name(found.path), found.version)
+                now.add(found.id.rpartition("/")[0])
+            yield found
         yield Checkpoint(json.dumps(sorted(now)), whole)
 
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
@@ -147,11 +128,12 @@ class FolderSource(Source):
         if not stat.S_ISREG(after.st_mode) or version(after) != item.version:
             raise ItemFailed(f"{item.name} changed while it was read. It is read again the next time.")
 
-    def _walk(self) -> Iterator[FolderFile | UnlistedPath]:
+    def _walk(self) -> Iterator[Item | Unreadable]:
         settings = self._settings
         if not self._root.is_dir():
             raise SourceError(f"There is no folder {settings.path} on this computer. Correct the path.")
-        return walk(self._root, settings.glob, hidden=settings.hidden, links=settings.links)
+        walk = _FolderWalk(self._root, settings.glob, settings.hidden, settings.links)
+        return walk.below("", ())
 
 
 def _id(path: str) -> str:
@@ -161,6 +143,10 @@ def _id(path: str) -> str:
 
 def _name(path: str) -> str:
     return unicodedata.normalize("NFC", path.encode("utf-8", "replace").decode())[:_MAX_NAME]
+
+
+def _unreadable(path: str, reason: str) -> Unreadable:
+    return Unreadable(_id(path), _name(path), reason)
 
 
 # Patterns
@@ -222,19 +208,12 @@ def _normalized(path: str) -> str:
 # Walk
 
 
-def walk(
-    root: Path, patterns: Collection[str], *, hidden: bool, links: bool
-) -> Iterator[FolderFile | UnlistedPath]:
-    """Yield the files below `root` in the order of names; SourceError where `root` cannot be read."""
-    yield from _FolderWalk(root, patterns, hidden, links).below("", ())
-
-
 class _FolderWalk:
     def __init__(self, root: Path, patterns: Collection[str], hidden: bool, links: bool):
         self._root, self._hidden, self._links = root, hidden, links
         self._matches = matcher(patterns)
 
-    def below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[FolderFile | UnlistedPath]:
+    def below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[Item | Unreadable]:
         """Yield the files in one folder and below it; `above` are its parent folders, to detect a circle."""
         try:
             identity, inside = self._scan(folder)
@@ -243,7 +222,7 @@ class _FolderWalk:
         except OSError as error:
             if not folder:
                 raise SourceError(f"{self._root} cannot be read: {reason(error)}.") from error
-            yield UnlistedPath(folder, f"The folder cannot be read: {reason(error)}.")
+            yield _unreadable(folder, f"The folder cannot be read: {reason(error)}.")
             return
         if identity in above or self._is_excluded(folder, inside):
             return
@@ -253,7 +232,7 @@ class _FolderWalk:
 
     def _entry(
         self, entry: os.DirEntry[str], path: str, above: tuple[tuple[int, int], ...]
-    ) -> Iterator[FolderFile | UnlistedPath]:
+    ) -> Iterator[Item | Unreadable]:
         if entry.is_symlink():
             real = Path(os.path.realpath(self._root / path))
             if not self._links or not real.is_relative_to(self._root):
@@ -263,14 +242,14 @@ class _FolderWalk:
         except FileNotFoundError:
             return  # gone, or a link to nothing
         except OSError as error:
-            yield UnlistedPath(path, f"It cannot be looked at: {reason(error)}.")
+            yield _unreadable(path, f"It cannot be looked at: {reason(error)}.")
             return
         if stat.S_ISDIR(facts.st_mode) and len(above) > MAX_DEPTH:
-            yield UnlistedPath(path, f"It lies more than {MAX_DEPTH} folders deep.")
+            yield _unreadable(path, f"It lies more than {MAX_DEPTH} folders deep.")
         elif stat.S_ISDIR(facts.st_mode):
             yield from self.below(path, above)
         elif stat.S_ISREG(facts.st_mode) and self._matches(path):
-            yield FolderFile(path, version(facts))
+            yield Item(_id(path), _name(path), version(facts))
 
     def _scan(self, folder: str) -> tuple[tuple[int, int], list[os.DirEntry[str]]]:
         facts = (self._root / folder).stat()

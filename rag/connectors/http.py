@@ -40,6 +40,7 @@ from rag.jobs import Cancel, never
 logging.getLogger("httpcore2").setLevel(logging.INFO)
 
 T = TypeVar("T")
+Headers = Mapping[str, str]
 Resolve = Callable[[str, int], Sequence[Address]]
 
 MAX_BYTES = 50_000_000
@@ -54,7 +55,7 @@ _MAX_IDLE = 8  # connections
 _CHUNK = 65_536  # bytes inflated at once
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RETRIED = frozenset({429, 503})
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_NO_HEADERS: Headers = MappingProxyType({})
 _DEFAULT_HEADERS = {"User-Agent": "Mozilla/5.0 (compatible; Footnote)", "Accept": "*/*"}
 _ENCODINGS = "gzip, deflate"
 _RESERVED = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
@@ -70,7 +71,7 @@ class Response:
 
     url: str
     status: int
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Headers = field(repr=False)
     body: bytes = field(repr=False)
 
     def checked(self) -> "Response":
@@ -122,7 +123,7 @@ class Fetcher:
         self,
         url: str,
         *,
-        headers: Mapping[str, str] = _NO_HEADERS,
+        headers: Headers = _NO_HEADERS,
         max_bytes: int | None = None,
         cancelled: Cancel = never,
     ) -> Response:
@@ -131,29 +132,19 @@ class Fetcher:
             return response.read(max_bytes or self._max_bytes)
 
     def post(
-        self,
-        url: str,
-        *,
-        body: bytes = b"",
-        headers: Mapping[str, str] = _NO_HEADERS,
-        cancelled: Cancel = never,
+        self, url: str, *, body: bytes = b"", headers: Headers = _NO_HEADERS, cancelled: Cancel = never
     ) -> Response:
         """Send a `body` and return the response; a redirect is not followed."""
         with self._send(_Request.of("POST", headers, body), url, cancelled) as response:
             return response.read(self._max_bytes)
 
     def stream(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] = _NO_HEADERS,
-        max_bytes: int | None = None,
-        cancelled: Cancel = never,
+        self, url: str, *, headers: Headers = _NO_HEADERS, cancelled: Cancel = never
     ) -> Iterator[bytes]:
         """Yield the body at `url` in pieces; raise RequestRejected unless the status is a success."""
         with self._send(_Request.of("GET", headers), url, cancelled) as response:
             require_success(response.target, response.status)
-            yield from response.pieces(max_bytes or self._max_bytes)
+            yield from response.pieces(self._max_bytes)
 
     @contextmanager
     def _send(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["_OpenResponse"]:
@@ -203,11 +194,11 @@ class Fetcher:
 @dataclass(frozen=True)
 class _Request:
     method: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Headers = field(repr=False)
     body: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def of(cls, method: str, headers: Mapping[str, str], body: bytes = b"") -> "_Request":
+    def of(cls, method: str, headers: Headers, body: bytes = b"") -> "_Request":
         given = {name: value for name, value in headers.items() if name.lower() not in _RESERVED}
         named = {name.lower() for name in given}
         missing = {name: value for name, value in _DEFAULT_HEADERS.items() if name.lower() not in named}
@@ -488,7 +479,7 @@ def _stop_if_cancelled(host: str, cancelled: Cancel) -> None:
         raise Cancelled(f"You stopped the request to {host}.")
 
 
-def retry_wait(attempt: int, headers: Mapping[str, str], now: datetime) -> float:
+def retry_wait(attempt: int, headers: Headers, now: datetime) -> float:
     """Return the seconds to wait after `attempt` (from 1), by its Retry-After."""
     after = _retry_after(headers.get("retry-after", "").strip(), _date(headers.get("date", "")) or now)
     return after if after is not None else _FIRST_WAIT * 2.0 ** (attempt - 1)

@@ -34,8 +34,7 @@ class RestClient(ABC):
         """Return the JSON record at a path; raise ItemFailed where it is missing or forbidden."""
         whole = _with_query(self._base + path, parameters)
         answer = self._with_retries(
-            lambda headers: self._fetcher.get(whole, headers=headers, cancelled=self.cancelled),
-            self._headers,
+            lambda headers: self._fetcher.get(whole, headers=headers, cancelled=self.cancelled), self._headers
         )
         if not 200 <= answer.status < 300:
             raise self._refusal(answer)
@@ -72,9 +71,7 @@ class RestClient(ABC):
         return TRIES if answer.status in _RETRIED else 1
 
     def _with_retries(
-        self,
-        send: Callable[[Mapping[str, str]], Response],
-        headers: Callable[[], Mapping[str, str]],
+        self, send: Callable[[Mapping[str, str]], Response], headers: Callable[[], Mapping[str, str]]
     ) -> Response:
         attempt = 1
         while True:

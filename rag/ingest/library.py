@@ -72,9 +72,8 @@ class ParsedDocument:
         return chunk_records(record, self.splitting, self.text, self.pieces)
 
 
-def admit_all(sha256: str, size: int) -> None:
+def admit_all(_sha256: str, _size: int) -> None:
     """Admit every original."""
-    del sha256, size
 
 
 class Library:

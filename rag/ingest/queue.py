@@ -361,9 +361,7 @@ class Reindexing:
 
     def _work(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
         yield from self._library.reindex(
-            cancelled,
-            stop_writers=lambda: _wait(self._ingest.stop_writing()),
-            drain_seconds=DRAIN_SECONDS,
+            cancelled, stop_writers=lambda: _wait(self._ingest.stop_writing()), drain_seconds=DRAIN_SECONDS
         )
         self._ingest.go_on()
 

@@ -63,21 +63,14 @@ _OLE_STREAMS = (  # names of streams inside, as UTF-16
     ("HwpSummaryInformation", "a Hangul (HWP) document"),
     ("__substg1.0", "an Outlook message (.msg)"),
 )
-_OFFICE = (
-    ("word/document.xml", "docx"),
-    ("ppt/presentation.xml", "pptx"),
-    ("xl/workbook.xml", "xlsx"),
-)
+_OFFICE = (("word/document.xml", "docx"), ("ppt/presentation.xml", "pptx"), ("xl/workbook.xml", "xlsx"))
 _MEDIA_TYPES = (
     (b"application/epub+zip", "epub"),
     (b"application/vnd.oasis.opendocument.text", "odt"),
     (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
 )
-_UNSUPPORTED_EXTENSIONS = {
-    ".p7s": "a signature",
-    ".p7m": "a signed message",
-}
+_UNSUPPORTED_EXTENSIONS = {".p7s": "a signature", ".p7m": "a signed message"}
 _TEXT_EXTENSIONS = {
     ".csv": "csv",
     ".tsv": "csv",

@@ -251,7 +251,6 @@ def _foreign_boxes(page: Any, coverage: dict[Any, "_Coverage"], *, sure: bool) -
 
 
 def _is_addition(box: Any) -> bool:
-    """Return whether a box is, by its tag or its name, an addition to a text."""
     return box.tag in _ADDED or _ADDITION.search(f"{box.get('class', '')} {box.get('id', '')}") is not None
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,12 @@ def run(
 ) -> tuple[dict[str, Any], bytes]:
     """Run a task of the worker on a file; return its facts and its bytes. Raises DocumentRefused."""
     request = json.dumps({"path": str(path.absolute()), "name": name, **arguments}).encode()
-    return _facts(name, _child([task], request, shown(name), timeout=timeout, memory=memory))
+    output = _child([task], request, shown(name), timeout=timeout, memory=memory)
+    line, _, rest = output.partition(b"\n")
+    facts: dict[str, Any] = json.loads(line)
+    if "refused" in facts:
+        raise DocumentRefused(f"{shown(name)} {facts['refused']}")
+    return facts, rest
 
 
 def run_program(command: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
@@ -62,25 +67,12 @@ def _child(task: Sequence[str], given: bytes, what: str, *, timeout: float, memo
         except subprocess.TimeoutExpired as error:
             raise DocumentRefused(f"{what} took longer than {timeout:g} seconds to read.") from error
         finally:
-            _end(child)
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
     if child.returncode != 0:
         raise DocumentRefused(_reason(what, child.returncode, complaint, timeout, memory))
     return output
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    if child.poll() is None:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-
-
-def _facts(name: str, output: bytes) -> tuple[dict[str, Any], bytes]:
-    """Split a child's output: one line of JSON, then bytes. Raises its refusal."""
-    line, _, rest = output.partition(b"\n")
-    facts: Mapping[str, Any] = json.loads(line)
-    if "refused" in facts:
-        raise DocumentRefused(f"{shown(name)} {facts['refused']}")
-    return dict(facts), rest
 
 
 def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: int) -> str:

@@ -47,19 +47,17 @@ def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
     return facts, facts.pop("text").encode("utf-8")
 
 
-def page(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+def page(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
     """Render a PDF page with a passage marked."""
     from rag.ingest.parsers.pdf_highlight import locate
 
-    del name
     return locate(path, **arguments)
 
 
-def picture(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+def picture(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
     """Render a page for text recognition."""
     from rag.ingest.parsers.ocr import render_page
 
-    del name
     return {}, render_page(path, **arguments)
 
 
