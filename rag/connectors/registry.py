@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rag.connectors.base import Credentials, Source
-from rag.connectors.confluence.models import ConfluenceSettings
+from rag.connectors.confluence.client import ConfluenceSettings
 from rag.connectors.confluence.source import ConfluenceSource
 from rag.connectors.folder import FolderSettings, FolderSource
 from rag.connectors.google_drive.source import DriveSettings, DriveSource

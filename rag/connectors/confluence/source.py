@@ -6,8 +6,17 @@ from datetime import UTC, datetime, timedelta
 from pydantic import AwareDatetime
 
 from rag.connectors.base import Checkpoint, Credentials, Item, Listed, Source, SyncState, Unreadable, digest
-from rag.connectors.confluence.client import CloudWiki, ConfluenceApi, ServerWiki, SyncScope, UserNames, Wiki
-from rag.connectors.confluence.models import ConfluenceSettings, Content, Results
+from rag.connectors.confluence.client import (
+    CloudWiki,
+    ConfluenceApi,
+    ConfluenceSettings,
+    Content,
+    Results,
+    ServerWiki,
+    SyncScope,
+    UserNames,
+    Wiki,
+)
 from rag.connectors.http import MAX_BYTES, Fetcher
 from rag.connectors.rest import FIRST_WAIT
 from rag.errors import ItemFailed, ItemRefused
