@@ -221,6 +221,9 @@ class Content(ConfluenceRecord):
 T = TypeVar("T", bound=ConfluenceRecord)
 PAGE = 250  # records in one response, the most that version 2 gives; version 1 may give fewer
 _CURSOR_PARAMETERS = ("cursor", "start")
+_MENTION = re.compile(r'<ri:user\b[^>]*?\bri:(account-id|userkey)="([^"<>&]{1,128})"')
+_PARAMETERS = {"account-id": "accountId", "userkey": "key"}
+_MAX_USERS = 100  # requested for one page
 
 
 class ConfluenceApi(RestClient):
@@ -236,6 +239,7 @@ class ConfluenceApi(RestClient):
     ):
         super().__init__(fetcher, settings.url, first_wait=first_wait)
         self.web, self._secret = settings.url, settings.credential
+        self._names: dict[str, str] = {}
         token = credentials.get(settings.credential).get_secret_value().strip()
         if settings.cloud:
             pair = base64.b64encode(f"{settings.email}:{token}".encode()).decode("ascii")
@@ -276,6 +280,21 @@ class ConfluenceApi(RestClient):
             raise self._signed_out()
         return person.display_name or person.public_name
 
+    def mentioned(self, storage: str) -> dict[str, str]:
+        """Return the names of the users that a page mentions by their ids, without unknown ones."""
+        found = dict.fromkeys((kind, id_) for kind, id_ in _MENTION.findall(storage))
+        named = {id_: self._name(kind, id_) for kind, id_ in list(found)[:_MAX_USERS]}
+        return {id_: name for id_, name in named.items() if name}
+
+    def _name(self, kind: str, id_: str) -> str:
+        if id_ not in self._names:
+            try:
+                person = self.get(Person, "/rest/api/user", {_PARAMETERS[kind]: id_})
+                self._names[id_] = person.display_name or person.public_name
+            except ItemFailed:  # a closed or hidden account
+                self._names[id_] = ""
+        return self._names[id_]
+
     def file(self, path: str) -> Iterator[bytes]:
         """Yield a file at a path below the wiki's address; raise ItemFailed for any other path."""
         context = urlsplit(self._base).path
@@ -305,34 +324,6 @@ class ConfluenceApi(RestClient):
             f"{self._host} does not accept the token. It may have expired, been revoked, or lack a "
             f"scope: make a new one and put it into the secret {self._secret!r}."
         )
-
-
-_MENTION = re.compile(r'<ri:user\b[^>]*?\bri:(account-id|userkey)="([^"<>&]{1,128})"')
-_PARAMETERS = {"account-id": "accountId", "userkey": "key"}
-_MAX_USERS = 100  # requested for one page
-
-
-class UserNames:
-    """Names of users by the ids of their accounts, each requested once."""
-
-    def __init__(self, api: ConfluenceApi):
-        self._api = api
-        self._names: dict[str, str] = {}
-
-    def mentioned(self, storage: str) -> dict[str, str]:
-        """Return the names of the users that a page mentions by their ids, without unknown ones."""
-        found = dict.fromkeys((kind, id_) for kind, id_ in _MENTION.findall(storage))
-        named = {id_: self._name(kind, id_) for kind, id_ in list(found)[:_MAX_USERS]}
-        return {id_: name for id_, name in named.items() if name}
-
-    def _name(self, kind: str, id_: str) -> str:
-        if id_ not in self._names:
-            try:
-                person = self._api.get(Person, "/rest/api/user", {_PARAMETERS[kind]: id_})
-                self._names[id_] = person.display_name or person.public_name
-            except ItemFailed:  # a closed or hidden account
-                self._names[id_] = ""
-        return self._names[id_]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from rag.connectors.confluence.client import (
     Results,
     ServerWiki,
     SyncScope,
-    UserNames,
     Wiki,
 )
 from rag.connectors.http import MAX_BYTES, Fetcher
@@ -110,7 +109,6 @@ class ConfluenceSource(Source):
         self._of = digest(settings, "email", "credential")
         self._api = ConfluenceApi(settings, credentials, fetcher, first_wait=first_wait)
         self._wiki: Wiki = CloudWiki(self._api) if settings.cloud else ServerWiki(self._api)
-        self._people = UserNames(self._api)
 
     def test(self) -> str:
         """Sign in, find the spaces and pages of the settings, and return their names."""
@@ -142,7 +140,7 @@ class ConfluenceSource(Source):
         page = self._wiki.page(item.id)
         if page.storage is None or page.status != "current":
             raise ItemRefused(f"{page.title} is no longer among the wiki's pages.")
-        yield pack(page.title, page.storage, self._people.mentioned(page.storage))
+        yield pack(page.title, page.storage, self._api.mentioned(page.storage))
 
     def _all(self, scope: SyncScope, began: datetime) -> Iterator[Listed]:
         """Yield every page and its files; the pages are listed first, before any can move."""
