@@ -194,31 +194,6 @@ def parse_credential(credentials: Credentials, name: str) -> ServiceAccount | Au
         ) from None
 
 
-def access_token(
-    account: ServiceAccount | AuthorizedUser, tokens: str, post: Callable[[str, bytes], Response]
-) -> str:
-    """Return a new token. `post` sends a form to an address, so that google-auth opens no connection."""
-
-    def transport(url: str, *, body: bytes, **_: Any) -> SimpleNamespace:
-        answer = post(url, body)
-        return SimpleNamespace(status=answer.status, headers=answer.headers, data=answer.body)
-
-    try:
-        from google.auth.exceptions import GoogleAuthError
-
-        granted = account.credentials(tokens)
-    except ImportError as error:
-        raise SourceError(
-            "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
-            "Install it: pip install 'footnote[gdrive]'."
-        ) from error
-    try:
-        granted.refresh(transport)
-    except GoogleAuthError:  # its text quotes the answer, which may hold a token
-        raise credential_refused() from None
-    return str(granted.token)
-
-
 def credential_refused() -> SourceError:
     """Return the error for a credential that Google does not accept."""
     return SourceError(
@@ -320,10 +295,11 @@ class DriveApi(RestClient):
         return {"Authorization": f"Bearer {self._token}", **payer}
 
     def _renew(self) -> None:
+        """Get a new token by google-auth, which opens no connection: its form is sent by our client."""
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         life = timedelta(0)
 
-        def post(url: str, body: bytes) -> Response:
+        def transport(url: str, *, body: bytes, **_: Any) -> SimpleNamespace:
             nonlocal life
             answer = self._with_retries(
                 lambda headers: self._fetcher.post(url, body=body, headers=headers, cancelled=self.cancelled),
@@ -332,10 +308,22 @@ class DriveApi(RestClient):
             if not 200 <= answer.status < 300:
                 raise credential_refused()
             life = timedelta(seconds=parse_answer(AccessToken, answer).expires_in)
-            return answer
+            return SimpleNamespace(status=answer.status, headers=answer.headers, data=answer.body)
 
-        self._token = access_token(self._credential, self._tokens, post)
-        self._ends = self._now() + life
+        try:
+            from google.auth.exceptions import GoogleAuthError
+
+            granted = self._credential.credentials(self._tokens)
+        except ImportError as error:
+            raise SourceError(
+                "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
+                "Install it: pip install 'footnote[gdrive]'."
+            ) from error
+        try:
+            granted.refresh(transport)
+        except GoogleAuthError:  # its text quotes the answer, which may hold a token
+            raise credential_refused() from None
+        self._token, self._ends = str(granted.token), self._now() + life
 
     def _tries(self, answer: Response) -> int:
         if answer.status == 401 and self._token:
