@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
@@ -87,19 +86,6 @@ class Source(ABC):
 
     def defer(self, ids: Collection[str]) -> None:  # noqa: B027 - most request no items while they list
         """Do not request these failed items in the next listing, since their retry is not due."""
-
-    def close(self) -> None:  # noqa: B027 - most hold nothing open
-        """Close connections and files."""
-
-    def __enter__(self) -> Self:
-        """Use the source within a block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the source."""
-        self.close()
 
 
 # Retries

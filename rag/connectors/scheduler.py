@@ -132,10 +132,9 @@ class Syncing:
 
     def _watch(self, record: SourceRecord, cancelled: Cancel) -> Iterator[None]:
         self.start(record.id)
-        with self._opened(record) as source:
-            for change in changes(source, cancelled, every=self._look_every):
-                self.start(record.id)
-                yield change
+        for change in changes(self._opened(record), cancelled, every=self._look_every):
+            self.start(record.id)
+            yield change
 
     def _end(self, source_id: str) -> None:
         keys = (_key(source_id, WATCH), _key(source_id))

@@ -60,8 +60,7 @@ class Sync:
         state: SourceState = "stopped"
         reason = None
         try:
-            with opened() as source:
-                yield from _SyncRun(self, source_id, source, cancelled, may_be_empty).run(cursor)
+            yield from _SyncRun(self, source_id, opened(), cancelled, may_be_empty).run(cursor)
             state = "stopped" if cancelled() else "idle"
         except FootnoteError as error:
             if not isinstance(error, Cancelled):

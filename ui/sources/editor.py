@@ -154,8 +154,7 @@ def _finish(here: Workspace, form: _SourceForm, verb: str, save: Callable[[dict[
 
 
 def _reached(here: Workspace, kind: str, settings: Mapping[str, Any]) -> str:
-    with here.source(kind, settings) as source:
-        return source.test()
+    return here.source(kind, settings).test()
 
 
 def _delete(here: Workspace, record: SourceRecord) -> None:
