@@ -31,15 +31,8 @@ SECONDS, MEMORY = 60.0, 1 << 30
 _MAX_NAME = 120  # characters
 _NOT_IN_NAMES = re.compile(r'[/\\\x00-\x1f\x7f<>:"|?*]+')
 _HTML = ("text/html", "application/xhtml+xml")
-# Suffixes of document names; text may have any.
-_SUFFIXES = {
-    "docx": ".docx",
-    "epub": ".epub",
-    "html": ".html",
-    "pdf": ".pdf",
-    "pptx": ".pptx",
-    "xlsx": ".xlsx",
-}
+# Kinds that are the suffix of their names, too; text may have any.
+_SUFFIXED = frozenset(("docx", "epub", "html", "pdf", "pptx", "xlsx"))
 
 
 @dataclass(frozen=True)
@@ -110,7 +103,9 @@ def digest(content: bytes) -> str:
 
 
 def _with_suffix(name: str, kind: str) -> str:
-    ending = _SUFFIXES.get(kind, ".txt" if kind == "text" and not PurePosixPath(name).suffix else "")
+    ending = f".{kind}" if kind in _SUFFIXED else ""
+    if kind == "text" and not PurePosixPath(name).suffix:
+        ending = ".txt"
     return name if name.lower().endswith(ending) else name + ending
 
 

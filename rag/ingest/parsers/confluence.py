@@ -19,25 +19,8 @@ _BLOCKS = ("p", "div", "ul", "ol", "li", *_HEADINGS)
 _USER = "confluence-user"
 _INLINE = frozenset(
     (
-        *(
-            "p",
-            "span",
-            "a",
-            "b",
-            "i",
-            "u",
-            "s",
-            "em",
-            "strong",
-            "code",
-            "sub",
-            "sup",
-            "td",
-            "th",
-            "li",
-            "time",
-        ),
-        *(*_HEADINGS, "ac:link-body", "ac:parameter", "ac:task-body", "ac:caption"),
+        *("p", "span", "a", "b", "i", "u", "s", "em", "strong", "code", "sub", "sup", "time"),
+        *("td", "th", "li", "ac:link-body", "ac:parameter", "ac:task-body", "ac:caption", *_HEADINGS),
     )
 )
 # Element, and its attribute with the name of what it points to.

@@ -72,20 +72,13 @@ _MEDIA_TYPES = (
 )
 _UNSUPPORTED_EXTENSIONS = {".p7s": "a signature", ".p7m": "a signed message"}
 _TEXT_EXTENSIONS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdown": "markdown",
-    ".mkd": "markdown",
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "markdown"),
+    **dict.fromkeys((".eml", ".mht", ".mhtml"), "mail"),
+    **dict.fromkeys((".adoc", ".asciidoc"), "asciidoc"),
     ".ipynb": "notebook",
-    ".eml": "mail",
-    ".mht": "mail",
     ".tex": "latex",
     ".rst": "rst",
-    ".adoc": "asciidoc",
-    ".asciidoc": "asciidoc",
-    ".mhtml": "mail",
 }
 _HTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*\?>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
