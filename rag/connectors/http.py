@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import httpcore2
 
@@ -270,27 +270,23 @@ class _OpenResponse:
             raise _broken(self.target) from error
 
 
-class Deadline(float):
+@dataclass
+class Deadline:
     """Time limits and cancellation of one request, passed through httpcore as its timeout.
 
-    As a number it is `silence`, the seconds that may pass without a byte; `longest` limits the whole request.
-    `host` is named in errors. The network backend sets `new_connection` where it made one for the request,
-    and `received` once any byte came.
+    `silence` is the seconds that may pass without a byte; `longest` limits the whole request. `host` is named
+    in errors. The network backend sets `new_connection` where it made one, and `received` once any byte came.
     """
 
-    host: str
-    new_connection: bool
-    received: bool
-    _longest: float
-    _until: float
-    _cancelled: Cancel
+    silence: float
+    longest: float
+    cancelled: Cancel
+    host: str = ""
+    new_connection: bool = False
+    received: bool = False
 
-    def __new__(cls, silence: float, longest: float, cancelled: Cancel) -> Self:
-        """Return the limits of a request that starts now."""
-        made = super().__new__(cls, silence)
-        made.host, made.new_connection, made.received = "", False, False
-        made._longest, made._until, made._cancelled = longest, time.monotonic() + longest, cancelled
-        return made
+    def __post_init__(self) -> None:
+        self._until = time.monotonic() + self.longest
 
     def until_done(self, operation: Callable[[], T]) -> T:
         """Return the result of `operation`, called again while it raises TimeoutError."""
@@ -320,18 +316,18 @@ class Deadline(float):
 
     def wait(self, seconds: float) -> None:
         """Wait before a retry; the wait does not count towards the limit of the request."""
-        wait(seconds, self.host, self._cancelled)
+        wait(seconds, self.host, self.cancelled)
         self._until += seconds
 
     def _check(self, began: float) -> None:
-        _stop_if_cancelled(self.host, self._cancelled)
+        _stop_if_cancelled(self.host, self.cancelled)
         now = time.monotonic()
         if now > self._until:
             raise ConnectionLost(
-                f"{self.host} was not done after {self._longest:g} seconds, so it was left. Try again later."
+                f"{self.host} was not done after {self.longest:g} seconds, so it was left. Try again later."
             )
-        if now - began > self:
-            raise ConnectionLost(f"{self.host} sent nothing for {self:g} seconds. Try again later.")
+        if now - began > self.silence:
+            raise ConnectionLost(f"{self.host} sent nothing for {self.silence:g} seconds. Try again later.")
 
 
 class _Network(httpcore2.NetworkBackend):
@@ -422,7 +418,7 @@ class _Stream(httpcore2.NetworkStream):
         return bool(poll.poll(0))
 
 
-def _deadline(timeout: float | None) -> Deadline:
+def _deadline(timeout: object) -> Deadline:
     if not isinstance(timeout, Deadline):
         raise TypeError("Requests of connectors have a Deadline as their timeout.")
     return timeout
