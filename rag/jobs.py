@@ -1,7 +1,4 @@
-"""Background jobs: generators in server threads, which many readers follow and anyone can cancel.
-
-A job lives as long as the server, not as long as a page: pages come and go.
-"""
+"""Background jobs: generators in server threads, which many readers follow and anyone can cancel."""
 
 import logging
 import threading
@@ -142,11 +139,7 @@ class Job(Generic[E]):
 
 
 class Jobs:
-    """Running jobs of a server, by owner and key.
-
-    `lanes` are queues by name, with the number of jobs that run at once; a job without a lane starts at once
-    in its own thread. `watch` wraps all work.
-    """
+    """Running jobs by owner and key; `lanes` limits how many run at once; without one they start at once."""
 
     def __init__(self, lanes: dict[str, int] | None = None, watch: Watcher = unwatched):
         self._watch = watch
@@ -214,10 +207,7 @@ class Jobs:
             ]
 
     def close(self, timeout: float = 5.0, *, patience: float = 0.0) -> None:
-        """Cancel every job and wait up to `timeout` seconds for those that were begun to end.
-
-        Answers get `patience` seconds before that to finish.
-        """
+        """Cancel every job, answers after `patience` seconds, and wait up to `timeout` seconds for all."""
         with self._lock:
             self.closed = True
             jobs = dict(self._running)

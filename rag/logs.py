@@ -1,8 +1,6 @@
 """Redacting JSON log: message templates, ids, numbers and error classes, and no data of a user.
 
-An argument of a message may be a file's name, a question or a server's reply. So only numbers and classes of
-errors are filled in, and the rest becomes "…". The user sees the full error with the answer or the document
-whose id is on the line.
+An argument may be a file's name, a question or a server's reply: all but numbers and errors become "…".
 """
 
 import json
@@ -83,7 +81,6 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Fill numbers and names of errors into a template."""
     if not isinstance(record.msg, str):
         return _filled(record.msg) if isinstance(record.msg, BaseException) else LEFT_OUT
     given = record.args
@@ -102,7 +99,6 @@ def _filled(value: object) -> Any:
 
 
 def _plain(value: object) -> Any:
-    """Return a field's value where it is a number or reads like an identifier."""
     named = isinstance(value, str) and _NAME.fullmatch(value)
     return value if named or value is None else _filled(value)
 
@@ -116,7 +112,6 @@ def _error(record: logging.LogRecord) -> BaseException | None:
 
 
 def _frames(error: BaseException) -> list[str]:
-    """Return the stack of an error as `file:line function`, outermost first."""
     found = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     return [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in found]
 
@@ -142,10 +137,7 @@ def count_errors(count: Callable[[str], None]) -> None:
 
 
 def write_lines(stream: TextIO) -> None:
-    """Write everything that this process logs to `stream` as lines.
-
-    Handlers of libraries are removed, so that nothing is written twice or in another form.
-    """
+    """Write everything that this process logs to `stream` as lines; other handlers are removed."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LineFormatter())
     handler.addFilter(lambda record: _is_ours(record) or record.levelno >= logging.WARNING)

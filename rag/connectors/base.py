@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
@@ -27,12 +26,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 @dataclass(frozen=True)
 class Item:
-    """Item of a source that can become a document.
-
-    `id` is the source's own and never changes; `version` changes whenever the content does, and an item whose
-    version is known is not fetched. `name` is for people, with the suffix of the format; `url` is the address
-    of the original, if it has one.
-    """
+    """Item that can become a document: `id` never changes, `version` changes with its content."""
 
     id: str
     name: str
@@ -42,10 +36,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Item that the source lists but cannot deliver, with the reason as a sentence.
-
-    A `lasting` reason makes an early retry useless.
-    """
+    """Item that the source cannot deliver, and why; an early retry of a `lasting` one is useless."""
 
     id: str
     name: str
@@ -69,10 +60,7 @@ class Gone:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """End of a listing, from which the next one continues by its `cursor`.
-
-    After a `whole` listing, an item that was not named since its start is no longer at the source.
-    """
+    """End of a listing; what a `whole` one did not name is gone. The next one begins at the `cursor`."""
 
     cursor: str
     whole: bool
@@ -99,29 +87,12 @@ class Source(ABC):
     def defer(self, ids: Collection[str]) -> None:  # noqa: B027 - most request no items while they list
         """Do not request these failed items in the next listing, since their retry is not due."""
 
-    def close(self) -> None:  # noqa: B027 - most hold nothing open
-        """Close connections and files."""
-
-    def __enter__(self) -> Self:
-        """Use the source within a block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the source."""
-        self.close()
-
 
 # Retries
 
 
 def retry_delay(tries: int, *, lasting: bool) -> timedelta | None:
     """Return the delay after so many failures in a row; None for no further automatic retry.
-
-    A passing failure is retried at the next sync, then after a quarter of an hour, doubled each time up to a
-    day. A `lasting` one (missing, forbidden, too large) is retried after a day, doubled each time, and then
-    given up until the item changes.
 
     >>> [str(retry_delay(tries, lasting=False)) for tries in (1, 2, 4, 40)]
     ['0:00:00', '0:15:00', '1:00:00', '1 day, 0:00:00']
@@ -170,9 +141,8 @@ def digest(settings: BaseModel, *besides: str) -> str:
 class Credentials:
     """Secrets by name: `wiki` is `FOOTNOTE_SECRET_WIKI`, or `wiki` in the file's table `[sources]`.
 
-    The environment wins. Values are read at each request, so that a new one counts at once. Where people sign
-    in, each has only the secrets of the table `[sources_of."their id"]`: anyone could send a secret of
-    everyone to a server of their own.
+    The environment wins. Where people sign in, each has only the table `[sources_of."their id"]`: anyone
+    could send a secret of everyone to a server of their own.
     """
 
     def __init__(self, environment: Mapping[str, str], file: Path, person: str = ""):

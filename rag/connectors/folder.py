@@ -1,7 +1,4 @@
-"""Folder of the server as a source: files by pattern, with hidden files and links on request.
-
-Nothing outside the folder is ever read.
-"""
+"""Folder of the server as a source: files by pattern. Nothing outside the folder is ever read."""
 
 import errno
 import json
@@ -10,8 +7,9 @@ import re
 import stat
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 from urllib.parse import unquote_to_bytes
@@ -82,27 +80,8 @@ class FolderSettings(BaseModel):
         return kept
 
 
-@dataclass(frozen=True)
-class FolderFile:
-    """File by its path below the folder, with a version that changes with its content."""
-
-    path: str
-    version: str
-
-
-@dataclass(frozen=True)
-class UnlistedPath:
-    """File or folder that cannot be read, with the reason as a sentence."""
-
-    path: str
-    reason: str
-
-
 class FolderSource(Source):
-    """Files of one folder. With `roots` it must lie in one of them, or SourceError is raised.
-
-    Each listing is whole. An item's id is its path below the folder, percent-encoded where that is not UTF-8.
-    """
+    """Files of one folder, which must lie in one of `roots` if there are any. Each listing is whole."""
 
     def __init__(self, settings: FolderSettings, roots: Sequence[str] = ()):
         self._settings = settings
@@ -116,30 +95,24 @@ class FolderSource(Source):
         """Return how many matching files the folder has, counted up to a thousand."""
         count = 0
         for found in self._walk():
-            count += isinstance(found, FolderFile)
+            count += isinstance(found, Item)
             if count == 1000:
                 return f"{self._root} has 1,000 files and more."
         return f"{self._root} has {count} {'file' if count == 1 else 'files'}."
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
-        """Yield every file in order, and folders that cannot be read, below which nothing is removed.
-
-        The cursor holds the folders with files, so that one which cannot be read today is known to have had
-        some.
-        """
+        """Yield every file, and folders that cannot be read; the cursor holds the folders with files."""
         before, now, whole = set(json.loads(cursor or "[]")), set(), True
         for found in self._walk():
             if cancelled():
                 return
-            if isinstance(found, UnlistedPath):
-                id_ = _id(found.path)
-                lost = {folder for folder in before if f"{folder}/".startswith(f"{id_}/")}
+            if isinstance(found, Unreadable):
+                lost = {folder for folder in before if f"{folder}/".startswith(f"{found.id}/")}
                 now |= lost
                 whole = whole and not lost
-                yield Unreadable(id_, _name(found.path), found.reason)
             else:
-                now.add(_id(found.path.rpartition("/")[0]))
-                yield Item(_id(found.path), _name(found.path), found.version)
+                now.add(found.id.rpartition("/")[0])
+            yield found
         yield Checkpoint(json.dumps(sorted(now)), whole)
 
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
@@ -155,24 +128,25 @@ class FolderSource(Source):
         if not stat.S_ISREG(after.st_mode) or version(after) != item.version:
             raise ItemFailed(f"{item.name} changed while it was read. It is read again the next time.")
 
-    def _walk(self) -> Iterator[FolderFile | UnlistedPath]:
+    def _walk(self) -> Iterator[Item | Unreadable]:
         settings = self._settings
         if not self._root.is_dir():
             raise SourceError(f"There is no folder {settings.path} on this computer. Correct the path.")
-        return walk(self._root, settings.glob, hidden=settings.hidden, links=settings.links)
+        walk = _FolderWalk(self._root, settings.glob, settings.hidden, settings.links)
+        return walk.below("", ())
 
 
 def _id(path: str) -> str:
-    r"""Return a path as an id: the percent sign, and bytes that are not UTF-8, are percent-encoded.
-
-    >>> _id("100%.txt"), _id("\udcff.txt")
-    ('100%25.txt', '%FF.txt')
-    """
+    """Return a path as an id, in which percent signs and bytes that are not UTF-8 are percent-encoded."""
     return _NOT_UTF8.sub(lambda found: f"%{ord(found[0]) & 0xFF:02X}", path)
 
 
 def _name(path: str) -> str:
     return unicodedata.normalize("NFC", path.encode("utf-8", "replace").decode())[:_MAX_NAME]
+
+
+def _unreadable(path: str, reason: str) -> Unreadable:
+    return Unreadable(_id(path), _name(path), reason)
 
 
 # Patterns
@@ -183,11 +157,6 @@ def matcher(patterns: Collection[str]) -> Callable[[str], bool]:
 
     `*` and `?` match characters except the slash, `**` any folders; all else, brackets too, is literal. Case
     is ignored. A pattern without a slash matches files in every folder.
-
-    >>> matcher(["*.pdf"])("reports/2025/Q3.PDF")
-    True
-    >>> matcher(["reports/*.pdf"])("reports/2025/Q3.pdf")
-    False
     """
     compiled = [_steps(pattern) for pattern in patterns or ["**"]]
 
@@ -213,56 +182,38 @@ def _steps(pattern: str) -> list[Matches | None]:
     steps = _normalized(pattern).split("/")
     steps = ["**", *steps] if len(steps) == 1 else [step for step in steps if step != "."]
     steps = [*steps[:-1], "**"] if steps[-1] == "" else steps
+    steps = [step for before, step in pairwise(["", *steps]) if not before == step == "**"]
     return [None if step == "**" else re.compile(translate(step.replace("[", "[[]"))).match for step in steps]
 
 
 def _match_all(steps: Sequence[Matches | None], parts: Sequence[str]) -> bool:
-    """Return whether the steps match all of the parts, following all alternatives at once.
+    """Return whether the steps match all of the parts; each pair is tried once, so it ends soon."""
 
-    Alternatives are numbers of matched steps; one at a time would take exponential time.
-    """
-    matched = _skip_optional(steps, {0})
-    for part in parts:
-        tried = ((place, steps[place]) for place in matched if place < len(steps))
-        after = {place if step is None else place + 1 for place, step in tried if step is None or step(part)}
-        matched = _skip_optional(steps, after)
-    return len(steps) in matched
+    @cache
+    def rest(place: int, part: int) -> bool:
+        if place == len(steps):
+            return part == len(parts)
+        step, more = steps[place], part < len(parts)
+        if step is None:
+            return rest(place + 1, part) or (more and rest(place, part + 1))
+        return more and bool(step(parts[part])) and rest(place + 1, part + 1)
 
-
-def _skip_optional(steps: Sequence[Matches | None], matched: set[int]) -> set[int]:
-    """Add the alternatives in which `**` stands for no folder."""
-    for place, step in enumerate(steps):
-        if place in matched and step is None:
-            matched.add(place + 1)
-    return matched
+    return rest(0, 0)
 
 
 def _normalized(path: str) -> str:
-    """Return a path in Unicode's composed form, without differences of case."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
 # Walk
 
 
-def walk(
-    root: Path, patterns: Collection[str], *, hidden: bool, links: bool
-) -> Iterator[FolderFile | UnlistedPath]:
-    """Yield the files below `root` in the order of names. With `links`, links are followed inside `root`.
-
-    Raises SourceError where `root` itself cannot be read.
-    """
-    yield from _FolderWalk(root, patterns, hidden, links).below("", ())
-
-
 class _FolderWalk:
-    """One walk and its rules."""
-
     def __init__(self, root: Path, patterns: Collection[str], hidden: bool, links: bool):
         self._root, self._hidden, self._links = root, hidden, links
         self._matches = matcher(patterns)
 
-    def below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[FolderFile | UnlistedPath]:
+    def below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[Item | Unreadable]:
         """Yield the files in one folder and below it; `above` are its parent folders, to detect a circle."""
         try:
             identity, inside = self._scan(folder)
@@ -271,7 +222,7 @@ class _FolderWalk:
         except OSError as error:
             if not folder:
                 raise SourceError(f"{self._root} cannot be read: {reason(error)}.") from error
-            yield UnlistedPath(folder, f"The folder cannot be read: {reason(error)}.")
+            yield _unreadable(folder, f"The folder cannot be read: {reason(error)}.")
             return
         if identity in above or self._is_excluded(folder, inside):
             return
@@ -281,7 +232,7 @@ class _FolderWalk:
 
     def _entry(
         self, entry: os.DirEntry[str], path: str, above: tuple[tuple[int, int], ...]
-    ) -> Iterator[FolderFile | UnlistedPath]:
+    ) -> Iterator[Item | Unreadable]:
         if entry.is_symlink():
             real = Path(os.path.realpath(self._root / path))
             if not self._links or not real.is_relative_to(self._root):
@@ -291,17 +242,16 @@ class _FolderWalk:
         except FileNotFoundError:
             return  # gone, or a link to nothing
         except OSError as error:
-            yield UnlistedPath(path, f"It cannot be looked at: {reason(error)}.")
+            yield _unreadable(path, f"It cannot be looked at: {reason(error)}.")
             return
         if stat.S_ISDIR(facts.st_mode) and len(above) > MAX_DEPTH:
-            yield UnlistedPath(path, f"It lies more than {MAX_DEPTH} folders deep.")
+            yield _unreadable(path, f"It lies more than {MAX_DEPTH} folders deep.")
         elif stat.S_ISDIR(facts.st_mode):
             yield from self.below(path, above)
         elif stat.S_ISREG(facts.st_mode) and self._matches(path):
-            yield FolderFile(path, version(facts))
+            yield Item(_id(path), _name(path), version(facts))
 
     def _scan(self, folder: str) -> tuple[tuple[int, int], list[os.DirEntry[str]]]:
-        """Return a folder's device and inode numbers, and its entries."""
         facts = (self._root / folder).stat()
         with os.scandir(self._root / folder) as entries:
             return (facts.st_dev, facts.st_ino), sorted(entries, key=lambda entry: entry.name)
@@ -327,10 +277,7 @@ def reason(error: OSError) -> str:
 
 
 def open_below(root: Path, path: str, *, links: bool) -> IO[bytes]:
-    """Open a regular file below `root` for reading; raise OSError for any other path.
-
-    With `links` the path may contain links as long as it ends below `root`.
-    """
+    """Open a regular file below `root`, through links only with `links`; OSError for any other path."""
     real = Path(os.path.realpath(root / path)) if links else root / path
     parts = real.relative_to(root).parts if real.is_relative_to(root) else ()
     if not parts or ".." in parts:

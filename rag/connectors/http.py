@@ -1,13 +1,8 @@
-"""HTTP client of all connectors: SSRF policy on every hop, size and time limits, retries by Retry-After.
+"""HTTP client of all connectors: SSRF policy on every hop, size and time limits, retries by Retry-After."""
 
-httpcore2 speaks HTTP and keeps the connections; its network backend here connects only to checked addresses.
-"""
-
-import errno
 import ipaddress
 import json
 import logging
-import os
 import re
 import select
 import socket
@@ -18,13 +13,14 @@ import weakref
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import httpcore2
 
@@ -44,6 +40,7 @@ from rag.jobs import Cancel, never
 logging.getLogger("httpcore2").setLevel(logging.INFO)
 
 T = TypeVar("T")
+Headers = Mapping[str, str]
 Resolve = Callable[[str, int], Sequence[Address]]
 
 MAX_BYTES = 50_000_000
@@ -58,7 +55,7 @@ _MAX_IDLE = 8  # connections
 _CHUNK = 65_536  # bytes inflated at once
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RETRIED = frozenset({429, 503})
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_NO_HEADERS: Headers = MappingProxyType({})
 _DEFAULT_HEADERS = {"User-Agent": "Mozilla/5.0 (compatible; Footnote)", "Accept": "*/*"}
 _ENCODINGS = "gzip, deflate"
 _RESERVED = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
@@ -74,7 +71,7 @@ class Response:
 
     url: str
     status: int
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Headers = field(repr=False)
     body: bytes = field(repr=False)
 
     def checked(self) -> "Response":
@@ -94,10 +91,9 @@ class Response:
 class Fetcher:
     """HTTP client without cookies and without the proxies of the environment. May be shared by threads.
 
-    Addresses must be public, or named in `private`: hosts (`wiki.corp`) and networks (`10.0.0.0/8`).
-    `patience` limits the seconds without a byte, `longest` those of a whole request without the waits that
-    Retry-After demands. Raises AddressRefused before anything is sent, SourceError which names the host, and
-    Cancelled.
+    Addresses must be public, or named in `private` as hosts or networks. `patience` limits the seconds
+    without a byte, `longest` those of a request without waits for Retry-After. Raises AddressRefused before
+    anything is sent, SourceError which names the host, and Cancelled.
     """
 
     def __init__(
@@ -127,42 +123,28 @@ class Fetcher:
         self,
         url: str,
         *,
-        headers: Mapping[str, str] = _NO_HEADERS,
+        headers: Headers = _NO_HEADERS,
         max_bytes: int | None = None,
         cancelled: Cancel = never,
     ) -> Response:
-        """Return the response at `url`, of any status, after at most ten redirects.
-
-        A status of 429 or 503 is retried as Retry-After demands, at most three times; then it is a
-        RequestRejected. A body of more than `max_bytes` is an ItemFailed.
-        """
+        """Return the response at `url`, of any status but 429 and 503; ItemFailed for too large a body."""
         with self._send(_Request.of("GET", headers), url, cancelled) as response:
             return response.read(max_bytes or self._max_bytes)
 
     def post(
-        self,
-        url: str,
-        *,
-        body: bytes = b"",
-        headers: Mapping[str, str] = _NO_HEADERS,
-        cancelled: Cancel = never,
+        self, url: str, *, body: bytes = b"", headers: Headers = _NO_HEADERS, cancelled: Cancel = never
     ) -> Response:
         """Send a `body` and return the response; a redirect is not followed."""
         with self._send(_Request.of("POST", headers, body), url, cancelled) as response:
             return response.read(self._max_bytes)
 
     def stream(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] = _NO_HEADERS,
-        max_bytes: int | None = None,
-        cancelled: Cancel = never,
+        self, url: str, *, headers: Headers = _NO_HEADERS, cancelled: Cancel = never
     ) -> Iterator[bytes]:
         """Yield the body at `url` in pieces; raise RequestRejected unless the status is a success."""
         with self._send(_Request.of("GET", headers), url, cancelled) as response:
             require_success(response.target, response.status)
-            yield from response.pieces(max_bytes or self._max_bytes)
+            yield from response.pieces(self._max_bytes)
 
     @contextmanager
     def _send(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["_OpenResponse"]:
@@ -181,7 +163,6 @@ class Fetcher:
         raise SourceError(f"{here.authority} redirects again and again, so the page cannot be reached.")
 
     def _send_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "_OpenResponse":
-        """Return the response of one host after retries of 429 and 503."""
         for attempt in range(1, TRIES + 1):
             response = self._send_once(here, request, deadline)
             if response.status not in _RETRIED:
@@ -212,15 +193,12 @@ class Fetcher:
 
 @dataclass(frozen=True)
 class _Request:
-    """Request without its URL."""
-
     method: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Headers = field(repr=False)
     body: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def of(cls, method: str, headers: Mapping[str, str], body: bytes = b"") -> "_Request":
-        """Return a request with the default headers."""
+    def of(cls, method: str, headers: Headers, body: bytes = b"") -> "_Request":
         given = {name: value for name, value in headers.items() if name.lower() not in _RESERVED}
         named = {name.lower() for name in given}
         missing = {name: value for name, value in _DEFAULT_HEADERS.items() if name.lower() not in named}
@@ -266,7 +244,6 @@ class _OpenResponse:
         return headers
 
     def redirect(self) -> Target | None:
-        """Return the target of a redirect; None where this is not one."""
         location = self.headers.get("location", "")
         return redirect_target(self.target, location) if location and self.status in _REDIRECTS else None
 
@@ -274,7 +251,6 @@ class _OpenResponse:
         return Response(self.target.url, self.status, self.headers, b"".join(self.pieces(limit)))
 
     def pieces(self, limit: int) -> Iterator[bytes]:
-        """Yield the decompressed body; raise ItemFailed where it is broken or exceeds `limit` bytes."""
         host, encoding = self.target.authority, self.headers.get("content-encoding", "")
         length = self.headers.get("content-length", "")
         if not encoding and length.isdecimal() and int(length) > limit:
@@ -294,33 +270,26 @@ class _OpenResponse:
             raise _broken(self.target) from error
 
 
-class Deadline(float):
+@dataclass
+class Deadline:
     """Time limits and cancellation of one request, passed through httpcore as its timeout.
 
-    As a number it is `silence`, the seconds that may pass without a byte; `longest` limits the whole request.
-    `host` is named in errors. The network backend sets `new_connection` where it made one for the request,
-    and `received` once any byte came.
+    `silence` is the seconds that may pass without a byte; `longest` limits the whole request. `host` is named
+    in errors. The network backend sets `new_connection` where it made one, and `received` once any byte came.
     """
 
-    host: str
-    new_connection: bool
-    received: bool
-    _longest: float
-    _until: float
-    _cancelled: Cancel
+    silence: float
+    longest: float
+    cancelled: Cancel
+    host: str = ""
+    new_connection: bool = False
+    received: bool = False
 
-    def __new__(cls, silence: float, longest: float, cancelled: Cancel) -> Self:
-        """Return the limits of a request that starts now."""
-        made = super().__new__(cls, silence)
-        made.host, made.new_connection, made.received = "", False, False
-        made._longest, made._until, made._cancelled = longest, time.monotonic() + longest, cancelled
-        return made
+    def __post_init__(self) -> None:
+        self._until = time.monotonic() + self.longest
 
     def until_done(self, operation: Callable[[], T]) -> T:
-        """Return the result of `operation`, called again while it raises TimeoutError.
-
-        Raises ConnectionLost when that takes too long, Cancelled when the caller has cancelled.
-        """
+        """Return the result of `operation`, called again while it raises TimeoutError."""
         began = time.monotonic()
         while True:
             self._check(began)
@@ -329,27 +298,40 @@ class Deadline(float):
             except (TimeoutError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 continue
 
+    def in_thread(self, operation: Callable[[], T]) -> T:
+        """Return the result of an operation that cannot be stopped, such as that of a resolver that hangs."""
+        found: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(operation())
+            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+                found.set_exception(error)
+
+        threading.Thread(target=run, name="connecting", daemon=True).start()
+        began = time.monotonic()
+        while not wait_for([found], _POLL).done:
+            self._check(began)
+        return found.result()
+
     def wait(self, seconds: float) -> None:
         """Wait before a retry; the wait does not count towards the limit of the request."""
-        wait(seconds, self.host, self._cancelled)
+        wait(seconds, self.host, self.cancelled)
         self._until += seconds
 
     def _check(self, began: float) -> None:
-        _stop_if_cancelled(self.host, self._cancelled)
+        _stop_if_cancelled(self.host, self.cancelled)
         now = time.monotonic()
         if now > self._until:
             raise ConnectionLost(
-                f"{self.host} was not done after {self._longest:g} seconds, so it was left. Try again later."
+                f"{self.host} was not done after {self.longest:g} seconds, so it was left. Try again later."
             )
-        if now - began > self:
-            raise ConnectionLost(f"{self.host} sent nothing for {self:g} seconds. Try again later.")
+        if now - began > self.silence:
+            raise ConnectionLost(f"{self.host} sent nothing for {self.silence:g} seconds. Try again later.")
 
 
 class _Network(httpcore2.NetworkBackend):
-    """Network backend that enforces the SSRF policy: it connects only to the addresses that it has checked.
-
-    A host is resolved once for each connection, which makes DNS rebinding useless.
-    """
+    """Network backend that resolves a host once, and connects only to addresses that it has checked."""
 
     def __init__(self, permitted: Allowed, resolve: Resolve):
         self._permitted, self._resolve = permitted, resolve
@@ -366,29 +348,15 @@ class _Network(httpcore2.NetworkBackend):
         del local_address, socket_options
         deadline = _deadline(timeout)
         deadline.new_connection = True
-        addresses = self._addresses(host, port, deadline)
+        addresses = deadline.in_thread(partial(self._resolve, host, port))
+        if not addresses:
+            raise SourceError(f"There is no host {host}. Correct the address.")
         if not all((host, address) in self._permitted for address in addresses):
             raise AddressRefused(
                 f"{deadline.host} leads into a private network, where Footnote does not go. "
                 "Whoever runs the server can allow it with FOOTNOTE_PRIVATE_HOSTS."
             )
         return _Stream(_connected_to_first(addresses, port, deadline))
-
-    def _addresses(self, host: str, port: int, deadline: Deadline) -> Sequence[Address]:
-        """Resolve a host in a separate thread, since a resolver that hangs cannot be stopped."""
-        found: Future[Sequence[Address]] = Future()
-
-        def resolve() -> None:
-            try:
-                found.set_result(self._resolve(host, port))
-            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
-                found.set_exception(error)
-
-        threading.Thread(target=resolve, name="resolver", daemon=True).start()
-        addresses = deadline.until_done(partial(found.result, _POLL))
-        if not addresses:
-            raise SourceError(f"There is no host {host}. Correct the address.")
-        return addresses
 
 
 class _Stream(httpcore2.NetworkStream):
@@ -443,58 +411,33 @@ class _Stream(httpcore2.NetworkStream):
         """Return whether anything can be read, which on an idle connection means that it was closed."""
         if info != "is_readable":
             return None
-        return self._socket.fileno() < 0 or _polled(self._socket, select.POLLIN, 0)
+        if self._socket.fileno() < 0:
+            return True
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
 
 
-def _deadline(timeout: float | None) -> Deadline:
+def _deadline(timeout: object) -> Deadline:
     if not isinstance(timeout, Deadline):
         raise TypeError("Requests of connectors have a Deadline as their timeout.")
     return timeout
 
 
-def _polled(connection: socket.socket, event: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(connection, event)
-    return bool(poll.poll(seconds * 1000))
-
-
 def _connected_to_first(addresses: Sequence[Address], port: int, deadline: Deadline) -> socket.socket:
     """Connect to the first of `addresses` that answers; raise ConnectionLost where none does."""
     for address in addresses:
-        made = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6)
+        place = str(address), port
         try:
-            _connect(made, (str(address), port), deadline)
-        except OSError as error:
-            made.close()
-            failure = error
-        except BaseException:
-            made.close()
-            raise
-        else:
+            made = deadline.in_thread(partial(socket.create_connection, place, _CONNECT_TIMEOUT))
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return made
+        except OSError as error:
+            failure = error
     raise ConnectionLost(
-        f"No server answers at {deadline.host} ({failure.strerror or 'no reason given'}). "
+        f"No server answers at {deadline.host} ({failure.strerror or failure}). "
         "Check the address; Footnote connects directly, without a proxy."
     ) from failure
-
-
-def _connect(made: socket.socket, place: tuple[str, int], deadline: Deadline) -> None:
-    """Connect without blocking; raise OSError on failure or after the limit for one address."""
-    made.setblocking(False)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    until = time.monotonic() + _CONNECT_TIMEOUT
-    code = made.connect_ex(place)
-
-    def result() -> int:
-        if _polled(made, select.POLLOUT, _POLL):
-            return made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if time.monotonic() > until:
-            return errno.ETIMEDOUT
-        raise TimeoutError
-
-    code = deadline.until_done(result) if code == errno.EINPROGRESS else code
-    if code:
-        raise OSError(code, os.strerror(code))
 
 
 def resolve_host(host: str, port: int) -> Sequence[Address]:
@@ -532,14 +475,8 @@ def _stop_if_cancelled(host: str, cancelled: Cancel) -> None:
         raise Cancelled(f"You stopped the request to {host}.")
 
 
-def retry_wait(attempt: int, headers: Mapping[str, str], now: datetime) -> float:
-    """Return the seconds to wait after `attempt` (from 1), by its Retry-After.
-
-    >>> retry_wait(1, {"retry-after": "7"}, datetime(2026, 1, 1, tzinfo=UTC))
-    7.0
-    >>> retry_wait(3, {}, datetime(2026, 1, 1, tzinfo=UTC))
-    4.0
-    """
+def retry_wait(attempt: int, headers: Headers, now: datetime) -> float:
+    """Return the seconds to wait after `attempt` (from 1), by its Retry-After."""
     after = _retry_after(headers.get("retry-after", "").strip(), _date(headers.get("date", "")) or now)
     return after if after is not None else _FIRST_WAIT * 2.0 ** (attempt - 1)
 

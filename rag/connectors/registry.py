@@ -7,11 +7,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rag.connectors.base import Credentials, Source
-from rag.connectors.confluence.models import ConfluenceSettings
+from rag.connectors.confluence.client import ConfluenceSettings
 from rag.connectors.confluence.source import ConfluenceSource
 from rag.connectors.folder import FolderSettings, FolderSource
-from rag.connectors.google_drive.models import DriveSettings
-from rag.connectors.google_drive.source import DriveSource
+from rag.connectors.google_drive.source import DriveSettings, DriveSource
 from rag.connectors.http import Fetcher
 from rag.connectors.web import WebSettings, WebSource
 from rag.errors import SourceError
@@ -19,10 +18,7 @@ from rag.errors import SourceError
 
 @dataclass(frozen=True)
 class ConnectorContext:
-    """HTTP client, secrets, allowed folders and size limit for opening sources.
-
-    `folder_roots` is None where any folder may be read; an item of more than `max_bytes` is not taken.
-    """
+    """Means of opening sources; `folder_roots` is None where any folder may be read."""
 
     fetcher: Fetcher
     credentials: Credentials

@@ -22,35 +22,31 @@ _MAX_ERROR = 100_000  # bytes of a response with the reason of a refusal
 
 
 class RestClient(ABC):
-    """REST API below the address `base`; `requests` counts the answered requests.
-
-    Raises SourceError where the service as a whole fails, ItemFailed for a failure of one item.
-    """
+    """REST API below `base`; SourceError if it fails as a whole, ItemFailed for one item."""
 
     def __init__(self, fetcher: Fetcher, base: str, *, first_wait: float = FIRST_WAIT):
         self.requests = 0
+        self.cancelled: Cancel = never
         self._base, self._host = base, urlsplit(base).netloc
         self._fetcher, self._first_wait = fetcher, first_wait
 
-    def get(self, record: type[M], url: str, parameters: Parameters, cancelled: Cancel = never) -> M:
-        """Return the JSON record at `url`; raise ItemFailed where it is missing or forbidden."""
-        whole = _with_query(url, parameters)
+    def get(self, record: type[M], path: str, parameters: Parameters) -> M:
+        """Return the JSON record at a path; raise ItemFailed where it is missing or forbidden."""
+        whole = _with_query(self._base + path, parameters)
         answer = self._with_retries(
-            lambda headers: self._fetcher.get(whole, headers=headers, cancelled=cancelled),
-            lambda: self._headers(cancelled),
-            cancelled,
+            lambda headers: self._fetcher.get(whole, headers=headers, cancelled=self.cancelled), self._headers
         )
         if not 200 <= answer.status < 300:
             raise self._refusal(answer)
         return parse_answer(record, answer)
 
-    def download(self, url: str, parameters: Parameters, cancelled: Cancel = never) -> Iterator[bytes]:
+    def download(self, path: str, parameters: Parameters) -> Iterator[bytes]:
         """Yield a file in pieces; raise ItemFailed where it is refused or breaks off."""
-        whole, begun, attempt = _with_query(url, parameters), False, 1
+        whole, begun, attempt = _with_query(self._base + path, parameters), False, 1
         while True:
-            headers = self._headers(cancelled)
+            headers = self._headers()
             try:
-                for piece in self._fetcher.stream(whole, headers=headers, cancelled=cancelled):
+                for piece in self._fetcher.stream(whole, headers=headers, cancelled=self.cancelled):
                     begun = True
                     yield piece
                 self.requests += 1
@@ -58,12 +54,12 @@ class RestClient(ABC):
             except SourceError as error:
                 if begun:
                     raise ItemFailed(f"It came only in part. {error}") from error
-                self._check_retry(error, whole, attempt, cancelled)
-            self._wait(attempt, cancelled)
+                self._check_retry(error, whole, attempt)
+            self._wait(attempt)
             attempt += 1
 
     @abstractmethod
-    def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
+    def _headers(self) -> Mapping[str, str]:
         """Return the headers that authorize a request."""
 
     @abstractmethod
@@ -75,12 +71,8 @@ class RestClient(ABC):
         return TRIES if answer.status in _RETRIED else 1
 
     def _with_retries(
-        self,
-        send: Callable[[Mapping[str, str]], Response],
-        headers: Callable[[], Mapping[str, str]],
-        cancelled: Cancel,
+        self, send: Callable[[Mapping[str, str]], Response], headers: Callable[[], Mapping[str, str]]
     ) -> Response:
-        """Send a request, and again while that may help."""
         attempt = 1
         while True:
             given = headers()
@@ -92,22 +84,22 @@ class RestClient(ABC):
             except ConnectionLost:
                 if attempt >= TRIES:
                     raise
-            self._wait(attempt, cancelled)
+            self._wait(attempt)
             attempt += 1
 
-    def _check_retry(self, error: SourceError, url: str, attempt: int, cancelled: Cancel) -> None:
+    def _check_retry(self, error: SourceError, url: str, attempt: int) -> None:
         """Return if a download that has not begun may be retried; raise the reason otherwise."""
         if isinstance(error, ConnectionLost) and attempt < TRIES:
             return
         if not isinstance(error, RequestRejected) or error.status in (429, 503):
             raise error
-        headers = self._headers(cancelled)  # a stream leaves out the body with the reason
-        answer = self._fetcher.get(url, headers=headers, max_bytes=_MAX_ERROR, cancelled=cancelled)
+        headers = self._headers()  # a stream leaves out the body with the reason
+        answer = self._fetcher.get(url, headers=headers, max_bytes=_MAX_ERROR, cancelled=self.cancelled)
         if not 200 <= answer.status < 300 and attempt >= self._tries(answer):
             raise self._refusal(answer) from error
 
-    def _wait(self, attempt: int, cancelled: Cancel) -> None:
-        wait(self._first_wait * 2 ** (attempt - 1), self._host, cancelled)
+    def _wait(self, attempt: int) -> None:
+        wait(self._first_wait * 2 ** (attempt - 1), self._host, self.cancelled)
 
 
 def parse_answer(record: type[M], answer: Response) -> M:

@@ -33,10 +33,7 @@ OpenSource = Callable[[SourceRecord], Source]
 
 
 def changes(source: Source, cancelled: Cancel, *, every: float = POLL_SECONDS) -> Iterator[None]:
-    """Yield whenever the listing of `source` has changed and is the same twice in a row.
-
-    Ends when it is cancelled. Raises SourceError where the source cannot be listed.
-    """
+    """Yield whenever the listing of `source` has changed and is the same twice in a row."""
     reported = before = None
     while not cancelled():
         began = time.monotonic()
@@ -51,7 +48,6 @@ def changes(source: Source, cancelled: Cancel, *, every: float = POLL_SECONDS) -
 
 
 def _listing_hash(source: Source, cancelled: Cancel) -> bytes:
-    """Return a hash of the items of a source and their versions."""
     state = hashlib.sha256()
     for listed in source.list(None, cancelled):
         if isinstance(listed, Item):
@@ -66,10 +62,7 @@ def _sleep(seconds: float, cancelled: Cancel) -> None:
 
 
 class Syncing:
-    """Syncs of one owner; `opened` opens a source, an item of more than `max_bytes` is not taken.
-
-    A watched source is listed every `look_every` seconds, or less often where that takes long.
-    """
+    """Syncs of one owner. A watched source is listed every `look_every` seconds, or less often if slow."""
 
     def __init__(
         self,
@@ -89,10 +82,7 @@ class Syncing:
     def start(
         self, source_id: str, *, by_hand: bool = False, may_be_empty: bool = False
     ) -> Job[SyncProgress]:
-        """Start the sync of a source, unless it runs already.
-
-        A sync `by_hand` retries all failed items; with `may_be_empty` an empty source removes its documents.
-        """
+        """Start a sync unless it runs; one `by_hand` retries failed items. See `Sync.run`."""
         record = self.sources.get(source_id)
         if by_hand:
             self.items.retry(source_id, datetime.now(UTC))
@@ -141,15 +131,12 @@ class Syncing:
                 self._jobs.start(self._library.owner, _key(record.id, WATCH), partial(self._watch, record))
 
     def _watch(self, record: SourceRecord, cancelled: Cancel) -> Iterator[None]:
-        """Sync a source at once, and whenever it has changed."""
         self.start(record.id)
-        with self._opened(record) as source:
-            for change in changes(source, cancelled, every=self._look_every):
-                self.start(record.id)
-                yield change
+        for change in changes(self._opened(record), cancelled, every=self._look_every):
+            self.start(record.id)
+            yield change
 
     def _end(self, source_id: str) -> None:
-        """Stop the jobs of a source, and wait for their end."""
         keys = (_key(source_id, WATCH), _key(source_id))
         for job in filter(None, (self._jobs.get(self._library.owner, key) for key in keys)):
             job.cancel()

@@ -80,11 +80,7 @@ def is_public(address: Address) -> bool:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Destinations that are allowed beside the public internet: hosts by name, and networks.
-
-    A named host may have a private or loopback address; other special addresses (link-local, multicast) must
-    be named as a network.
-    """
+    """Hosts that may have a private or loopback address, and networks that may be connected to."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
@@ -99,16 +95,13 @@ class Allowed:
 
 
 def parse_allowed(private: Collection[str]) -> Allowed:
-    """Parse hosts and networks that may be private: `wiki.corp`, `10.0.0.0/8`, `127.0.0.1`, `::1`.
-
-    Raises SettingsError for what is neither.
-    """
+    """Parse hosts and networks such as `wiki.corp`, `10.0.0.0/8`, `::1`; SettingsError for others."""
     hosts, networks = set(), []
     for entry in filter(None, map(str.strip, private)):
         network = _network(entry)
         if network is not None:
             networks.append(network)
-        elif _is_name(entry):
+        elif not re.search(r"[\s/:@[\]?#\\*]", entry):
             hosts.add(entry.lower().rstrip("."))
         else:
             raise SettingsError(
@@ -123,10 +116,6 @@ def _network(entry: str) -> Network | None:
         return ipaddress.ip_network(entry.strip("[]"), strict=False)
     except ValueError:
         return None
-
-
-def _is_name(entry: str) -> bool:
-    return not any(character.isspace() or character in "/:@[]?#\\*" for character in entry)
 
 
 def _mapped(address: Address) -> IPv4Address | None:

@@ -1,8 +1,4 @@
-"""Sync of a source into the library: new items are added, changed ones replaced, missing ones removed.
-
-Each item is committed by itself, so that an interrupted sync continues where it was: an item of a known
-version is not fetched again, and known content is not parsed again.
-"""
+"""Sync of a source into the library, each item committed by itself, so that it can be continued."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +10,7 @@ from rag.connectors.base import Checkpoint, Deferred, Gone, Item, Listed, Source
 from rag.errors import Cancelled, FootnoteError, ItemFailed, ItemRefused, SourceEmptied
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
-from storage.records import ItemRecord, Listing, Outcome, SourceState
+from storage.records import Listing, Outcome, SourceState
 from storage.sources import SourceItems, SourceStore
 
 _IN_MEMORY = 1 << 20  # bytes of an item; larger ones wait on disk until they are whole
@@ -39,24 +35,17 @@ class SyncProgress:
         return self.new + self.changed + self.unchanged + self.failed
 
 
+@dataclass
 class Sync:
-    """Syncs the sources of one owner; `start` queues a document for ingest, `remove` deletes one.
+    """Syncs one owner's sources; `start` queues a document for ingest, `remove` deletes one."""
 
-    An item of more than `max_bytes` is not taken; `now` gives the time.
-    """
-
-    def __init__(
-        self,
-        library: Library,
-        sources: SourceStore,
-        items: SourceItems,
-        start: Callable[[str], None],
-        remove: Callable[[str], None],
-        max_bytes: int,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ):
-        self.library, self.sources, self.items = library, sources, items
-        self.start, self.remove, self.max_bytes, self.now = start, remove, max_bytes, now
+    library: Library
+    sources: SourceStore
+    items: SourceItems
+    start: Callable[[str], None]
+    remove: Callable[[str], None]
+    max_bytes: int
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def run(
         self,
@@ -66,16 +55,12 @@ class Sync:
         *,
         may_be_empty: bool = False,
     ) -> Iterator[SyncProgress]:
-        """Sync a source from its last checkpoint; its outcome is stored with the source.
-
-        The documents of a source that is empty now are removed only if it `may_be_empty`.
-        """
+        """Sync a source from its last checkpoint; an empty one is an error unless it `may_be_empty`."""
         cursor = self.sources.begin(source_id).cursor
         state: SourceState = "stopped"
         reason = None
         try:
-            with opened() as source:
-                yield from _SyncRun(self, source_id, source, cancelled, may_be_empty).run(cursor)
+            yield from _SyncRun(self, source_id, opened(), cancelled, may_be_empty).run(cursor)
             state = "stopped" if cancelled() else "idle"
         except FootnoteError as error:
             if not isinstance(error, Cancelled):
@@ -87,12 +72,11 @@ class Sync:
 
 
 class _SyncRun:
-    """One sync of one source, while it runs."""
-
     def __init__(self, sync: Sync, source_id: str, source: Source, cancelled: Cancel, may_be_empty: bool):
         self._sync, self._id, self._source, self._cancelled = sync, source_id, source, cancelled
         self._known = {item.id: item for item in sync.items.list(source_id)}
-        self._deferred = {item.id for item in self._known.values() if _is_deferred(item, sync.now())}
+        failed, now = (item for item in self._known.values() if item.tries), sync.now()
+        self._deferred = {item.id for item in failed if item.due is None or item.due > now}
         self._may_be_empty = may_be_empty
         self._named: set[str] = set()
         self._seen: list[Listing] = []
@@ -116,14 +100,12 @@ class _SyncRun:
                 yield from self._due()
             yield listed
 
-    def _due(self) -> list[Item]:
-        """Return failed items that this listing did not name and whose retry is due."""
-        failed = [known for known in self._known.values() if known.tries and known.id not in self._named]
-        return [
-            Item(known.id, known.name, known.wanted, known.url)
-            for known in failed
-            if known.wanted and known.id not in self._deferred
-        ]
+    def _due(self) -> Iterator[Item]:
+        """Yield failed items that this listing did not name and whose retry is due."""
+        for known in self._known.values():
+            is_named = known.id in self._named or known.id in self._deferred
+            if known.tries and known.wanted and not is_named:
+                yield Item(known.id, known.name, known.wanted, known.url)
 
     def _take(self, listed: Listed) -> None:
         match listed:
@@ -140,7 +122,6 @@ class _SyncRun:
                 self._finish(listed)
 
     def _take_item(self, item: Item) -> None:
-        """Fetch an item, unless its version is known, or it failed and its retry is not due."""
         known = self._known.get(item.id)
         if known is not None and item.version and known.version == item.version:
             self._note(_listing(item), "unchanged")  # without a version a change is unknown
@@ -157,7 +138,6 @@ class _SyncRun:
             self._note_seen()
 
     def _fail(self, listing: Listing, reason: str, *, lasting: bool) -> None:
-        """Store the reason of a failed item and the time of its retry."""
         known = self._known.get(listing.id)
         tries = known.tries + 1 if known is not None and known.wanted == listing.version else 1
         wait = retry_delay(tries, lasting=lasting)
@@ -227,11 +207,6 @@ class _SyncRun:
     def _tell(self, name: str, outcome: str) -> None:
         count = getattr(self._so_far, outcome) + 1
         self._so_far = replace(self._so_far, name=name, **{outcome: count})
-
-
-def _is_deferred(item: ItemRecord, now: datetime) -> bool:
-    """Return whether the retry of a failed item is not due yet, or not automatic."""
-    return item.tries > 0 and (item.due is None or item.due > now)
 
 
 def _listing(item: Item) -> Listing:

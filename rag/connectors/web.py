@@ -31,15 +31,8 @@ SECONDS, MEMORY = 60.0, 1 << 30
 _MAX_NAME = 120  # characters
 _NOT_IN_NAMES = re.compile(r'[/\\\x00-\x1f\x7f<>:"|?*]+')
 _HTML = ("text/html", "application/xhtml+xml")
-# Suffixes of document names; text may have any.
-_SUFFIXES = {
-    "docx": ".docx",
-    "epub": ".epub",
-    "html": ".html",
-    "pdf": ".pdf",
-    "pptx": ".pptx",
-    "xlsx": ".xlsx",
-}
+# Kinds that are the suffix of their names, too; text may have any.
+_SUFFIXED = frozenset(("docx", "epub", "html", "pdf", "pptx", "xlsx"))
 
 
 @dataclass(frozen=True)
@@ -56,10 +49,7 @@ class WebDocument:
 
 
 def to_document(fetched: Response) -> WebDocument:
-    """Return a response as a document; raise DocumentRefused where it holds no readable text.
-
-    Its kind is found by its bytes, in the sandbox.
-    """
+    """Return a response as a document; raise DocumentRefused where it holds no readable text."""
     media_type, encoding = content_type(fetched.headers)
     name = file_name(fetched.url, fetched.headers)
     with TemporaryDirectory() as folder:
@@ -113,7 +103,9 @@ def digest(content: bytes) -> str:
 
 
 def _with_suffix(name: str, kind: str) -> str:
-    ending = _SUFFIXES.get(kind, ".txt" if kind == "text" and not PurePosixPath(name).suffix else "")
+    ending = f".{kind}" if kind in _SUFFIXED else ""
+    if kind == "text" and not PurePosixPath(name).suffix:
+        ending = ".txt"
     return name if name.lower().endswith(ending) else name + ending
 
 
@@ -166,7 +158,6 @@ class _Known:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """Headers that request the page only if it has changed."""
         headers = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
         return {name: value for name, value in headers.items() if value}
 
@@ -214,7 +205,6 @@ class WebSource(Source):
             raise ItemFailed(str(error)) from error
 
     def _look(self, url: str, known: _Known | None, cancelled: Cancel) -> tuple[Listed, _Known | None]:
-        """Request a page, and read it if it has changed."""
         if url in self._deferred:
             return Deferred(url), known
         try:
@@ -228,7 +218,8 @@ class WebSource(Source):
             return Unreadable(url, display_url(url), str(error), _is_lasting(error)), known
         item = Item(url, made.name, made.version, url)
         self._latest = item, made
-        return item, _known(made, fetched)
+        marks = (fetched.headers.get(name, "") for name in ("etag", "last-modified"))
+        return item, _Known(made.name, made.version, digest(fetched.body), *marks)
 
     def _get(self, url: str, headers: Mapping[str, str], cancelled: Cancel) -> Response:
         return self._fetcher.get(url, headers={**_ACCEPT, **headers}, cancelled=cancelled)
@@ -239,14 +230,3 @@ def _is_lasting(error: FootnoteError) -> bool:
     if isinstance(error, RequestRejected):
         return 400 <= error.status < 500 and error.status not in _TEMPORARY
     return isinstance(error, (ItemRefused, AddressRefused))
-
-
-def _known(made: WebDocument, fetched: Response) -> _Known:
-    headers = fetched.headers
-    return _Known(
-        made.name,
-        made.version,
-        digest(fetched.body),
-        headers.get("etag", ""),
-        headers.get("last-modified", ""),
-    )

@@ -1,1 +1,1 @@
-"""Documents into the library: queue, pipeline and parsers."""
+"""Documents into the library: queue and parsers."""

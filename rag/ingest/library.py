@@ -1,11 +1,10 @@
 """Library of one owner's documents: add, read, embed, remove, recover.
 
-A document is in the library once its row in the ledger is committed. The word index and the vector index
-are derived from the ledger by chunk ids, and `recover` makes them agree with it again.
+A document is in the library once its row in the ledger is committed; `recover` makes the indexes agree.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Literal, TypeVar
@@ -19,8 +18,7 @@ from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
 from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
-from rag.ingest.parsers import OCR_SECONDS
-from rag.ingest.pipeline import ParsedDocument, parse_document
+from rag.ingest.parsers import OCR_SECONDS, LoadedDocument, LoadSteps, load_steps
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
 from rag.raptor.retrievers import TREES
@@ -28,13 +26,14 @@ from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.raptor.tree import Forest, node_text
 from rag.retrieval.registry import choose_retriever
 from rag.retrieval.weights import HybridCalibration
+from rag.text.chunking import Splitting, split
 from rag.text.tokenize import Analyser
 from storage.collections import Collections
 from storage.database import Database
-from storage.documents import Documents, IndexStates
-from storage.errors import StorageError
+from storage.documents import Documents, IndexStates, chunk_records
+from storage.errors import NotFound, StorageError
 from storage.files import Files
-from storage.records import ChunkRecord, DocumentRecord, Outcome, State
+from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
 from storage.trees import Trees
 
 Stage = Literal["reading", "words", "meaning"]
@@ -52,19 +51,37 @@ class IngestProgress:
     total: int
 
 
-def admit_all(sha256: str, size: int) -> None:
+@dataclass(frozen=True)
+class ParsedDocument:
+    """A document's text with the spans of its pages and pieces; `note` names what could not be read."""
+
+    text: str
+    pages: Sequence[PageSpan]
+    pieces: Sequence[ChunkSpan]
+    splitting: Mapping[str, int] | None
+    note: str | None
+
+    def save(self, documents: Documents, document_id: str) -> None:
+        """Save it as a document's text, pages and chunks, in one commit."""
+        documents.save_chunks(
+            document_id, self.text, self.pages, self.pieces, splitting=self.splitting, note=self.note
+        )
+
+    def chunks_of(self, record: DocumentRecord) -> list[ChunkRecord]:
+        """Return the chunks that the pieces become once they are saved."""
+        return chunk_records(record, self.splitting, self.text, self.pieces)
+
+
+def admit_all(_sha256: str, _size: int) -> None:
     """Admit every original."""
-    del sha256, size
 
 
 class Library:
     """Documents of `owner`, their originals, and the two indexes over their chunks.
 
-    `open_embedder` is called when a vector is first needed, since opening takes a second; `open_named` opens
-    the model of the present index by its name while another index is built. `store` is the vector store;
-    `analysers` add morphemes to the word index; `summariser` makes the writer of tree summaries. `admit`
-    raises LimitReached for an original, by its hash and size, that exceeds a quota. The text of a scan is
-    recognised for at most `recognition` seconds.
+    `open_embedder` is called when a vector is first needed; `open_named` opens the model of the present index
+    by its name while another index is built. `summariser` makes the writer of tree summaries. `admit` raises
+    LimitReached for an original, by its hash and size. OCR takes at most `recognition` seconds.
     """
 
     def __init__(
@@ -81,7 +98,7 @@ class Library:
     ):
         self.owner = owner
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
-        self.files, self.recognition = Files(database.directory, owner), recognition
+        self.files, self._recognition = Files(database.directory, owner), recognition
         self._admit = admit
         self._adding = Lock()  # a sweep would take the original of a file being added: no row names it yet
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
@@ -128,9 +145,7 @@ class Library:
         self.documents.set_state(document_id, "reading")
         yield IngestProgress("reading", 0, 1)
         try:
-            splitting = self.collections.splitting_of(record.id)
-            steps = parse_document(self.files, record, splitting, self.recognition, cancelled)
-            parsed = yield from _with_progress(steps)
+            parsed = yield from self.parse(record, cancelled)
             parsed.save(self.documents, record.id)
             if cancelled():
                 raise Cancelled(f"Reading {record.name} was stopped.")
@@ -140,6 +155,29 @@ class Library:
         except (RetrievalError, StorageError) as error:
             self._note(document_id, "reading", f"{error} It is tried again later.")
             raise
+
+    def parse(
+        self, record: DocumentRecord, cancelled: Cancel = never
+    ) -> Generator[IngestProgress, None, ParsedDocument]:
+        """Read a document's original, and split it as its collection says. Raises DocumentRefused."""
+        try:
+            original = self.files.path(record.sha256)
+        except NotFound as error:
+            raise DocumentRefused(f"The original of {record.name} is gone. Add the file again.") from error
+        splitting = self.collections.splitting_of(record.id)
+        loaded = yield from _with_progress(
+            load_steps(original, record.name, recognition=self._recognition, cancelled=cancelled)
+        )
+        pieces = split(loaded, Splitting(**splitting) if splitting else Splitting())
+        if not pieces:
+            raise DocumentRefused(f"{record.name} holds no text to search. Add a file that has text.")
+        return ParsedDocument(
+            text=loaded.text,
+            pages=[PageSpan(*page) for page in loaded.pages],
+            pieces=[ChunkSpan(piece.start, piece.end, piece.page, piece.heading) for piece in pieces],
+            splitting=splitting,
+            note=loaded.note or None,
+        )
 
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Make a document searchable by meaning, from where an earlier attempt ended."""
@@ -183,10 +221,7 @@ class Library:
         stop_writers: Callable[[], None] = lambda: None,
         drain_seconds: float = 0.0,
     ) -> Iterator[ReindexProgress]:
-        """Embed every document with the model of the settings, while the present index answers.
-
-        See `VectorReindexer.run`.
-        """
+        """Embed every document with the model of the settings; see `VectorReindexer.run`."""
         yield from self.reindexer.run(
             cancelled, force=force, stop_writers=stop_writers, drain_seconds=drain_seconds
         )
@@ -234,10 +269,7 @@ class Library:
         )
 
     def add_vectors(self, chunks: Sequence[ChunkRecord], cancelled: Cancel) -> Iterator[IngestProgress]:
-        """Embed the chunks that the vector index lacks, with its own model, and add them to it.
-
-        Raises Cancelled, also where the index is replaced meanwhile.
-        """
+        """Embed the chunks that the index lacks; Cancelled also where the index is replaced meanwhile."""
         vectors = self.indexes.vectors
         present = vectors.present([chunk.id for chunk in chunks])
         missing = [chunk for chunk in chunks if chunk.id not in present]
@@ -298,14 +330,11 @@ class Library:
                 self.files.delete(sha256)
 
 
-def _with_progress(
-    steps: Generator[tuple[int, int], None, ParsedDocument],
-) -> Generator[IngestProgress, None, ParsedDocument]:
-    """Yield the steps of a parser as progress; return its result."""
+def _with_progress(steps: LoadSteps) -> Generator[IngestProgress, None, LoadedDocument]:
     while True:
         try:
             done, total = next(steps)
         except StopIteration as end:
-            parsed: ParsedDocument = end.value
-            return parsed
+            loaded: LoadedDocument = end.value
+            return loaded
         yield IngestProgress("reading", done, total)

@@ -9,10 +9,7 @@ MAX_SHOWN = 1000  # characters of a path in a message
 
 
 def iter_files(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each file with its path inside the folder that was given, without hidden ones.
-
-    Raises QuestionRefused for a path that is neither file nor folder.
-    """
+    """Yield each file and its path below the folder given; QuestionRefused for what is neither."""
     for path in paths:
         try:
             is_folder, is_file = path.is_dir(), path.is_file()

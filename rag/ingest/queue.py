@@ -1,8 +1,7 @@
 """Ingest queue: background jobs that parse, embed, split again and re-index one owner's documents.
 
 Parsing and embedding have separate lanes: a document is searchable by words without waiting for the
-embedding of those before it. Two documents are parsed at once, each in a process of its own. Removal of a
-person with all documents is here, too.
+embedding of those before it.
 """
 
 import hashlib
@@ -19,7 +18,6 @@ from rag.index.chunks import same_text_pairs, to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end
-from rag.ingest.pipeline import parse_document
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.raptor.tree import ForestProgress
 from rag.retrieval.weights import CalibrationProgress
@@ -44,8 +42,8 @@ log = logging.getLogger(__name__)
 class Backoff:
     """Exponential back-off for documents whose ingest failed; safe for threads.
 
-    A full disk or an unreachable server affects all documents alike. So a single one is rechosen, the one
-    with the fewest attempts, after waits that double; a new document that waits resets them.
+    A full disk or an unreachable server affects all documents alike. So a single one is tried, the one with
+    the fewest attempts, after waits that double; a new document that waits resets them.
 
     >>> now = 0.0
     >>> backoff = Backoff(lambda: now)
@@ -56,8 +54,6 @@ class Backoff:
     >>> now = 180.0
     >>> backoff.due(["a", "b"])
     'b'
-    >>> backoff.succeeded(), backoff.succeeded()
-    (True, False)
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -113,11 +109,7 @@ class Resplit:
 
 
 def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
-    """Split the documents whose collection has other splitting settings by now, one after another.
-
-    A document that cannot be split again is noted and stays as it was. Raises Cancelled, EmbeddingError and
-    RetrievalError; the rest stays due.
-    """
+    """Split documents again whose collection has other settings; a failure is noted, the rest stays due."""
     tried = set[str]()
     while due := [id_ for id_ in library.collections.due() if id_ not in tried]:
         tried.add(due[0])
@@ -136,12 +128,10 @@ def _resplit_document(
 ) -> Iterator[IngestProgress]:
     """Index the new chunks beside the old ones, then exchange them in one commit of the ledger.
 
-    No question sees both, since search results count only where the ledger has their ids. New chunks that
-    were not committed are removed again, by `Library.recover` after a crash.
+    No question sees both, since search results count only where the ledger has their ids.
     """
     yield IngestProgress("reading", 0, 1)
-    splitting = library.collections.splitting_of(record.id)
-    parsed = run_to_end(parse_document(library.files, record, splitting, library.recognition))
+    parsed = run_to_end(library.parse(record))
     new, old = parsed.chunks_of(record), library.documents.chunks(record.id)
     try:
         library.indexes.words.add(to_entry(chunk) for chunk in new)
@@ -310,7 +300,6 @@ class Ingest:
             self.grow()
 
     def _weigh_if_due(self) -> None:
-        """Calibrate again where the documents have changed much, once all are embedded."""
         if not self._library.documents.unfinished() and self._library.weighing.due():
             self.weigh()
 
@@ -372,9 +361,7 @@ class Reindexing:
 
     def _work(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
         yield from self._library.reindex(
-            cancelled,
-            stop_writers=lambda: _wait(self._ingest.stop_writing()),
-            drain_seconds=DRAIN_SECONDS,
+            cancelled, stop_writers=lambda: _wait(self._ingest.stop_writing()), drain_seconds=DRAIN_SECONDS
         )
         self._ingest.go_on()
 
@@ -388,8 +375,7 @@ def _wait(jobs: Iterable[Job[Any]]) -> None:
 def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step]:
     """Remove the owner of `library`, who is marked: their jobs, indexes and originals, then every row.
 
-    The rows go last, and the mark with them: an interrupted removal finds the mark, and begins again.
-    Raises Cancelled where a job does not stop; a StorageError or RetrievalError where a disk fails.
+    The mark goes last, so that an interrupted removal begins again. Raises Cancelled where a job goes on.
     """
     yield "stopping"
     if not jobs.stop_all(library.owner, STOP_SECONDS):

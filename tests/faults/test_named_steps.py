@@ -33,7 +33,7 @@ OLD, NEW = (
 INGEST = (
     "Files.save",
     "Documents.add",
-    "parse_document",
+    "Library.parse",
     "Documents.save_chunks",
     "TantivyIndex.add",
     "Indexes.copy_vectors",

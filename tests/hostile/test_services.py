@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from rag.connectors.base import Credentials, Item
-from rag.connectors.confluence.models import ConfluenceSettings
+from rag.connectors.confluence.client import ConfluenceSettings
 from rag.connectors.confluence.source import ConfluenceSource
-from rag.connectors.google_drive.models import DriveSettings
-from rag.connectors.google_drive.source import DriveSource
+from rag.connectors.google_drive.source import DriveSettings, DriveSource
 from rag.connectors.http import Fetcher
 from rag.errors import ItemFailed, SourceError
 from tests.rag.connectors.confluence_server import ConfluenceServer

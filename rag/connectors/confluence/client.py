@@ -1,34 +1,229 @@
-"""Client of Confluence's REST API: version 1 on a server, version 2 in the Cloud, and users' names."""
+"""Client of Confluence: settings, records, and its REST API, version 1 on a server and 2 in the Cloud."""
 
 import base64
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Annotated, Generic, Self, TypeVar
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from rag.connectors.base import Credentials
-from rag.connectors.confluence.models import (
-    GATEWAY,
-    ConfluenceRecord,
-    ConfluenceSettings,
-    Content,
-    Label,
-    Person,
-    Reference,
-    Results,
-    Space,
-)
+from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, ConfigDict, Field, model_validator
+
+from rag.connectors.base import Credentials, Item, Unreadable
 from rag.connectors.http import Fetcher, Response
-from rag.connectors.rest import FIRST_WAIT, Parameters, RestClient
+from rag.connectors.rest import FIRST_WAIT, Parameters, RestClient, too_large
 from rag.errors import ItemFailed, ItemRefused, SourceError
-from rag.jobs import Cancel
 
-R = TypeVar("R", bound=ConfluenceRecord)
+_KEY = re.compile(r"~?[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+_PAGE = re.compile(r"(\d{1,20})|https?://\S*?(?:/pages/(?:edit-v2/)?|[?&]pageId=)(\d{1,20})(?:[/?#&].*)?")
+_CLOUD = ".atlassian.net"
+GATEWAY = "api.atlassian.com"  # for tokens with scopes; its responses name the wiki's own address
 
+
+def _address(given: str) -> str:
+    """Return a wiki's base address for REST paths: https://a.atlassian.net -> .../wiki."""
+    text = given.strip().rstrip("/")
+    try:
+        parts = urlsplit(text)
+    except ValueError as error:
+        raise ValueError("copy it from the browser: https://your-company.atlassian.net/wiki") from error
+    host = parts.hostname or ""
+    if parts.scheme not in ("https", "http") or not host or parts.username or parts.password:
+        raise ValueError("it must begin with https:// and hold no password")
+    if host.endswith(_CLOUD):
+        return f"https://{host}/wiki"
+    if host == GATEWAY and not parts.path.endswith("/wiki"):
+        return f"{text}/wiki"
+    return f"{parts.scheme}://{parts.netloc}{parts.path}"
+
+
+def _space(given: str) -> str:
+    if not _KEY.fullmatch(given.strip()):
+        raise ValueError(f"{given!r} is no key of a space. It stands in the space's address: /spaces/KEY")
+    return given.strip()
+
+
+def _page(given: str) -> str:
+    """Return the number of a page, given as a number or an address."""
+    found = _PAGE.fullmatch(given.strip())
+    if found is None:
+        raise ValueError(f"{given!r} is no page. Give its address with its number: .../pages/123456/Title")
+    return found[1] or found[2]
+
+
+def _label(given: str) -> str:
+    label = given.strip().lower()
+    if not label or len(label) > 255 or any(character.isspace() for character in label):
+        raise ValueError(f"{given!r} is no label: a label is one word")
+    return label
+
+
+class ConfluenceSettings(BaseModel):
+    """Address of a wiki and what is read of it; `credential` names a secret and never holds it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: Annotated[str, AfterValidator(_address)] = Field(
+        title="Address",
+        description="https://your-company.atlassian.net/wiki, or that of your own server up to where its "
+        "pages begin: https://wiki.example.com/confluence",
+    )
+    email: Annotated[str, AfterValidator(str.strip)] = Field(
+        "",
+        title="E-mail address",
+        description="Of the account whose API token is used, in the Cloud. Leave it empty for your own "
+        "server, where a personal access token is enough.",
+    )
+    credential: Annotated[str, AfterValidator(str.strip)] = Field(
+        title="Name of the secret",
+        description="The token itself is kept outside Footnote's database: the secret wiki is "
+        "FOOTNOTE_SECRET_WIKI in the server's environment, or wiki under [sources] in its secrets file.",
+    )
+    spaces: tuple[Annotated[str, AfterValidator(_space)], ...] = Field(
+        (), title="Spaces", description="Keys of spaces to read whole, one a line: DOCS"
+    )
+    pages: tuple[Annotated[str, AfterValidator(_page)], ...] = Field(
+        (),
+        title="Page trees",
+        description="Addresses of pages to read with all that is below them, one a line.",
+    )
+    labels: tuple[Annotated[str, AfterValidator(_label)], ...] = Field(
+        (), title="Labels", description="Only pages with one of these labels, one a line. Empty: all pages."
+    )
+    attachments: bool = Field(
+        False, title="Attached files, too", description="Pictures, sounds and films are left out."
+    )
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Self:
+        if not self.spaces and not self.pages:
+            raise ValueError("name at least one space or one page")
+        return self
+
+    @property
+    def cloud(self) -> bool:
+        """True for Atlassian's Cloud, where a token belongs to an e-mail address."""
+        return bool(self.email)
+
+
+R = TypeVar("R")
+_NO_TEXT = ("image/", "video/", "audio/")
+
+
+class ConfluenceRecord(BaseModel):
+    """Record of a response: ids may be numbers, and unknown fields are ignored."""
+
+    model_config = ConfigDict(
+        frozen=True, coerce_numbers_to_str=True, populate_by_name=True, hide_input_in_errors=True
+    )
+
+
+class Links(ConfluenceRecord):
+    """Links as paths; of `next` only its parameters are ever used."""
+
+    webui: str = ""
+    download: str = ""
+    next: str = ""
+    base: str = ""
+
+
+class Results(ConfluenceRecord, Generic[R]):
+    """One page of a listing."""
+
+    results: tuple[R, ...]
+    links: Links = Field(Links(), alias="_links")
+
+
+class Person(ConfluenceRecord):
+    """User account; `kind` is "anonymous" where nobody is signed in."""
+
+    kind: str = Field("known", alias="type")
+    display_name: str = Field("", alias="displayName")
+    public_name: str = Field("", alias="publicName")
+
+
+class Space(ConfluenceRecord):
+    """Space: `id` is for the newer API, `key` for people."""
+
+    id: str
+    key: str
+    name: str = ""
+
+
+class Label(ConfluenceRecord):
+    """Label of a page."""
+
+    id: str = ""
+    name: str
+    prefix: str = "global"
+
+
+class Reference(ConfluenceRecord):
+    """Reference to another record by its id."""
+
+    id: str
+    type: str = ""
+
+
+class Content(ConfluenceRecord):
+    """Page or attached file; its fields depend on the request."""
+
+    id: str
+    title: str
+    status: str = "current"
+    type: str = ""
+    version: int = Field(0, validation_alias=AliasPath("version", "number"))
+    links: Links = Field(Links(), alias="_links")
+    space: Space | None = None
+    space_id: str = Field("", alias="spaceId")
+    page_id: str = Field("", alias="pageId")
+    ancestors: tuple[Reference, ...] = ()
+    label_records: tuple[Label, ...] = Field((), validation_alias=AliasPath("metadata", "labels", "results"))
+    container_id: str = Field("", validation_alias=AliasPath("container", "id"))
+    storage: str | None = Field(None, validation_alias=AliasPath("body", "storage", "value"))
+    media_type: str = Field(
+        "", validation_alias=AliasChoices("mediaType", AliasPath("extensions", "mediaType"))
+    )
+    size: int = Field(0, validation_alias=AliasChoices("fileSize", AliasPath("extensions", "fileSize")))
+    webui_link: str = Field("", alias="webuiLink")
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """Labels of the page, if they were requested."""
+        return frozenset(label.name for label in self.label_records)
+
+    @property
+    def holds_text(self) -> bool:
+        """True unless the media type of an attached file rules out text."""
+        return not self.media_type.startswith(_NO_TEXT)
+
+    def page_item(self, web: str) -> Item:
+        """Return a page as an item; `web` is the wiki's address for people."""
+        return Item(self.id, f"{self.title}.html", self._version(), self._url(web))
+
+    def file_item(self, web: str, max_bytes: int) -> Item | Unreadable:
+        """Return an attached file as an item, if it has at most `max_bytes`."""
+        if self.size > max_bytes:
+            return Unreadable(self.id, self.title, too_large(self.size, max_bytes), lasting=True)
+        return Item(self.id, self.title, self._version(), self._url(web))
+
+    def _version(self) -> str:
+        return str(self.version) if self.version else ""
+
+    def _url(self, web: str) -> str:
+        path = self.links.webui or self.webui_link
+        if not path.startswith("/") or path.startswith("//"):
+            path = f"/pages/viewpage.action?pageId={self.id}"
+        return web + path
+
+
+T = TypeVar("T", bound=ConfluenceRecord)
 PAGE = 250  # records in one response, the most that version 2 gives; version 1 may give fewer
 _CURSOR_PARAMETERS = ("cursor", "start")
+_MENTION = re.compile(r'<ri:user\b[^>]*?\bri:(account-id|userkey)="([^"<>&]{1,128})"')
+_PARAMETERS = {"account-id": "accountId", "userkey": "key"}
+_MAX_USERS = 100  # requested for one page
 
 
 class ConfluenceApi(RestClient):
@@ -44,6 +239,7 @@ class ConfluenceApi(RestClient):
     ):
         super().__init__(fetcher, settings.url, first_wait=first_wait)
         self.web, self._secret = settings.url, settings.credential
+        self._names: dict[str, str] = {}
         token = credentials.get(settings.credential).get_secret_value().strip()
         if settings.cloud:
             pair = base64.b64encode(f"{settings.email}:{token}".encode()).decode("ascii")
@@ -51,19 +247,14 @@ class ConfluenceApi(RestClient):
         else:
             self._authorization = f"Bearer {token}"
 
-    def read_record(self, record: type[R], path: str, parameters: Parameters, cancelled: Cancel) -> R:
-        """Return the record at a path below the wiki's address."""
-        return self.get(record, self._base + path, parameters, cancelled)
-
-    def read_list(
-        self, results: type[Results[R]], path: str, parameters: Parameters, cancelled: Cancel
-    ) -> Iterator[R]:
+    def read_list(self, results: type[Results[T]], path: str, parameters: Parameters) -> Iterator[T]:
         """Yield all records of a list; of the link to its next page only the cursor is used."""
         position: Mapping[str, str] = {}
         seen: set[tuple[tuple[str, str], ...]] = set()
         while True:
-            answer = self.read_record(results, path, {"limit": PAGE, **parameters, **position}, cancelled)
-            self._learn_address(answer.links.base)
+            answer = self.get(results, path, {"limit": PAGE, **parameters, **position})
+            if urlsplit(self._base).hostname == GATEWAY and answer.links.base.startswith("https://"):
+                self.web = answer.links.base.rstrip("/")  # the wiki's own address
             yield from answer.results
             if not answer.links.next:
                 return
@@ -75,30 +266,44 @@ class ConfluenceApi(RestClient):
                 raise SourceError(f"{self._host} lists the same again and again, so its list has no end.")
             seen.add(place)
 
-    def signed_in(self, cancelled: Cancel) -> str:
+    def signed_in(self) -> str:
         """Return the account's name, if it can be read; raise SourceError where nobody is signed in.
 
         A public wiki treats an expired token as an anonymous request and lists only public pages: all others
         would seem to be gone.
         """
         try:
-            person = self.read_record(Person, "/rest/api/user/current", {}, cancelled)
+            person = self.get(Person, "/rest/api/user/current", {})
         except ItemFailed:  # a token for pages need not have the right to read accounts
             return ""
         if person.kind == "anonymous":
             raise self._signed_out()
         return person.display_name or person.public_name
 
-    def file(self, path: str, cancelled: Cancel) -> Iterator[bytes]:
+    def mentioned(self, storage: str) -> dict[str, str]:
+        """Return the names of the users that a page mentions by their ids, without unknown ones."""
+        found = dict.fromkeys((kind, id_) for kind, id_ in _MENTION.findall(storage))
+        named = {id_: self._name(kind, id_) for kind, id_ in list(found)[:_MAX_USERS]}
+        return {id_: name for id_, name in named.items() if name}
+
+    def _name(self, kind: str, id_: str) -> str:
+        if id_ not in self._names:
+            try:
+                person = self.get(Person, "/rest/api/user", {_PARAMETERS[kind]: id_})
+                self._names[id_] = person.display_name or person.public_name
+            except ItemFailed:  # a closed or hidden account
+                self._names[id_] = ""
+        return self._names[id_]
+
+    def file(self, path: str) -> Iterator[bytes]:
         """Yield a file at a path below the wiki's address; raise ItemFailed for any other path."""
         context = urlsplit(self._base).path
         below = path.removeprefix(context) if path.startswith(f"{context}/") else path
         if not below.startswith("/") or below.startswith("//"):
             raise ItemFailed(f"{self._host} does not say where the file is. Try again later.")
-        yield from self.download(self._base + below, {}, cancelled)
+        yield from self.download(below, {})
 
-    def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
-        del cancelled
+    def _headers(self) -> Mapping[str, str]:
         return {"Authorization": self._authorization}
 
     def _refusal(self, answer: Response) -> SourceError:
@@ -119,39 +324,6 @@ class ConfluenceApi(RestClient):
             f"{self._host} does not accept the token. It may have expired, been revoked, or lack a "
             f"scope: make a new one and put it into the secret {self._secret!r}."
         )
-
-    def _learn_address(self, base: str) -> None:
-        """Take the wiki's own address from a response of the gateway."""
-        if urlsplit(self._base).hostname == GATEWAY and base.startswith("https://"):
-            self.web = base.rstrip("/")
-
-
-_MENTION = re.compile(r'<ri:user\b[^>]*?\bri:(account-id|userkey)="([^"<>&]{1,128})"')
-_PARAMETERS = {"account-id": "accountId", "userkey": "key"}
-_MAX_USERS = 100  # requested for one page
-
-
-class UserNames:
-    """Names of users by the ids of their accounts, each requested once."""
-
-    def __init__(self, api: ConfluenceApi):
-        self._api = api
-        self._names: dict[str, str] = {}
-
-    def mentioned(self, storage: str, cancelled: Cancel) -> dict[str, str]:
-        """Return the names of the users that a page mentions by their ids, without unknown ones."""
-        found = dict.fromkeys((kind, id_) for kind, id_ in _MENTION.findall(storage))
-        named = {id_: self._name(kind, id_, cancelled) for kind, id_ in list(found)[:_MAX_USERS]}
-        return {id_: name for id_, name in named.items() if name}
-
-    def _name(self, kind: str, id_: str, cancelled: Cancel) -> str:
-        if id_ not in self._names:
-            try:
-                person = self._api.read_record(Person, "/rest/api/user", {_PARAMETERS[kind]: id_}, cancelled)
-                self._names[id_] = person.display_name or person.public_name
-            except ItemFailed:  # a closed or hidden account
-                self._names[id_] = ""
-        return self._names[id_]
 
 
 @dataclass(frozen=True)
@@ -190,48 +362,45 @@ class Wiki(ABC):
     def __init__(self, api: ConfluenceApi):
         self.api = api
 
-    def scope(self, settings: ConfluenceSettings, cancelled: Cancel) -> SyncScope:
-        """Return the scope of the settings; raise SourceError where part of it is missing.
-
-        Otherwise the pages of that part would seem to be gone.
-        """
-        found = {space.key.lower(): space for space in self._spaces(settings.spaces, cancelled)}
+    def scope(self, settings: ConfluenceSettings) -> SyncScope:
+        """Return the scope; raise SourceError where a part is missing, before its pages seem to be gone."""
+        found = {space.key.lower(): space for space in self._spaces(settings.spaces)}
         missing = [key for key in settings.spaces if key.lower() not in found]
         if missing:
             raise SourceError(
                 f"There is no space {missing[0]} in this wiki that the account may read. Correct its key, "
                 "or ask for access."
             )
-        roots = tuple(self._find_root(page, cancelled) for page in settings.pages)
+        roots = tuple(self._find_root(page) for page in settings.pages)
         return SyncScope(tuple(found.values()), roots, frozenset(settings.labels))
 
     @abstractmethod
-    def pages(self, scope: SyncScope, cancelled: Cancel) -> Iterator[Content]:
+    def pages(self, scope: SyncScope) -> Iterator[Content]:
         """Yield every page of a scope, as the wiki's database has it; some may come twice."""
 
     @abstractmethod
-    def attachments(self, page_id: str, cancelled: Cancel) -> Iterator[Content]:
+    def attachments(self, page_id: str) -> Iterator[Content]:
         """Yield the files that are attached to a page."""
 
     @abstractmethod
-    def page(self, page_id: str, cancelled: Cancel) -> Content:
+    def page(self, page_id: str) -> Content:
         """Return a page with its body."""
 
     @abstractmethod
-    def file(self, file_id: str, cancelled: Cancel) -> Iterator[bytes]:
+    def file(self, file_id: str) -> Iterator[bytes]:
         """Yield an attached file in pieces."""
 
     @abstractmethod
-    def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
+    def _spaces(self, keys: tuple[str, ...]) -> Iterator[Space]:
         """Yield those of the spaces that the account can see."""
 
     @abstractmethod
-    def _root(self, page_id: str, cancelled: Cancel) -> Root:
+    def _root(self, page_id: str) -> Root:
         """Return the root page of a tree."""
 
-    def _find_root(self, page_id: str, cancelled: Cancel) -> Root:
+    def _find_root(self, page_id: str) -> Root:
         try:
-            return self._root(page_id, cancelled)
+            return self._root(page_id)
         except ItemFailed as error:
             raise SourceError(
                 f"Page {page_id} cannot be read: {error} Take it out of the page trees, or ask for access."
@@ -244,7 +413,7 @@ _SERVER_API = "/rest/api"
 class ServerWiki(Wiki):
     """Wiki on a server, with a personal access token."""
 
-    def pages(self, scope: SyncScope, cancelled: Cancel) -> Iterator[Content]:
+    def pages(self, scope: SyncScope) -> Iterator[Content]:
         """Yield the pages of the scope space by space; their ancestors decide which tree they are in."""
         whole = {space.key for space in scope.spaces}
         roots = {root.id for root in scope.roots}
@@ -254,52 +423,43 @@ class ServerWiki(Wiki):
             *(["metadata.labels"] if scope.labels else []),
         ]
         for space in scope.around:
-            for page in self._of_space(space, ",".join(expanded), cancelled):
+            for page in self._of_space(space, ",".join(expanded)):
                 above = {page.id, *(ancestor.id for ancestor in page.ancestors)}
                 labelled = not scope.labels or bool(page.labels & scope.labels)
                 if labelled and (space.key in whole or above & roots):
                     yield page
 
-    def attachments(self, page_id: str, cancelled: Cancel) -> Iterator[Content]:
+    def attachments(self, page_id: str) -> Iterator[Content]:
         """Yield the files that are attached to a page."""
         path = f"{_SERVER_API}/content/{page_id}/child/attachment"
-        yield from self.api.read_list(Results[Content], path, {"expand": "version"}, cancelled)
+        yield from self.api.read_list(Results[Content], path, {"expand": "version"})
 
-    def page(self, page_id: str, cancelled: Cancel) -> Content:
+    def page(self, page_id: str) -> Content:
         """Return a page with its body."""
         parameters = {"expand": "version,body.storage"}
-        return self.api.read_record(Content, f"{_SERVER_API}/content/{page_id}", parameters, cancelled)
+        return self.api.get(Content, f"{_SERVER_API}/content/{page_id}", parameters)
 
-    def file(self, file_id: str, cancelled: Cancel) -> Iterator[bytes]:
+    def file(self, file_id: str) -> Iterator[bytes]:
         """Yield an attached file from its download link."""
-        file = self.api.read_record(
-            Content, f"{_SERVER_API}/content/{file_id}", {"expand": "version"}, cancelled
-        )
-        return self.api.file(file.links.download, cancelled)
+        file = self.api.get(Content, f"{_SERVER_API}/content/{file_id}", {"expand": "version"})
+        return self.api.file(file.links.download)
 
-    def _of_space(self, space: Space, expand: str, cancelled: Cancel) -> list[Content]:
-        """Return the pages of a space by the scan of version 7.18, or by the list of earlier versions.
-
-        The scan continues from a page, not from a number, so that a deletion meanwhile hides no other page.
-        """
+    def _of_space(self, space: Space, expand: str) -> list[Content]:
+        """Return the pages of a space: by a scan, which a deletion cannot disturb, since version 7.18."""
         parameters = {"spaceKey": space.key, "type": "page", "status": "current", "expand": expand}
         try:
-            return list(
-                self.api.read_list(Results[Content], f"{_SERVER_API}/content/scan", parameters, cancelled)
-            )
+            return list(self.api.read_list(Results[Content], f"{_SERVER_API}/content/scan", parameters))
         except ItemFailed:
             path = f"{_SERVER_API}/space/{quote(space.key, safe='~')}/content/page"
-            return list(self.api.read_list(Results[Content], path, {"expand": expand}, cancelled))
+            return list(self.api.read_list(Results[Content], path, {"expand": expand}))
 
-    def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
+    def _spaces(self, keys: tuple[str, ...]) -> Iterator[Space]:
         if keys:
             parameters = {"spaceKey": keys}
-            yield from self.api.read_list(Results[Space], f"{_SERVER_API}/space", parameters, cancelled)
+            yield from self.api.read_list(Results[Space], f"{_SERVER_API}/space", parameters)
 
-    def _root(self, page_id: str, cancelled: Cancel) -> Root:
-        page = self.api.read_record(
-            Content, f"{_SERVER_API}/content/{page_id}", {"expand": "space"}, cancelled
-        )
+    def _root(self, page_id: str) -> Root:
+        page = self.api.get(Content, f"{_SERVER_API}/content/{page_id}", {"expand": "space"})
         if page.space is None or page.status != "current":
             raise ItemFailed(f"{page.title} is in the trash, or not a page.")
         return Root(page.id, page.title, page.space)
@@ -317,75 +477,71 @@ _CONTAINERS = {
 
 
 class _Below(Reference):
-    """Descendant of a page at a depth."""
-
     depth: int = 1
 
 
 class CloudWiki(Wiki):
     """Wiki in the Cloud, with an e-mail address and an API token."""
 
-    def pages(self, scope: SyncScope, cancelled: Cancel) -> Iterator[Content]:
+    def pages(self, scope: SyncScope) -> Iterator[Content]:
         """Yield the pages of the spaces, then those of the trees."""
         for space in scope.spaces:
-            yield from _current(self._of_space(space, scope.labels, cancelled))
+            yield from _current(self._of_space(space, scope.labels))
         for root in scope.trees:
-            ids = list(self._tree(root.id, cancelled))
+            ids = list(self._tree(root.id))
             if scope.labels:
-                labelled = {page.id for page in self._of_space(root.space, scope.labels, cancelled)}
+                labelled = {page.id for page in self._of_space(root.space, scope.labels)}
                 ids = [id_ for id_ in ids if id_ in labelled]
-            yield from _current(self._pages_by_id(ids, cancelled))
+            yield from _current(self._pages_by_id(ids))
 
-    def attachments(self, page_id: str, cancelled: Cancel) -> Iterator[Content]:
+    def attachments(self, page_id: str) -> Iterator[Content]:
         """Yield the files that are attached to a page."""
         path = f"{_CLOUD_API}/pages/{page_id}/attachments"
-        yield from _current(self.api.read_list(Results[Content], path, {"status": "current"}, cancelled))
+        yield from _current(self.api.read_list(Results[Content], path, {"status": "current"}))
 
-    def page(self, page_id: str, cancelled: Cancel) -> Content:
+    def page(self, page_id: str) -> Content:
         """Return a page with its body."""
-        return self.api.read_record(
-            Content, f"{_CLOUD_API}/pages/{page_id}", {"body-format": "storage"}, cancelled
-        )
+        return self.api.get(Content, f"{_CLOUD_API}/pages/{page_id}", {"body-format": "storage"})
 
-    def file(self, file_id: str, cancelled: Cancel) -> Iterator[bytes]:
+    def file(self, file_id: str) -> Iterator[bytes]:
         """Yield an attached file by version 1 of the API, which redirects to a file store."""
-        file = self.api.read_record(Content, f"{_CLOUD_API}/attachments/{file_id}", {}, cancelled)
+        file = self.api.get(Content, f"{_CLOUD_API}/attachments/{file_id}", {})
         path = f"/rest/api/content/{file.page_id}/child/attachment/{file.id}/download"
-        return self.api.file(path, cancelled)
+        return self.api.file(path)
 
-    def _spaces(self, keys: tuple[str, ...], cancelled: Cancel) -> Iterator[Space]:
+    def _spaces(self, keys: tuple[str, ...]) -> Iterator[Space]:
         if keys:
             parameters = {"keys": ",".join(keys)}
-            yield from self.api.read_list(Results[Space], f"{_CLOUD_API}/spaces", parameters, cancelled)
+            yield from self.api.read_list(Results[Space], f"{_CLOUD_API}/spaces", parameters)
 
-    def _root(self, page_id: str, cancelled: Cancel) -> Root:
-        page = self.api.read_record(Content, f"{_CLOUD_API}/pages/{page_id}", {}, cancelled)
+    def _root(self, page_id: str) -> Root:
+        page = self.api.get(Content, f"{_CLOUD_API}/pages/{page_id}", {})
         parameters = {"ids": page.space_id}
-        for space in self.api.read_list(Results[Space], f"{_CLOUD_API}/spaces", parameters, cancelled):
+        for space in self.api.read_list(Results[Space], f"{_CLOUD_API}/spaces", parameters):
             if page.status == "current":
                 return Root(page.id, page.title, space)
         raise ItemFailed(f"{page.title} is in the trash, in the archive, or in a space that cannot be seen.")
 
-    def _of_space(self, space: Space, labels: frozenset[str], cancelled: Cancel) -> Iterator[Content]:
+    def _of_space(self, space: Space, labels: frozenset[str]) -> Iterator[Content]:
         """Yield the pages of a space, or once for each of the labels that they have."""
         if not labels:
             path, parameters = f"{_CLOUD_API}/spaces/{space.id}/pages", {"status": "current"}
-            yield from self.api.read_list(Results[Content], path, parameters, cancelled)
+            yield from self.api.read_list(Results[Content], path, parameters)
             return
         of_space = f"{_CLOUD_API}/spaces/{space.id}/content/labels"
-        for label in list(self.api.read_list(Results[Label], of_space, {}, cancelled)):
+        for label in list(self.api.read_list(Results[Label], of_space, {})):
             if label.prefix == "global" and label.name.lower() in labels:
                 path = f"{_CLOUD_API}/labels/{label.id}/pages"
-                yield from self.api.read_list(Results[Content], path, {"space-id": space.id}, cancelled)
+                yield from self.api.read_list(Results[Content], path, {"space-id": space.id})
 
-    def _tree(self, root: str, cancelled: Cancel) -> Iterator[str]:
+    def _tree(self, root: str) -> Iterator[str]:
         """Yield the ids of a page and of all pages below it, through folders between them."""
         yield root
         starts, seen = [("pages", root)], {root}
         while starts:
             kind, start = starts.pop()
             path, parameters = f"{_CLOUD_API}/{kind}/{start}/descendants", {"depth": _DEPTH}
-            for below in self.api.read_list(Results[_Below], path, parameters, cancelled):
+            for below in self.api.read_list(Results[_Below], path, parameters):
                 if below.id in seen:
                     continue
                 seen.add(below.id)
@@ -394,10 +550,10 @@ class CloudWiki(Wiki):
                 if below.depth == _DEPTH and below.type in _CONTAINERS:
                     starts.append((_CONTAINERS[below.type], below.id))
 
-    def _pages_by_id(self, ids: list[str], cancelled: Cancel) -> Iterator[Content]:
+    def _pages_by_id(self, ids: list[str]) -> Iterator[Content]:
         for start in range(0, len(ids), PAGE):
             parameters = {"id": ",".join(ids[start : start + PAGE]), "status": "current"}
-            yield from self.api.read_list(Results[Content], f"{_CLOUD_API}/pages", parameters, cancelled)
+            yield from self.api.read_list(Results[Content], f"{_CLOUD_API}/pages", parameters)
 
 
 def _current(contents: Iterable[Content]) -> Iterator[Content]:

@@ -6,8 +6,16 @@ from datetime import UTC, datetime, timedelta
 from pydantic import AwareDatetime
 
 from rag.connectors.base import Checkpoint, Credentials, Item, Listed, Source, SyncState, Unreadable, digest
-from rag.connectors.confluence.client import CloudWiki, ConfluenceApi, ServerWiki, SyncScope, UserNames, Wiki
-from rag.connectors.confluence.models import ConfluenceSettings, Content, Results
+from rag.connectors.confluence.client import (
+    CloudWiki,
+    ConfluenceApi,
+    ConfluenceSettings,
+    Content,
+    Results,
+    ServerWiki,
+    SyncScope,
+    Wiki,
+)
 from rag.connectors.http import MAX_BYTES, Fetcher
 from rag.connectors.rest import FIRST_WAIT
 from rag.errors import ItemFailed, ItemRefused
@@ -21,30 +29,17 @@ _TOGETHER = 50  # pages in one query
 _SEARCH_PATH = "/rest/api/content/search"
 
 
-def changed_pages(
-    api: ConfluenceApi, scope: SyncScope, since: datetime, cancelled: Cancel
-) -> Iterator[Content]:
-    """Yield the pages of a scope that changed since a time, and some others."""
-    query = f"type = page and {within(scope)} and {changed_since(since)}"
-    yield from _search(api, query, "version", cancelled)
-
-
-def changed_files(
-    api: ConfluenceApi, scope: SyncScope, since: datetime, cancelled: Cancel
-) -> Iterator[Content]:
+def changed_files(api: ConfluenceApi, scope: SyncScope, since: datetime) -> Iterator[Content]:
     """Yield the attached files that changed since a time and are attached to a page of the scope."""
     spaces = _quoted([space.key for space in scope.around])
     query = f"type = attachment and space in ({spaces}) and {changed_since(since)}"
-    files = list(_search(api, query, "version,container", cancelled))
+    files = list(_search(api, query, "version,container"))
     holders = sorted({file.container_id for file in files if file.container_id})
-    wanted = {
-        page.id
-        for start in range(0, len(holders), _TOGETHER)
-        for page in _search(
-            api, _pages_query(holders[start : start + _TOGETHER], scope), "version", cancelled
-        )
-    }
-    yield from (file for file in files if file.container_id in wanted)
+    for start in range(0, len(holders), _TOGETHER):
+        ids = ", ".join(holders[start : start + _TOGETHER])
+        query = f"type = page and id in ({ids}) and {within(scope)}"
+        wanted = {page.id for page in _search(api, query, "version")}
+        yield from (file for file in files if file.container_id in wanted)
 
 
 def within(scope: SyncScope) -> str:
@@ -68,18 +63,14 @@ def changed_since(since: datetime) -> str:
     return f'lastmodified >= "{(since.astimezone(UTC) - OVERLAP):%Y-%m-%d %H:%M}"'
 
 
-def _pages_query(ids: Sequence[str], scope: SyncScope) -> str:
-    return f"type = page and id in ({', '.join(ids)}) and {within(scope)}"
-
-
 def _quoted(values: Sequence[str]) -> str:
     quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
     return ", ".join(f'"{value}"' for value in quoted)
 
 
-def _search(api: ConfluenceApi, query: str, expand: str, cancelled: Cancel) -> Iterator[Content]:
+def _search(api: ConfluenceApi, query: str, expand: str) -> Iterator[Content]:
     parameters = {"cql": query, "expand": expand}
-    for content in api.read_list(Results[Content], _SEARCH_PATH, parameters, cancelled):
+    for content in api.read_list(Results[Content], _SEARCH_PATH, parameters):
         if content.status == "current":
             yield content
 
@@ -100,8 +91,7 @@ class ConfluenceSource(Source):
     """Wiki in the Cloud or on a server.
 
     The search finds changes, but no pages that were deleted, moved or labelled: so all pages are listed once
-    a day, and every time where that takes few requests. `max_bytes` limits an attached file, `now` gives the
-    time.
+    a day, and every time where that takes few requests.
     """
 
     def __init__(
@@ -119,12 +109,11 @@ class ConfluenceSource(Source):
         self._of = digest(settings, "email", "credential")
         self._api = ConfluenceApi(settings, credentials, fetcher, first_wait=first_wait)
         self._wiki: Wiki = CloudWiki(self._api) if settings.cloud else ServerWiki(self._api)
-        self._people = UserNames(self._api)
 
     def test(self) -> str:
         """Sign in, find the spaces and pages of the settings, and return their names."""
-        name = self._api.signed_in(never)
-        scope = self._wiki.scope(self._settings, never)
+        name = self._api.signed_in()
+        scope = self._wiki.scope(self._settings)
         names = [space.name or space.key for space in scope.spaces]
         names += [f"“{root.title}” with all below it" for root in scope.roots]
         who = f"Signed in as {name}." if name else "The token is accepted."
@@ -132,35 +121,36 @@ class ConfluenceSource(Source):
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield all items, or the changes."""
-        began = self._now()
+        self._api.cancelled, began = cancelled, self._now()
         state = _ConfluenceState.parse(cursor, self._of)
-        self._api.signed_in(cancelled)
-        scope = self._wiki.scope(self._settings, cancelled)
+        self._api.signed_in()
+        scope = self._wiki.scope(self._settings)
         if state is None or state.requests <= self._cheap or state.is_old(began):
-            yield from self._all(scope, began, cancelled)
+            yield from self._all(scope, began)
         else:
-            yield from self._changed(scope, state.since, cancelled)
+            yield from self._changed(scope, state.since)
             yield Checkpoint(state.model_copy(update={"since": began}).model_dump_json(), whole=False)
 
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield a page in storage format, packed under its title, or an attached file."""
+        self._api.cancelled = cancelled
         if item.id.startswith(_FILE_PREFIX):
-            yield from self._wiki.file(item.id, cancelled)
+            yield from self._wiki.file(item.id)
             return
-        page = self._wiki.page(item.id, cancelled)
+        page = self._wiki.page(item.id)
         if page.storage is None or page.status != "current":
             raise ItemRefused(f"{page.title} is no longer among the wiki's pages.")
-        yield pack(page.title, page.storage, self._people.mentioned(page.storage, cancelled))
+        yield pack(page.title, page.storage, self._api.mentioned(page.storage))
 
-    def _all(self, scope: SyncScope, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
+    def _all(self, scope: SyncScope, began: datetime) -> Iterator[Listed]:
         """Yield every page and its files; the pages are listed first, before any can move."""
         before = self._api.requests
-        pages = {page.id: page for page in self._wiki.pages(scope, cancelled)}
+        pages = {page.id: page for page in self._wiki.pages(scope)}
         requests = self._api.requests - before + (len(pages) if self._settings.attachments else 0)
         unlisted = []
         for page in pages.values():
             yield page.page_item(self._api.web)
-            for listed in self._files(page, cancelled):
+            for listed in self._files(page):
                 if isinstance(listed, Unreadable) and listed.id == page.id + _FILES_SUFFIX:
                     unlisted.append(listed)
                 yield listed
@@ -168,21 +158,22 @@ class ConfluenceSource(Source):
         state = _ConfluenceState(since=began, whole=began, requests=0 if again else requests, of=self._of)
         yield Checkpoint(state.model_dump_json(), whole=not unlisted)
 
-    def _files(self, page: Content, cancelled: Cancel) -> Iterator[Item | Unreadable]:
+    def _files(self, page: Content) -> Iterator[Item | Unreadable]:
         if not self._settings.attachments:
             return
         try:
-            for file in self._wiki.attachments(page.id, cancelled):
+            for file in self._wiki.attachments(page.id):
                 if file.holds_text:
                     yield file.file_item(self._api.web, self._max_bytes)
         except ItemFailed as error:
             lasting = isinstance(error, ItemRefused)
             yield Unreadable(page.id + _FILES_SUFFIX, f"Files attached to {page.title}", str(error), lasting)
 
-    def _changed(self, scope: SyncScope, since: datetime, cancelled: Cancel) -> Iterator[Item | Unreadable]:
-        for page in list(changed_pages(self._api, scope, since, cancelled)):
+    def _changed(self, scope: SyncScope, since: datetime) -> Iterator[Item | Unreadable]:
+        query = f"type = page and {within(scope)} and {changed_since(since)}"
+        for page in list(_search(self._api, query, "version")):
             yield page.page_item(self._api.web)
         if self._settings.attachments:
-            for file in list(changed_files(self._api, scope, since, cancelled)):
+            for file in list(changed_files(self._api, scope, since)):
                 if file.holds_text:
                     yield file.file_item(self._api.web, self._max_bytes)

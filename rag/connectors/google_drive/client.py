@@ -1,30 +1,126 @@
-"""Client of Google Drive's API: credentials and tokens, paged listings, refusals as sentences."""
+"""Client of Google Drive's API: records, credentials and tokens, paged listings, refusals as sentences."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
 
 from rag.connectors.base import Credentials
-from rag.connectors.google_drive.models import (
-    About,
-    AccessToken,
-    Changes,
-    DriveFile,
-    DriveRecord,
-    FilePage,
-    Refused,
-    Start,
-)
 from rag.connectors.http import Fetcher, Response
 from rag.connectors.rest import FIRST_WAIT, TRIES, Parameters, RestClient, parse_answer
 from rag.errors import ItemFailed, ItemRefused, SourceError
-from rag.jobs import Cancel
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials as GoogleCredentials
+
+FOLDER = "application/vnd.google-apps.folder"
+SHORTCUT = "application/vnd.google-apps.shortcut"
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,200}$")]
+# Ids of responses go into further requests, so they hold nothing that could change those.
+
+
+class DriveRecord(BaseModel):
+    """Record of a response; unknown fields are ignored."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True, hide_input_in_errors=True)
+    fields: ClassVar[str] = ""
+    """Fields of this record, as requests name them."""
+
+
+class DriveFile(DriveRecord):
+    """File, folder or shortcut. Google's own documents have neither size nor checksum."""
+
+    fields = (
+        "id,name,mimeType,md5Checksum,modifiedTime,size,webViewLink,trashed,parents,driveId,"
+        "shortcutDetails(targetId),capabilities(canDownload)"
+    )
+    id: Id
+    name: str
+    mime_type: str = Field(alias="mimeType")
+    checksum: str = Field("", alias="md5Checksum")
+    modified: datetime | None = Field(None, alias="modifiedTime")
+    size: int = 0
+    link: str = Field("", alias="webViewLink")
+    trashed: bool = False
+    parents: tuple[str, ...] = ()
+    drive_id: Id | Literal[""] = Field("", alias="driveId")
+    shortcut_target: Id = Field("none", validation_alias=AliasPath("shortcutDetails", "targetId"))
+    can_download: bool = Field(True, validation_alias=AliasPath("capabilities", "canDownload"))
+
+
+class FilePage(DriveRecord):
+    """One page of a listing; `incomplete` where some drives could not be searched."""
+
+    fields = f"nextPageToken,incompleteSearch,files({DriveFile.fields})"
+    files: tuple[DriveFile, ...] = ()
+    next: str = Field("", alias="nextPageToken")
+    incomplete: bool = Field(False, alias="incompleteSearch")
+
+    @property
+    def is_last(self) -> bool:
+        """True for the last page of a listing."""
+        return not self.next
+
+
+class Change(DriveRecord):
+    """Change of a file, or of a whole shared drive."""
+
+    kind: str = Field("file", alias="changeType")
+    removed: bool = False
+    file_id: str = Field("", alias="fileId")
+    file: DriveFile | None = None
+
+
+class Changes(DriveRecord):
+    """One page of a change log; the last one has the start of the next reading."""
+
+    fields = f"nextPageToken,newStartPageToken,changes(changeType,removed,fileId,file({DriveFile.fields}))"
+    changes: tuple[Change, ...] = ()
+    next: str = Field("", alias="nextPageToken")
+    start: str = Field("", alias="newStartPageToken")
+
+    @property
+    def is_last(self) -> bool:
+        """True for the last page of a log."""
+        return bool(self.start)
+
+
+class Start(DriveRecord):
+    """Present position of a change log."""
+
+    fields = "startPageToken"
+    token: str = Field(alias="startPageToken")
+
+
+class About(DriveRecord):
+    """User who is signed in."""
+
+    fields = "user(displayName,emailAddress)"
+    name: str = Field("", validation_alias=AliasPath("user", "displayName"))
+    email: str = Field("", validation_alias=AliasPath("user", "emailAddress"))
+
+
+class AccessToken(DriveRecord):
+    """Access token, and its lifetime in seconds."""
+
+    access_token: str
+    expires_in: int = 3600
+
+
+class Reason(DriveRecord):
+    """Code of a refusal."""
+
+    reason: str = ""
+
+
+class Refused(DriveRecord):
+    """Error response."""
+
+    reasons: tuple[Reason, ...] = Field((), validation_alias=AliasPath("error", "errors"))
+
 
 SCOPE = "https://www.googleapis.com/auth/drive.readonly"
 TOKENS = "https://oauth2.googleapis.com/token"
@@ -46,15 +142,11 @@ class ServiceAccount(BaseModel):
 
         key = self.private_key.get_secret_value()
         info = {"client_email": self.account, "private_key": key, "token_uri": tokens}
-        made: Credentials | None
-        try:
-            made = Credentials.from_service_account_info(info, scopes=[SCOPE])
+        with suppress(ValueError, TypeError):  # their text may hold parts of the key
+            made: Credentials = Credentials.from_service_account_info(info, scopes=[SCOPE])
             made.sign_bytes(b"")  # another kind of key than RSA is noticed only here
-        except (ValueError, TypeError):  # their text may hold parts of the key
-            made = None
-        if made is None:
-            raise SourceError("The key of the service account cannot be read. Download its JSON anew.")
-        return made
+            return made
+        raise SourceError("The key of the service account cannot be read. Download its JSON anew.")
 
 
 class AuthorizedUser(BaseModel):
@@ -100,40 +192,6 @@ def parse_credential(credentials: Credentials, name: str) -> ServiceAccount | Au
             f"The secret {name!r} is not a credential of Google's. It must be the whole JSON of a service "
             "account's key, or of an authorized user with a refresh token."
         ) from None
-
-
-@dataclass(frozen=True)
-class _TokenResponse:
-    """Response in the form of google.auth.transport.Response."""
-
-    status: int
-    headers: Mapping[str, str]
-    data: bytes
-
-
-def access_token(
-    account: ServiceAccount | AuthorizedUser, tokens: str, post: Callable[[str, bytes], Response]
-) -> str:
-    """Return a new token. `post` sends a form to an address, so that google-auth opens no connection."""
-
-    def transport(url: str, *, body: bytes, **_: Any) -> _TokenResponse:
-        answer = post(url, body)
-        return _TokenResponse(answer.status, answer.headers, answer.body)
-
-    try:
-        from google.auth.exceptions import GoogleAuthError
-
-        granted = account.credentials(tokens)
-    except ImportError as error:
-        raise SourceError(
-            "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
-            "Install it: pip install 'footnote[gdrive]'."
-        ) from error
-    try:
-        granted.refresh(transport)
-    except GoogleAuthError:  # its text quotes the answer, which may hold a token
-        raise credential_refused() from None
-    return str(granted.token)
 
 
 def credential_refused() -> SourceError:
@@ -185,35 +243,33 @@ class DriveApi(RestClient):
         self._credential, self._now, self._tokens = account, now, tokens
         self._token, self._ends = "", now()
 
-    def about(self, cancelled: Cancel) -> About:
+    def about(self) -> About:
         """Return the user who is signed in."""
-        return self._read(About, "/about", {}, cancelled)
+        return self._read(About, "/about", {})
 
-    def file(self, file_id: str, cancelled: Cancel) -> DriveFile:
+    def file(self, file_id: str) -> DriveFile:
         """Return the record of a file or folder; raise ItemFailed where it is missing or not shared."""
-        return self._read(DriveFile, f"/files/{file_id}", {"supportsAllDrives": "true"}, cancelled)
+        return self._read(DriveFile, f"/files/{file_id}", {"supportsAllDrives": "true"})
 
-    def files(self, query: str, corpus: Parameters, cancelled: Cancel) -> Iterator[FilePage]:
+    def files(self, query: str, corpus: Parameters) -> Iterator[FilePage]:
         """Yield the pages of a search among the drives of `corpus`."""
-        return self._pages(FilePage, "/files", {"q": query, **corpus}, "", cancelled)
+        return self._pages(FilePage, "/files", {"q": query, **corpus}, "")
 
-    def start(self, drive_id: str, cancelled: Cancel) -> str:
+    def start(self, drive_id: str) -> str:
         """Return the present position of a shared drive's change log, or of the account's own."""
         parameters = {"supportsAllDrives": "true", "driveId": drive_id}
-        return self._read(Start, "/changes/startPageToken", parameters, cancelled).token
+        return self._read(Start, "/changes/startPageToken", parameters).token
 
-    def changes(self, token: str, drive_id: str, cancelled: Cancel) -> Iterator[Changes]:
+    def changes(self, token: str, drive_id: str) -> Iterator[Changes]:
         """Yield the pages of a change log from a position; the last one has the next position."""
         parameters = {"includeRemoved": "true", "driveId": drive_id}
-        return self._pages(Changes, "/changes", parameters, token, cancelled)
+        return self._pages(Changes, "/changes", parameters, token)
 
-    def _pages(
-        self, record: type[P], path: str, parameters: Parameters, token: str, cancelled: Cancel
-    ) -> Iterator[P]:
+    def _pages(self, record: type[P], path: str, parameters: Parameters, token: str) -> Iterator[P]:
         """Yield the pages of a list; raise SourceError where it has no end."""
         common = {"pageSize": 1000, **_ALL_DRIVES, **parameters}
         while True:
-            page = self._read(record, path, {**common, "pageToken": token}, cancelled)
+            page = self._read(record, path, {**common, "pageToken": token})
             yield page
             if page.is_last:
                 return
@@ -221,41 +277,53 @@ class DriveApi(RestClient):
                 raise SourceError("Google Drive lists the same again and again, so its list has no end.")
             token = page.next
 
-    def content(self, file: DriveFile, exported: str, cancelled: Cancel) -> Iterator[bytes]:
+    def content(self, file: DriveFile, exported: str) -> Iterator[bytes]:
         """Yield a file's content; Google's own documents are exported to a media type."""
-        path = f"{self._base}/files/{file.id}"
+        path = f"/files/{file.id}"
         if exported:
-            return self.download(f"{path}/export", {"mimeType": exported}, cancelled)
-        return self.download(path, {"alt": "media", "supportsAllDrives": "true"}, cancelled)
+            return self.download(f"{path}/export", {"mimeType": exported})
+        return self.download(path, {"alt": "media", "supportsAllDrives": "true"})
 
-    def _read(self, record: type[R], path: str, parameters: Parameters, cancelled: Cancel) -> R:
-        return self.get(record, self._base + path, {**parameters, "fields": record.fields}, cancelled)
+    def _read(self, record: type[R], path: str, parameters: Parameters) -> R:
+        return self.get(record, path, {**parameters, "fields": record.fields})
 
-    def _headers(self, cancelled: Cancel) -> Mapping[str, str]:
+    def _headers(self) -> Mapping[str, str]:
         if self._now() >= self._ends - _RENEW_BEFORE or not self._token:
-            self._renew(cancelled)
+            self._renew()
         project = self._credential.quota_project  # pays the quota where the credential has no project
         payer = {"X-Goog-User-Project": project} if project else {}
         return {"Authorization": f"Bearer {self._token}", **payer}
 
-    def _renew(self, cancelled: Cancel) -> None:
+    def _renew(self) -> None:
+        """Get a new token by google-auth, which opens no connection: its form is sent by our client."""
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         life = timedelta(0)
 
-        def post(url: str, body: bytes) -> Response:
+        def transport(url: str, *, body: bytes, **_: Any) -> SimpleNamespace:
             nonlocal life
             answer = self._with_retries(
-                lambda headers: self._fetcher.post(url, body=body, headers=headers, cancelled=cancelled),
+                lambda headers: self._fetcher.post(url, body=body, headers=headers, cancelled=self.cancelled),
                 lambda: form,
-                cancelled,
             )
             if not 200 <= answer.status < 300:
                 raise credential_refused()
             life = timedelta(seconds=parse_answer(AccessToken, answer).expires_in)
-            return answer
+            return SimpleNamespace(status=answer.status, headers=answer.headers, data=answer.body)
 
-        self._token = access_token(self._credential, self._tokens, post)
-        self._ends = self._now() + life
+        try:
+            from google.auth.exceptions import GoogleAuthError
+
+            granted = self._credential.credentials(self._tokens)
+        except ImportError as error:
+            raise SourceError(
+                "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
+                "Install it: pip install 'footnote[gdrive]'."
+            ) from error
+        try:
+            granted.refresh(transport)
+        except GoogleAuthError:  # its text quotes the answer, which may hold a token
+            raise credential_refused() from None
+        self._token, self._ends = str(granted.token), self._now() + life
 
     def _tries(self, answer: Response) -> int:
         if answer.status == 401 and self._token:
@@ -279,7 +347,6 @@ class DriveApi(RestClient):
 
 
 def _reasons(answer: Response) -> frozenset[str]:
-    """Return Google's codes for the reason of a refusal."""
     try:
         refused = Refused.model_validate_json(answer.body)
     except ValidationError:

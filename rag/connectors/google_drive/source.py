@@ -1,8 +1,12 @@
 """Google Drive source: folders, shared drives and single files, with changes from Drive's logs."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rag.connectors.base import (
     Checkpoint,
@@ -15,20 +19,97 @@ from rag.connectors.base import (
     Unreadable,
     digest,
 )
-from rag.connectors.google_drive.client import TOKENS, DriveApi, parse_credential
-from rag.connectors.google_drive.models import (
+from rag.connectors.google_drive.client import (
     FOLDER,
     SHORTCUT,
+    TOKENS,
     Change,
+    DriveApi,
     DriveFile,
-    DriveSettings,
-    export_type,
-    to_item,
+    parse_credential,
 )
 from rag.connectors.http import MAX_BYTES, Fetcher
-from rag.connectors.rest import FIRST_WAIT
+from rag.connectors.rest import FIRST_WAIT, too_large
 from rag.errors import ItemFailed, ItemRefused, SourceError
 from rag.jobs import Cancel, never
+
+_ID = re.compile(r"[A-Za-z0-9_-]{10,200}|root")
+_URL = re.compile(
+    r"https://(?:drive|docs)\.google\.com/\S*?(?:/folders/|/d/|[?&]id=)([A-Za-z0-9_-]{10,200})(?:[/?#&]\S*)?"
+)
+
+
+def _place(given: str) -> str:
+    """Return the id of a folder or file, given as an id or an address."""
+    text = given.strip()
+    if found := _URL.fullmatch(text):
+        return found[1]
+    if _ID.fullmatch(text):
+        return text
+    raise ValueError(f"{given!r} is no folder or file. Copy its address from the browser")
+
+
+class DriveSettings(BaseModel):
+    """Folders and files to sync; `credential` names a secret and never holds it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    places: tuple[Annotated[str, AfterValidator(_place)], ...] = Field(
+        title="Folders and files",
+        description="Their addresses in the browser, one a line. A shared drive is a folder, too; root is "
+        "the account's own drive.",
+        min_length=1,
+    )
+    subfolders: bool = Field(True, title="Folders within them, too")
+    credential: Annotated[str, AfterValidator(str.strip)] = Field(
+        title="Name of the secret",
+        description="The whole JSON of a service account's key, or of an authorized user, kept outside "
+        "Footnote's database: the secret drive is FOOTNOTE_SECRET_DRIVE in the server's environment, or "
+        "drive under [sources] in its secrets file.",
+    )
+
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_GOOGLE = "application/vnd.google-apps."
+_AUDIO_VIDEO = ("video/", "audio/")
+# Word keeps headings, merged cells, footnotes and descriptions of pictures; Markdown would contain every
+# picture as text and soon exceed what Google exports.
+_EXPORTED: Mapping[str, tuple[str, str]] = {
+    f"{_GOOGLE}document": (f"{_OFFICE}wordprocessingml.document", ".docx"),
+    f"{_GOOGLE}spreadsheet": (f"{_OFFICE}spreadsheetml.sheet", ".xlsx"),
+    f"{_GOOGLE}presentation": (f"{_OFFICE}presentationml.presentation", ".pptx"),
+    f"{_GOOGLE}drawing": ("application/pdf", ".pdf"),
+}
+
+
+def to_item(file: DriveFile, max_bytes: int) -> Item | Unreadable:
+    """Return a file as an item of a listing, if it has at most `max_bytes`."""
+    reason = _reason_unreadable(file, max_bytes)
+    if reason:
+        return Unreadable(file.id, file.name, reason, lasting=True)
+    suffix = _EXPORTED.get(file.mime_type, ("", ""))[1]
+    name = file.name if file.name.lower().endswith(suffix) else file.name + suffix
+    link = file.link if file.link.startswith("https://") else f"https://drive.google.com/open?id={file.id}"
+    version = file.checksum or (file.modified.isoformat() if file.modified else "")
+    return Item(file.id, name, version, link)
+
+
+def export_type(file: DriveFile) -> str:
+    """Return the media type for the export of Google's own document; nothing for any other file."""
+    return _EXPORTED.get(file.mime_type, ("", ""))[0]
+
+
+def _reason_unreadable(file: DriveFile, max_bytes: int) -> str:
+    if file.mime_type.startswith(_GOOGLE) and file.mime_type not in _EXPORTED:
+        kind = file.mime_type.removeprefix(_GOOGLE)
+        return f"It is a Google {kind}, which Drive does not give out as a document."
+    if file.mime_type.startswith(_AUDIO_VIDEO):
+        return "It is a film or a sound, and holds no text."
+    if not file.can_download:
+        return "Its owner does not allow it to be downloaded."
+    if file.size > max_bytes:
+        return too_large(file.size, max_bytes)
+    return ""
 
 
 @dataclass(frozen=True)
@@ -54,10 +135,7 @@ class KnownFolders:
 
 
 def moves_folders(change: Change, known: KnownFolders) -> bool:
-    """Return whether a change may add or remove other files, which have no change of their own.
-
-    Drive reports a moved folder, but not the files in it; a shortcut likewise.
-    """
+    """Return whether a change of a folder or shortcut affects other files, which Drive does not report."""
     if change.kind == "drive":
         return change.removed
     file = change.file
@@ -86,9 +164,9 @@ _FOLDERS_PER_QUERY = 40  # a query may have a few thousand characters
 class FolderTree:
     """Traversal of folders, with the data that later changes are interpreted by.
 
-    `folders` are those that were listed, `shortcuts` their targets, `logs` the position of each drive's
-    change log before its listing, the account's own as "". `whole` is True while Drive claims complete
-    listings, `followed` while its logs cover all later changes.
+    `shortcuts` have their targets, `logs` the position of each drive's change log before its listing, the
+    account's own as "". `whole` is True while Drive claims complete listings, `followed` while its logs cover
+    all later changes.
     """
 
     def __init__(self, api: DriveApi, *, subfolders: bool):
@@ -100,30 +178,28 @@ class FolderTree:
         self._outside: set[str] = set()  # drives of which only a part is shared with the account
         self._named: set[str] = set()
 
-    def files(self, roots: Sequence[DriveFile], cancelled: Cancel) -> Iterator[DriveFile | Unreadable]:
+    def files(self, roots: Sequence[DriveFile]) -> Iterator[DriveFile | Unreadable]:
         """Yield the files among `roots` and below them."""
-        self.logs[""] = self._api.start("", cancelled)
+        self.logs[""] = self._api.start("")
         level: list[DriveFile] = []
         for root in roots:
-            yield from self._visit(root, level, cancelled)
+            yield from self._visit(root, level)
         while level:
             below: list[DriveFile] = []
-            for found in self._within(level, cancelled):
+            for found in self._within(level):
                 wanted = self._subfolders or found.mime_type != FOLDER
-                yield from self._visit(found, below, cancelled) if wanted else ()
+                yield from self._visit(found, below) if wanted else ()
             level = below
 
-    def _visit(
-        self, found: DriveFile, folders: list[DriveFile], cancelled: Cancel
-    ) -> Iterator[DriveFile | Unreadable]:
+    def _visit(self, found: DriveFile, folders: list[DriveFile]) -> Iterator[DriveFile | Unreadable]:
         """Yield a file, or add a folder to those to be listed."""
         if found.trashed or found.id in self._named:
             return
         self._named.add(found.id)
         if found.mime_type == SHORTCUT:
-            yield from self._visit_target(found, folders, cancelled)
+            yield from self._visit_target(found, folders)
             return
-        self._add_log(found.drive_id, cancelled)
+        self._add_log(found.drive_id)
         if found.mime_type != FOLDER:
             yield found
             return
@@ -131,44 +207,43 @@ class FolderTree:
         folders.append(found)
 
     def _visit_target(
-        self, shortcut: DriveFile, folders: list[DriveFile], cancelled: Cancel
+        self, shortcut: DriveFile, folders: list[DriveFile]
     ) -> Iterator[DriveFile | Unreadable]:
-        """Visit the target of a shortcut."""
         self.shortcuts[shortcut.id] = shortcut.shortcut_target
         try:
-            target = self._api.file(shortcut.shortcut_target, cancelled)
+            target = self._api.file(shortcut.shortcut_target)
         except ItemFailed as error:
             # No log reports when a temporary failure is over.
             self.followed = self.followed and isinstance(error, ItemRefused)
             yield Unreadable(shortcut.id, shortcut.name, f"It is a shortcut. Where it leads: {error}")
             return
         if target.mime_type != SHORTCUT and (self._subfolders or target.mime_type != FOLDER):
-            yield from self._visit(target, folders, cancelled)
+            yield from self._visit(target, folders)
 
-    def _add_log(self, drive_id: str, cancelled: Cancel) -> None:
+    def _add_log(self, drive_id: str) -> None:
         """Record the position of a shared drive's log, which only its members may read."""
         if drive_id in self.logs or drive_id in self._outside:
             return
         try:
-            self.logs[drive_id] = self._api.start(drive_id, cancelled)
+            self.logs[drive_id] = self._api.start(drive_id)
         except ItemFailed:
             self._outside.add(drive_id)
             self.followed = False
 
-    def _within(self, folders: Sequence[DriveFile], cancelled: Cancel) -> Iterator[DriveFile]:
+    def _within(self, folders: Sequence[DriveFile]) -> Iterator[DriveFile]:
         for drive_id in dict.fromkeys(folder.drive_id for folder in folders):
             ids = [folder.id for folder in folders if folder.drive_id == drive_id]
             for start in range(0, len(ids), _FOLDERS_PER_QUERY):
-                yield from self._children(ids[start : start + _FOLDERS_PER_QUERY], drive_id, cancelled)
+                yield from self._children(ids[start : start + _FOLDERS_PER_QUERY], drive_id)
 
-    def _children(self, ids: Sequence[str], drive_id: str, cancelled: Cancel) -> list[DriveFile]:
+    def _children(self, ids: Sequence[str], drive_id: str) -> list[DriveFile]:
         """Return the files in some folders of one drive; all pages at once, before their tokens expire."""
         parents = " or ".join(f"'{id_}' in parents" for id_ in ids)
         if drive_id in self._outside:
             corpus = {"corpora": "allDrives"}
         else:
             corpus = {"corpora": "drive", "driveId": drive_id} if drive_id else {"corpora": "user"}
-        pages = list(self._api.files(f"({parents}) and trashed = false", corpus, cancelled))
+        pages = list(self._api.files(f"({parents}) and trashed = false", corpus))
         self.whole = self.whole and not any(page.incomplete for page in pages)
         return [file for page in pages for file in page.files]
 
@@ -186,19 +261,13 @@ class _DriveState(SyncState):
     shortcuts: tuple[tuple[str, str], ...]
 
     def known(self, *, subfolders: bool) -> KnownFolders:
-        """Return the folders by which changes are interpreted."""
         return KnownFolders(
             frozenset(self.folders), frozenset(self.shortcuts), frozenset(self.places), subfolders
         )
 
 
 class DriveSource(Source):
-    """Places of a drive. Changes are read from Drive's logs; once a day all files are listed.
-
-    All files are listed, too, where a folder was added, removed or moved, since Drive does not report the
-    files in it. `service` and `tokens` are Google's addresses, `max_bytes` limits a file, `now` gives the
-    time.
-    """
+    """Places of a drive. Changes come from its logs; all is listed once a day, or if a folder moved."""
 
     def __init__(
         self,
@@ -219,30 +288,31 @@ class DriveSource(Source):
 
     def test(self) -> str:
         """Sign in, find the places of the settings, and return their names."""
-        user = self._api.about(never)
-        names = ", ".join(f"“{place.name}”" for place in self._places(never))
+        user = self._api.about()
+        names = ", ".join(f"“{place.name}”" for place in self._places())
         return f"Signed in as {user.name or user.email or self._api.account}. Can be read: {names}."
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield all items, or the changes."""
-        began = self._now()
+        self._api.cancelled, began = cancelled, self._now()
         state = _DriveState.parse(cursor, self._of)
         changes = None
         if state is not None and state.followed and not state.is_old(began):
-            changes = self._changed(state, cancelled)
-        yield from self._all(began, cancelled) if changes is None else changes
+            changes = self._changed(state)
+        yield from self._all(began) if changes is None else changes
 
     def fetch(self, item: Item, cancelled: Cancel = never) -> Iterator[bytes]:
         """Yield a file; Google's own documents become Office files."""
-        file = self._api.file(item.id, cancelled)
+        self._api.cancelled = cancelled
+        file = self._api.file(item.id)
         if file.trashed:
             raise ItemRefused("It was put into the trash.")
-        yield from self._api.content(file, export_type(file), cancelled)
+        yield from self._api.content(file, export_type(file))
 
-    def _all(self, began: datetime, cancelled: Cancel) -> Iterator[Listed]:
+    def _all(self, began: datetime) -> Iterator[Listed]:
         tree = FolderTree(self._api, subfolders=self._settings.subfolders)
-        places = tuple(self._places(cancelled))
-        for found in tree.files(places, cancelled):
+        places = tuple(self._places())
+        for found in tree.files(places):
             yield found if isinstance(found, Unreadable) else to_item(found, self._max_bytes)
         state = _DriveState(
             of=self._of,
@@ -255,11 +325,11 @@ class DriveSource(Source):
         )
         yield Checkpoint(state.model_dump_json(), tree.whole)
 
-    def _places(self, cancelled: Cancel) -> Iterator[DriveFile]:
+    def _places(self) -> Iterator[DriveFile]:
         """Yield the places; raise SourceError where one is missing, before its files seem to be gone."""
         for place in self._settings.places:
             try:
-                found = self._api.file(place, cancelled)
+                found = self._api.file(place)
             except ItemFailed as error:
                 raise SourceError(f"The folder or file {place} cannot be read. {error}") from error
             if found.trashed and found.mime_type == FOLDER:
@@ -268,13 +338,10 @@ class DriveSource(Source):
                 )
             yield found
 
-    def _changed(self, state: _DriveState, cancelled: Cancel) -> tuple[Listed, ...] | None:
+    def _changed(self, state: _DriveState) -> tuple[Listed, ...] | None:
         """Return the changes and a checkpoint; None where a whole listing is necessary."""
         try:
-            logs = {
-                drive: tuple(self._api.changes(token, drive, cancelled))
-                for drive, token in state.logs.items()
-            }
+            logs = {drive: tuple(self._api.changes(token, drive)) for drive, token in state.logs.items()}
         except ItemFailed:  # a position that Drive no longer knows
             return None
         changes = [change for pages in logs.values() for page in pages for change in page.changes]

@@ -15,11 +15,7 @@ R = TypeVar("R")
 
 
 def load(path: Path, name: str, *, timeout: float = 60.0, memory: int = 1 << 30) -> LoadedDocument:
-    """Read a file in a child process of at most `timeout` seconds and `memory` bytes.
-
-    The kind is found by content; `name`, the user's name for the file, only decides where the content
-    cannot (Markdown or plain text). Raises DocumentRefused with a sentence naming file and reason.
-    """
+    """Read a file in a child process; its `name` decides on its kind only where the content cannot."""
     return run_to_end(load_steps(path, name, timeout=timeout, memory=memory))
 
 
@@ -43,11 +39,7 @@ def load_steps(
     recognition: float = OCR_SECONDS,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> LoadSteps:
-    """Read a file as `load` does; yield (done, all) of the pages whose text has to be recognised.
-
-    `tesseract` is the program for that, with limits for each page and about `recognition` seconds for all.
-    The document's note names the pages that are left out for lack of time or of such a program.
-    """
+    """Read a file as `load` does; yield (done, all) of the pages whose text has to be recognised."""
     if not path.is_file():
         raise DocumentRefused(f"{shown(name)} cannot be found where it was kept. Add it again.")
     facts, output = sandbox.run("load", path, name, timeout=timeout, memory=memory)

@@ -19,25 +19,8 @@ _BLOCKS = ("p", "div", "ul", "ol", "li", *_HEADINGS)
 _USER = "confluence-user"
 _INLINE = frozenset(
     (
-        *(
-            "p",
-            "span",
-            "a",
-            "b",
-            "i",
-            "u",
-            "s",
-            "em",
-            "strong",
-            "code",
-            "sub",
-            "sup",
-            "td",
-            "th",
-            "li",
-            "time",
-        ),
-        *(*_HEADINGS, "ac:link-body", "ac:parameter", "ac:task-body", "ac:caption"),
+        *("p", "span", "a", "b", "i", "u", "s", "em", "strong", "code", "sub", "sup", "time"),
+        *("td", "th", "li", "ac:link-body", "ac:parameter", "ac:task-body", "ac:caption", *_HEADINGS),
     )
 )
 # Element, and its attribute with the name of what it points to.
@@ -73,10 +56,7 @@ Parameters = Mapping[str, str]
 
 
 def pack(title: str, storage: str, people: Mapping[str, str]) -> bytes:
-    """Return the file in which a page is kept: its unchanged storage format under its title.
-
-    `people` are the names of the users that the page mentions, by their ids.
-    """
+    """Return a page in storage format as a file, with the names of the `people` it mentions by id."""
     users = "".join(
         f'<meta name="{_USER}" id="{html.escape(id_)}" content="{html.escape(name)}"/>\n'
         for id_, name in sorted(people.items())
@@ -155,7 +135,6 @@ class Page:
 
 
 def _replace_elements(soup: Any, people: Mapping[str, str]) -> None:
-    """Replace all elements of Confluence's own by HTML: links, tasks, pictures, macros."""
     page = Page(soup, people)
     for element in reversed(soup.find_all(True)):  # inner elements first
         if (change := _CHANGES.get(element.name)) is not None:
@@ -180,7 +159,6 @@ def _link(page: Page, link: Any) -> None:
 
 
 def _anchor(_: Page, anchor: Any) -> None:
-    """Write the address of an external link behind its text."""
     href = str(anchor.get("href", "")).strip()
     if href.startswith(("https://", "http://", "mailto:")) and len(href) <= _LONGEST_URL:
         for words in _address_after(anchor.get_text(), href.removeprefix("mailto:")):
@@ -208,7 +186,6 @@ def _emoticon(_: Page, emoticon: Any) -> None:
 
 
 def _task(page: Page, task: Any) -> None:
-    """Replace a task by a list item with a check box."""
     status, body = task.find("ac:task-status"), task.find("ac:task-body")
     done = status is not None and status.get_text().strip() == "complete"
     item = page.soup.new_tag("li")

@@ -21,7 +21,7 @@ _PARSERS = {
     "odt": "rag.ingest.parsers.opendocument:read_odt",
     "ods": "rag.ingest.parsers.opendocument:read_ods",
     "odp": "rag.ingest.parsers.opendocument:read_odp",
-    "csv": "rag.ingest.parsers.tables:read_csv",
+    "csv": "rag.ingest.parsers.plain_text:read_csv",
     "confluence": "rag.ingest.parsers.confluence:read_confluence",
     "html": "rag.ingest.parsers.html:read_html",
     "xml": "rag.ingest.parsers.html:read_xml",
@@ -63,36 +63,22 @@ _OLE_STREAMS = (  # names of streams inside, as UTF-16
     ("HwpSummaryInformation", "a Hangul (HWP) document"),
     ("__substg1.0", "an Outlook message (.msg)"),
 )
-_OFFICE = (
-    ("word/document.xml", "docx"),
-    ("ppt/presentation.xml", "pptx"),
-    ("xl/workbook.xml", "xlsx"),
-)
+_OFFICE = (("word/document.xml", "docx"), ("ppt/presentation.xml", "pptx"), ("xl/workbook.xml", "xlsx"))
 _MEDIA_TYPES = (
     (b"application/epub+zip", "epub"),
     (b"application/vnd.oasis.opendocument.text", "odt"),
     (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
 )
-_UNSUPPORTED_EXTENSIONS = {
-    ".p7s": "a signature",
-    ".p7m": "a signed message",
-}
+_UNSUPPORTED_EXTENSIONS = {".p7s": "a signature", ".p7m": "a signed message"}
 _TEXT_EXTENSIONS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdown": "markdown",
-    ".mkd": "markdown",
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "markdown"),
+    **dict.fromkeys((".eml", ".mht", ".mhtml"), "mail"),
+    **dict.fromkeys((".adoc", ".asciidoc"), "asciidoc"),
     ".ipynb": "notebook",
-    ".eml": "mail",
-    ".mht": "mail",
     ".tex": "latex",
     ".rst": "rst",
-    ".adoc": "asciidoc",
-    ".asciidoc": "asciidoc",
-    ".mhtml": "mail",
 }
 _HTML = re.compile(
     rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*\?>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
@@ -182,7 +168,6 @@ def _ole_reason(path: Path) -> str:
 
 
 def _is_mail(start: bytes) -> bool:
-    """Return whether a text begins with the header of a message."""
     header = _FIELDS.match(start)
     names = {name.lower() for name in _FIELD_NAME.findall(header[0])} if header else set()
     return b"mime-version" in names or (b"from" in names and bool(names & _MAIL_FIELDS))

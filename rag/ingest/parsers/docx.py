@@ -1,8 +1,4 @@
-"""DOCX by mammoth: headings, lists and tables become Markdown; comments follow at the end.
-
-Mammoth leaves out numbers that Word counts by itself, equations and charts: they are first written into
-the document as text.
-"""
+"""DOCX by mammoth; the numbers, equations and charts that it leaves out are first written as text."""
 
 import io
 import zipfile
@@ -47,7 +43,6 @@ def read_docx(path: Path) -> LoadedDocument:
 
 
 def _with_text(path: Path) -> BinaryIO:
-    """Return a copy of a Word file with numbers, equations and charts as text, and without pictures."""
     file = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(file, "w") as new:
         for name in old.namelist():
@@ -73,7 +68,6 @@ def _converted(container: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _element(name: str, *inside: Any) -> Any:
-    """Return a new element of the main Word namespace."""
     from lxml import etree
 
     element = etree.Element(_WORD + name)
@@ -113,10 +107,7 @@ class Numbering:
         self._begun: set[str] = set()
 
     def count(self, paragraph: Any) -> str:
-        """Count a paragraph and return its number as Word shows it; nothing where Markdown numbers it.
-
-        A heading is no list item in Markdown, so its number is always returned.
-        """
+        """Count a paragraph; return its number as Word shows it, or nothing where Markdown numbers it."""
         properties = paragraph.find("{*}pPr")
         style = _value(properties, "pStyle")
         list_id, depth = self._list_and_depth(properties, style)
@@ -183,7 +174,6 @@ def _number(levels: Mapping[int, _Level], depth: int, counts: Sequence[int]) -> 
 
 
 def _value(element: Any, path: str) -> str:
-    """Return the attribute `val` of a child by its path of local names, or nothing."""
     child = None if element is None else element.find("{*}" + path)
     return "" if child is None else attribute(child, "val")
 
@@ -240,7 +230,6 @@ _FORMS: dict[str, Callable[[int], str]] = {
 
 
 def _write_numbers(root: Any, container: zipfile.ZipFile) -> None:
-    """Write automatic numbers at the beginning of their paragraphs."""
     parts = [
         next(iter(ooxml.related_parts(container, _DOCUMENT, kind).values()), "")
         for kind in ("/numbering", "/styles")
@@ -262,7 +251,6 @@ def _write_numbers(root: Any, container: zipfile.ZipFile) -> None:
 
 
 def _write_equations(root: Any) -> None:
-    """Replace each equation below an element by a line of text."""
     for equation in list(root.iter(_MATH + "oMathPara", _MATH + "oMath")):
         if any(parent.tag in (equation.tag, _MATH + "oMathPara") for parent in equation.iterancestors()):
             continue  # written with the one around it

@@ -22,8 +22,6 @@ _MIN_PLAIN_SHARE = 1 / 3  # of the other form's words; a shorter plain part only
 
 @dataclass
 class _Parts:
-    """Texts and names of attachments of a message, in their order."""
-
     texts: list[str] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
 
@@ -39,7 +37,6 @@ def read_mail(path: Path) -> LoadedDocument:
 
 
 def _blocks(message: Message, mark: str) -> Iterator[str]:
-    """Yield a message's subject as a heading, its fields, its texts and the names of its attachments."""
     subject = _header(message, "Subject")
     if subject:
         yield f"{mark} {subject}"
@@ -115,9 +112,7 @@ def _header(message: Message, name: str) -> str:
 
 
 def _decoded(value: str) -> str:
-    """Read the encoded words of a header, and bytes that no standard allows there.
-
-    `email.policy.default` would lose the bytes, and words whose charset is declared too narrow or wrongly.
+    """Read the encoded words of a header, and bytes not allowed there, which `email.policy` would lose.
 
     >>> _decoded("=?utf-8?b?7ZWt6rWs?= (port)")
     '항구 (port)'

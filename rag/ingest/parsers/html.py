@@ -113,7 +113,6 @@ def _language(block: Any) -> str:
 
 
 def _own(table: Any) -> list[Any]:
-    """Return the rows and cells of a table, without those of the tables in it."""
     parts = table(["thead", "tbody", "tfoot", "tr", "td", "th"])
     return [part for part in parts if part.find_parent("table") is table]
 
@@ -124,7 +123,6 @@ def _is_layout(table: Any) -> bool:
 
 
 def _unfold(table: Any) -> None:
-    """Turn a table into blocks of text, one after the other."""
     for part in [*_own(table), table]:
         part.name = "div"
 
@@ -167,10 +165,7 @@ def decode_declared(content: bytes) -> str:
 
 
 def read_web_page(source: bytes, encoding: str = "") -> tuple[str, str]:
-    """Return a page's main content as Markdown, headed by its title, and that title.
-
-    `encoding` is what the server declared, if anything; it precedes the page's own declaration.
-    """
+    """Return a page's main content as Markdown, and its title; `encoding` is what the server declared."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
     text = decode_page(source, encoding)
@@ -199,7 +194,6 @@ def decode_page(source: bytes, encoding: str) -> str:
 
 
 def _extracted_text(text: str) -> str:
-    """Return the words of the main content, as trafilatura finds it."""
     import trafilatura
 
     return trafilatura.extract(text, include_comments=False, include_tables=True, favor_recall=True) or ""
@@ -243,11 +237,10 @@ def _content(tree: Any, found: str) -> Any:
 
 
 def _foreign_boxes(page: Any, coverage: dict[Any, "_Coverage"], *, sure: bool) -> list[Any]:
-    """Return the boxes that are not of the content.
+    """Return the boxes with hardly anything of the content found.
 
-    Outside its core those that hold hardly anything of it. Inside the core such a box may be a part that was
-    overlooked, a figure or a list of links: it must look like an addition too, unless the core is a whole
-    page that is not `sure` to be content.
+    In its core they must look like additions, too, since such a box may be an overlooked part. The core is
+    `sure` to be content unless it is a whole page.
     """
     nearly = _NEARLY * coverage[page].found
     core = next(e for e in reversed(list(page.iter())) if coverage[e].found >= nearly)
@@ -258,7 +251,6 @@ def _foreign_boxes(page: Any, coverage: dict[Any, "_Coverage"], *, sure: bool) -
 
 
 def _is_addition(box: Any) -> bool:
-    """Return whether a box is, by its tag or its name, an addition to a text."""
     return box.tag in _ADDED or _ADDITION.search(f"{box.get('class', '')} {box.get('id', '')}") is not None
 
 
@@ -282,7 +274,6 @@ class _FoundText:
         self._found, self._at, self._left = _SPACE.sub("", found), 0, _SEARCHED
 
     def coverage(self, text: str | None) -> _Coverage:
-        """Count a piece of text of the page."""
         piece = _SPACE.sub("", text or "")
         at = self._place(piece) if piece else -1
         if at < 0:
@@ -300,7 +291,6 @@ class _FoundText:
 
 
 def _coverage(page: Any, found: _FoundText) -> dict[Any, _Coverage]:
-    """Count each element with all that is in it."""
     elements = list(page.iter())
     counts = {element: found.coverage(element.text) for element in elements}
     tails = {element: found.coverage(element.tail) for element in elements}

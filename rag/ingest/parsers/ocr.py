@@ -73,8 +73,7 @@ def recognise_pages(
 ) -> LoadSteps:
     """Yield (done, all) while the pictured pages of a document are recognised; return it with their text.
 
-    After so many `seconds` no other page is begun; a note names those without text. Raises DocumentRefused
-    where no text at all can be had; Cancelled between two pages.
+    After so many `seconds` no other page is begun. Raises DocumentRefused where there is no text at all.
     """
     command = shutil.which(program)
     if command is None:
@@ -96,7 +95,6 @@ def _page_texts(
     seconds: float,
     cancelled: Callable[[], bool],
 ) -> Generator[tuple[int, int], None, tuple[dict[int, str], str]]:
-    """Recognise pages in order; return their texts, and a note on those that failed or were not begun."""
     texts: dict[int, str] = {}
     failed: list[int] = []
     deadline = time.monotonic() + seconds
@@ -182,10 +180,7 @@ class Tesseract:
         self._languages: list[str] = []
 
     def recognise(self, render: Callable[[int], bytes], page: str) -> str:
-        """Return the text of a page, its paragraphs separated by blank lines; nothing if it has none.
-
-        `render` gives the page as PNG, turned clockwise by so many degrees; `page` names it in errors.
-        """
+        """Return the text of a page; `render` gives it as PNG, turned clockwise by degrees."""
         best, highest, words = "", 0.0, False
         for languages, turn, layout in self._tries(render, page):
             if layout == _ONE_BLOCK and words:  # the layout was found, and holds no text
@@ -212,7 +207,6 @@ class Tesseract:
             yield self._available(_LANGUAGES[script]), 0, _ONE_BLOCK
 
     def _detect(self, picture: bytes, page: str) -> tuple[list[str], int]:
-        """Return the languages of a picture's script, and the degrees by which it has to be turned."""
         seen = ""
         if "osd" in self._installed:
             with suppress(DocumentRefused):  # Tesseract calls too few letters an error
@@ -222,7 +216,6 @@ class Tesseract:
         return self._available(_LANGUAGES.get(name, _LANGUAGES["Latin"])), int(turn[1]) if turn else 0
 
     def _available(self, wanted: Sequence[str]) -> list[str]:
-        """Return the wanted languages that are installed, or any that is."""
         found = [language for language in wanted if language in self._installed]
         return found or [language for language in self._installed if language != "osd"][:1] or ["eng"]
 
@@ -235,14 +228,7 @@ class Tesseract:
 
 
 def text_and_confidence(written: str) -> tuple[str, float]:
-    r"""Return the text that Tesseract wrote, and the mean confidence of its letters, of 100.
-
-    The text is not built from the table: its words have other spaces in Korean and Japanese.
-
-    >>> row = "5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t"
-    >>> text_and_confidence(f"level\tpage_num\t...\nA bc\n{row}90\tA\n{row}60\tbc\n")
-    ('A bc', 70.0)
-    """
+    """Return the text that Tesseract wrote, and the mean confidence of its letters, of 100."""
     lines, letters, total = [], 0, 0.0
     for line in written.split("\n"):
         row = _ROW.fullmatch(line)
@@ -283,10 +269,7 @@ def _open_image(path: Path) -> Any:
 
 
 def render_page(path: Path, *, number: int, turn: int) -> bytes:
-    """Return page `number` of a PDF or an image as a grey PNG of about 300 pixels an inch.
-
-    `turn` is in degrees, clockwise.
-    """
+    """Return a page of a PDF or an image as a grey PNG at 300 pixels an inch, turned clockwise by degrees."""
     with path.open("rb") as file:
         is_pdf = b"%PDF-" in file.read(1024)
     image = _pdf_page(path, number) if is_pdf else _frame(path, number)

@@ -1,7 +1,4 @@
-"""XML parts of Office files: safety check of the ZIP container, relations, text, comments and charts.
-
-OpenDocument files use the same checks and the same helpers for XML elements (lxml).
-"""
+"""XML parts of Office files and OpenDocument: container checks, relations, text, comments and charts."""
 
 import posixpath
 import re
@@ -12,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers.plain_text import markdown_document
-from rag.ingest.parsers.tables import table_text
+from rag.ingest.parsers.plain_text import markdown_document, table_text
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
 MAX_INFLATED = 300 << 20  # bytes; the XML of a 1,000-page book takes about 20 MB
@@ -27,10 +23,7 @@ _THREADED_COPY = "[Threaded comment]"  # first words of the copy that Excel keep
 
 
 def inspect(path: Path, *, doctype_allowed: bool = False) -> None:
-    """Refuse a container that inflates too far, is locked, or whose XML declares entities.
-
-    Office files never hold a document type; the pages of an EPUB may (`doctype_allowed`).
-    """
+    """Refuse a container that inflates too far, is locked, or whose XML declares entities."""
     forbidden = _ENTITY if doctype_allowed else _DECLARATION
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
@@ -172,7 +165,6 @@ def _author(comment: Any, authors: list[str], people: dict[str, str]) -> str:
 
 
 def _people(container: zipfile.ZipFile) -> dict[str, str]:
-    """Return the names of the authors of comments by their ids."""
     parts = [name for name in container.namelist() if name.rpartition("/")[2].lower() in _PEOPLE_PARTS]
     return {
         attribute(person, "id"): attribute(person, "displayName") or attribute(person, "name")

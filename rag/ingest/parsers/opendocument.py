@@ -10,8 +10,7 @@ from rag.errors import DocumentRefused
 from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.docx import format_number
 from rag.ingest.parsers.ooxml import attribute, children, descendants, local_name, number_attribute
-from rag.ingest.parsers.plain_text import markdown_document
-from rag.ingest.parsers.tables import table_text
+from rag.ingest.parsers.plain_text import markdown_document, table_text
 from rag.text.document import LOCKED, LoadedDocument, clean
 
 _TYPE = "application/vnd.oasis.opendocument."
@@ -55,7 +54,6 @@ def read_odp(path: Path) -> LoadedDocument:
 
 
 def _body(path: Path, kind: str) -> tuple[Any, "Lists"]:
-    """Return the content of a document (lxml), and the numbering of its lists."""
     from lxml import etree  # type: ignore[import-untyped]
 
     ooxml.inspect(path)
@@ -128,7 +126,6 @@ class Lists:
 
 
 def _levels(style: Any) -> dict[int, _Level]:
-    """Return the numbered levels of a list's style by their depth from 1."""
     levels = {}
     for level in descendants(style, "list-level-style-number"):
         depth, form = number_attribute(level, "level", 1), attribute(level, "num-format")
@@ -144,7 +141,6 @@ def _levels(style: Any) -> dict[int, _Level]:
 
 
 def _blocks(element: Any, lists: Lists) -> Iterator[str]:
-    """Yield the text below an element, block by block."""
     for part in children(element):
         name = local_name(part)
         if name == "h":

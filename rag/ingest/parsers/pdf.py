@@ -1,7 +1,4 @@
-"""PDF: the text layer page by page, with headings by font size.
-
-Lines are read first, then joined to the text of a page; headings are found in all pages together.
-"""
+"""PDF: the text layer page by page, with headings by font size."""
 
 import math
 import re
@@ -37,10 +34,7 @@ _BOLD_WEIGHT = 600
 
 @dataclass
 class Line:
-    """Line of a page with its position along and across its own direction, in points.
-
-    ``indices[i]`` is pdfium's index of ``text[i]``; ``angle`` is in degrees against the clock.
-    """
+    """Line of a page in points along its own direction; ``indices[i]`` is pdfium's index of ``text[i]``."""
 
     text: str
     indices: Sequence[int]
@@ -54,11 +48,7 @@ class Line:
 
 
 def characters_of(page: PdfPage) -> PdfTextPage:
-    """Return a page's characters in reading order.
-
-    Where text runs down the page as it is shown, pdfium gives its lines in reverse; so the page is
-    turned until its text stands upright, and back.
-    """
+    """Return a page's characters in reading order, which pdfium gives in reverse where they run down."""
     characters = page.get_textpage()
     rotation, angle = page.get_rotation(), _main_angle(characters)
     if (angle - rotation) % 360 != 270:
@@ -71,7 +61,6 @@ def characters_of(page: PdfPage) -> PdfTextPage:
 
 
 def _main_angle(characters: PdfTextPage) -> int:
-    """Return the direction of most of a page's text, in quarter turns against the clock."""
     count = characters.count_chars()
     angles: Counter[int] = Counter()
     matrix = pdfium.FS_MATRIX()
@@ -102,10 +91,7 @@ def _lines(page: PdfTextPage) -> Iterator[Line]:
 
 
 def _codes(page: PdfTextPage) -> str:
-    """Return pdfium's code of each character, one UTF-16 unit each.
-
-    Its text of the whole page is much quicker to get than single characters, but may lack some.
-    """
+    """Return pdfium's code of each character; its quick text of a whole page may lack some."""
     raw, count = page.raw, page.count_chars()
     units = (c_ushort * (count + 1))()
     written = pdfium.FPDFText_GetText(raw, 0, count, units) - 1
@@ -239,7 +225,6 @@ def _without_split_hyphens(lines: list[Line]) -> list[Line]:
 
 
 def _splits(before: str, after: str, compounds: set[str]) -> bool:
-    """Return whether a hyphen at a line end only splits a word, and is not part of a compound."""
     if not after[:1].islower():
         return False
     last, first = _LAST_WORD.search(before), _FIRST_WORD.match(after)
@@ -301,7 +286,6 @@ def _runs_on(before: str, after: str, spaced: bool) -> bool:
 
 
 def _is_full(line: Line, around: list[Line]) -> bool:
-    """Return whether a line reaches the right edge of its column."""
     edge = max(
         other.right
         for other in around
@@ -321,8 +305,6 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 class _Block(NamedTuple):
-    """Consecutive lines of one style."""
-
     start: int
     text: str
     size: float
@@ -331,10 +313,7 @@ class _Block(NamedTuple):
 
 
 def headings(pages: list[PageText], starts: list[int]) -> tuple[tuple[int, int, str], ...]:
-    """Return (start, level, heading), in a document where page i begins at ``starts[i]``.
-
-    The largest size is level 1; everything below the third size is level 4.
-    """
+    """Return (start, level from 1 to 4, heading) of a document whose page i begins at ``starts[i]``."""
     blocks = [block for page, start in zip(pages, starts, strict=True) for block in _blocks(page, start)]
     if not blocks:
         return ()
@@ -414,7 +393,6 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
 
 
 def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool]:
-    """Return a page's text, and whether the page is a picture without any."""
     try:
         page = pdf[number]
     except pypdfium2.PdfiumError:  # the other pages are still worth reading

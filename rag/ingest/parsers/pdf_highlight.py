@@ -1,8 +1,4 @@
-"""Highlighting on PDF pages: the boxes of a passage in pixels, and the page as a picture.
-
-`page_image` and `boxes` run `locate` in the sandbox. A page is read again exactly as it was when it was
-stored; if the two differ, the place is uncertain and nothing is marked.
-"""
+"""Highlighting on PDF pages; nothing is marked where a page no longer reads as it was stored."""
 
 import io
 import math
@@ -11,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ctypes import byref, c_double, c_int
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
@@ -32,9 +28,8 @@ TIMEOUT = 20.0  # seconds: someone waits for the page
 MEMORY = 1 << 30
 
 
-@dataclass(frozen=True)
-class Box:
-    """A rectangle in pixels from the top left of the page's picture."""
+class Box(NamedTuple):
+    """Rectangle in pixels from the top left of the page's picture."""
 
     left: float
     top: float
@@ -44,7 +39,7 @@ class Box:
 
 @dataclass(frozen=True)
 class PageImage:
-    """A rendered page; `boxes` is empty when the place of the words is not `certain`."""
+    """Rendered page; `boxes` is empty when the place of the words is not `certain`."""
 
     png: bytes
     width: int
@@ -58,39 +53,21 @@ def page_image(
 ) -> PageImage:
     """Render a page (from 1) at `scale` pixels a point, with `spans` of its stored `text` marked.
 
-    Offsets count from the start of the page's own text, ``canonical[page_start:page_end]``.
-    Raises DocumentRefused when the file or the page cannot be read.
+    Offsets count from the start of the page's own text. Raises DocumentRefused.
     """
-    facts, png = _page(path, page, text, spans, scale, picture=True)
-    return PageImage(png, facts["width"], facts["height"], _pixel_boxes(facts), facts["certain"])
-
-
-def boxes(
-    path: Path, page: int, text: str, start: int, end: int, *, scale: float = 2.0
-) -> tuple[Box, ...] | None:
-    """Return the boxes of ``text[start:end]`` on a page, one a line; None where that is uncertain."""
-    facts, _ = _page(path, page, text, [(start, end)], scale, picture=False)
-    return _pixel_boxes(facts) if facts["certain"] else None
-
-
-def _page(
-    path: Path, page: int, text: str, spans: Sequence[tuple[int, int]], scale: float, *, picture: bool
-) -> tuple[dict[str, Any], bytes]:
     for start, end in spans:
         if not 0 <= start < end <= len(text):
             raise ValueError(f"[{start}, {end}) is no span of a page of {len(text)} characters")
-    request = {"number": page, "text": text, "spans": list(spans), "scale": scale, "picture": picture}
-    return sandbox.run("page", path, "The document", timeout=TIMEOUT, memory=MEMORY, **request)
-
-
-def _pixel_boxes(facts: dict[str, Any]) -> tuple[Box, ...]:
-    return tuple(Box(*box) for box in facts["boxes"])
+    request = {"number": page, "text": text, "spans": list(spans), "scale": scale}
+    facts, png = sandbox.run("page", path, "The document", timeout=TIMEOUT, memory=MEMORY, **request)
+    boxes = tuple(Box(*box) for box in facts["boxes"])
+    return PageImage(png, facts["width"], facts["height"], boxes, facts["certain"])
 
 
 def locate(
-    path: Path, *, number: int, text: str, spans: Sequence[tuple[int, int]], scale: float, picture: bool
+    path: Path, *, number: int, text: str, spans: Sequence[tuple[int, int]], scale: float
 ) -> tuple[dict[str, Any], bytes]:
-    """Find `spans` of a page's stored text; with `picture`, render the page with them marked."""
+    """Find `spans` of a page's stored text, and render the page with them marked."""
     with open_pdf(path) as pdf:
         if not 1 <= number <= len(pdf):
             raise DocumentRefused(f"has no page {number}.")
@@ -103,13 +80,12 @@ def locate(
         boxes = [box for line in found for box in line]
         width, height = (math.ceil(side * scale) for side in sheet.get_size())
         facts = {"certain": certain, "boxes": boxes, "width": width, "height": height}
-        return facts, _picture(sheet, scale, boxes) if picture else b""
+        return facts, _picture(sheet, scale, boxes)
 
 
 def _boxes(
     sheet: PdfPage, characters: PdfTextPage, read: PageText, start: int, end: int, scale: float
 ) -> list[Rectangle]:
-    """Return one box a line for ``read.text[start:end]``."""
     starts = [line.start for line in read.lines]
     boxes = []
     for line in range(max(bisect_right(starts, start) - 1, 0), bisect_right(starts, end - 1)):
@@ -122,7 +98,6 @@ def _boxes(
 
 
 def _visible(read: PageText, start: int, end: int) -> list[int]:
-    """Return the page's indices of the visible characters of a span."""
     return [
         index
         for index, character in zip(read.indices[start:end], read.text[start:end], strict=True)

@@ -1,8 +1,10 @@
-"""Plain text, Markdown, notebooks, LaTeX, reStructuredText, AsciiDoc and source code; decoding of text."""
+"""Plain text, Markdown, CSV, notebooks, LaTeX, reStructuredText, AsciiDoc and source code; their decoding."""
 
+import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -65,10 +67,7 @@ def read_notebook(path: Path) -> LoadedDocument:
 
 
 def decode(content: bytes) -> str:
-    """Decode bytes by their mark, as UTF-8, UTF-16, or the legacy encoding whose common letters they hold.
-
-    Raises DocumentRefused for what is not text.
-    """
+    """Decode bytes by their mark, as UTF-8, UTF-16 or a legacy encoding; DocumentRefused for no text."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return _require_text(content.decode(encoding, "replace"))
@@ -99,7 +98,6 @@ def decode_as(content: bytes, declared: str | None) -> str:
 
 
 def _is_utf8(content: bytes) -> bool:
-    """Return whether bytes beyond ASCII form UTF-8, which those of another encoding hardly ever do."""
     if content.isascii():
         return False
     try:
@@ -138,6 +136,53 @@ def _require_text(text: str) -> str:
     if controls * 50 > len(sample):
         raise DocumentRefused("is not text in any encoding Footnote knows.")
     return text
+
+
+# Tables, one line a row
+
+_DELIMITERS = ",;\t|"
+
+
+def read_csv(path: Path) -> LoadedDocument:
+    """Read a table of values separated by commas, semicolons, tabs or bars."""
+    text = clean(decode(path.read_bytes()))
+    csv.field_size_limit(sys.maxsize)
+    rows = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text), strict=False)
+    return LoadedDocument(table_text(rows), media_type="text/csv")
+
+
+def table_text(rows: Iterable[Sequence[str]]) -> str:
+    r"""Return a Markdown table; empty columns at a row's end are left out, and an empty row ends a table.
+
+    >>> table_text([["a", "b"], ["1", "x|y"], ["", ""], ["c", ""]])
+    '| a | b |\n| --- | --- |\n| 1 | x/y |\n\n| c |\n| --- |'
+    """
+    return "\n".join(_table_lines(rows))
+
+
+def _table_lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    first, gap = True, False
+    for row in rows:
+        cells = [" ".join(cell.split()).replace("|", "/") for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if not cells:
+            gap = not first
+            continue
+        if gap:
+            yield ""
+            first, gap = True, False
+        yield f"| {' | '.join(cells)} |"
+        if first:
+            yield f"|{' --- |' * len(cells)}"
+            first = False
+
+
+def _delimiter(text: str) -> str:
+    """Return the delimiter that splits most of the first lines into equally many fields."""
+    lines = [line for line in text[:20_000].split("\n")[:20] if line.strip()]
+    counts = {mark: [line.count(mark) for line in lines] for mark in _DELIMITERS}
+    return max(_DELIMITERS, key=lambda mark: min(counts[mark], default=0) * 1000 + sum(counts[mark]))
 
 
 # LaTeX, reStructuredText and AsciiDoc: unchanged text with headings

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.ingest.parsers import ooxml
-from rag.ingest.parsers.tables import table_text
+from rag.ingest.parsers.plain_text import table_text
 from rag.text.document import OPEN_XML, LoadedDocument
 
 

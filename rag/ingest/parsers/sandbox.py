@@ -1,7 +1,4 @@
-"""Sandbox: a child process for a parser, with limits on time and memory, no writing and no network.
-
-A crash of the child ends as DocumentRefused for its file and affects nothing else.
-"""
+"""Sandbox: a child process for a parser, with limits on time and memory, no writing and no network."""
 
 import json
 import logging
@@ -9,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +34,18 @@ _ENVIRONMENT = {
 def run(
     task: str, path: Path, name: str, *, timeout: float, memory: int, **arguments: Any
 ) -> tuple[dict[str, Any], bytes]:
-    """Run a task of `rag.ingest.parsers.worker` on a file; return its facts and its bytes.
-
-    `timeout` in seconds, `memory` in bytes of address space. Raises DocumentRefused.
-    """
+    """Run a task of the worker on a file; return its facts and its bytes. Raises DocumentRefused."""
     request = json.dumps({"path": str(path.absolute()), "name": name, **arguments}).encode()
-    return _facts(name, _child([task], request, shown(name), timeout=timeout, memory=memory))
+    output = _child([task], request, shown(name), timeout=timeout, memory=memory)
+    line, _, rest = output.partition(b"\n")
+    facts: dict[str, Any] = json.loads(line)
+    if "refused" in facts:
+        raise DocumentRefused(f"{shown(name)} {facts['refused']}")
+    return facts, rest
 
 
 def run_program(command: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
-    """Run another program with the same limits; return its output for `given` on standard input.
-
-    ``command[0]`` is its path; `what` names the input in errors. Raises DocumentRefused.
-    """
+    """Run another program with the same limits; return its output for `given`; `what` names that."""
     return _child([BECOME, *command], given, what, timeout=timeout, memory=memory)
 
 
@@ -71,26 +67,12 @@ def _child(task: Sequence[str], given: bytes, what: str, *, timeout: float, memo
         except subprocess.TimeoutExpired as error:
             raise DocumentRefused(f"{what} took longer than {timeout:g} seconds to read.") from error
         finally:
-            _end(child)
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
     if child.returncode != 0:
         raise DocumentRefused(_reason(what, child.returncode, complaint, timeout, memory))
     return output
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child if it still runs, and wait for it."""
-    if child.poll() is None:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-
-
-def _facts(name: str, output: bytes) -> tuple[dict[str, Any], bytes]:
-    """Split a child's output: one line of JSON, then bytes. Raises its refusal."""
-    line, _, rest = output.partition(b"\n")
-    facts: Mapping[str, Any] = json.loads(line)
-    if "refused" in facts:
-        raise DocumentRefused(f"{shown(name)} {facts['refused']}")
-    return dict(facts), rest
 
 
 def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: int) -> str:

@@ -1,7 +1,6 @@
 """Child process of the sandbox: `python -m rag.ingest.parsers.worker TASK SECONDS BYTES [PROGRAM ...]`.
 
-It reads its request from standard input as JSON, and writes one line of JSON, then bytes.
-An unexpected error is a traceback and an exit status.
+It reads its request as JSON, and writes one line of JSON, then bytes.
 """
 
 import json
@@ -48,19 +47,17 @@ def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
     return facts, facts.pop("text").encode("utf-8")
 
 
-def page(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
-    """Find a passage on a PDF page and, if requested, render the page."""
+def page(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+    """Render a PDF page with a passage marked."""
     from rag.ingest.parsers.pdf_highlight import locate
 
-    del name
     return locate(path, **arguments)
 
 
-def picture(path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+def picture(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
     """Render a page for text recognition."""
     from rag.ingest.parsers.ocr import render_page
 
-    del name
     return {}, render_page(path, **arguments)
 
 

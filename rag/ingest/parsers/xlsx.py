@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.ingest.parsers import ooxml
-from rag.ingest.parsers.tables import table_text
+from rag.ingest.parsers.plain_text import table_text
 from rag.text.document import OPEN_XML, LoadedDocument
 
 _WORKBOOK = "xl/workbook.xml"
@@ -29,10 +29,7 @@ def read_xlsx(path: Path) -> LoadedDocument:
 
 
 def _sheet_parts(container: zipfile.ZipFile) -> dict[str, str]:
-    """Return the part of each sheet by its title.
-
-    The workbook refers to it by an attribute `id` with a namespace; the one without is the sheet's number.
-    """
+    """Return the part of each sheet by its title; an `id` without a namespace is only its number."""
     parts = ooxml.related_parts(container, _WORKBOOK)
     return {
         ooxml.attribute(sheet, "name"): parts.get(

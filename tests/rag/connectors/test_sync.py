@@ -25,7 +25,6 @@ class MemorySource(Source):
         self.fetched: list[str] = []
         self.cursors: list[str | None] = []
         self.changes: list | None = None
-        self.closed = 0
 
     def test(self) -> str:
         return f"A memory source of {len(self.texts)}."
@@ -45,9 +44,6 @@ class MemorySource(Source):
         if item.id in self.broken:
             raise self.broken[item.id]
         yield self.texts[item.id].encode()
-
-    def close(self) -> None:
-        self.closed += 1
 
 
 class Syncer:
@@ -98,7 +94,6 @@ def syncer(database, embedder):
 def test_new_changed_unchanged_and_gone_are_told_apart(syncer):
     origin = MemorySource(castle="The castle was built in 1432.", lamp="The lamp burned whale oil.")
     assert syncer.counts(origin) == (2, 0, 0, 0, 0)
-    assert origin.closed == 1
     origin.texts = {"castle": "The castle was rebuilt in 1500.", "moat": "The moat is deep."}
     assert syncer.counts(origin) == (1, 1, 0, 1, 0)
     assert syncer.names() == ["castle.md", "moat.md"]

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from rag.connectors.base import Credentials
-from rag.connectors.confluence.models import ConfluenceSettings
+from rag.connectors.confluence.client import ConfluenceSettings
 from rag.connectors.confluence.source import ConfluenceSource
-from rag.connectors.google_drive.models import DriveSettings
-from rag.connectors.google_drive.source import DriveSource
+from rag.connectors.google_drive.source import DriveSettings, DriveSource
 from rag.connectors.http import Fetcher
 from rag.connectors.rest import TRIES
 from rag.connectors.web import WebSettings, WebSource

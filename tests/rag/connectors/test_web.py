@@ -56,12 +56,12 @@ def word(text: str) -> bytes:
 @pytest.mark.parametrize("language", ["en", "ko", "ja"])
 def test_a_page_becomes_markdown_named_by_its_title(site: Site, language: str, tmp_path):
     site.pages["/ferry"] = Page(page(language).encode(), HTML)
-    with source(site, "/ferry") as web:
-        [item], _ = listed(web)
-        assert isinstance(item, Item)
-        assert (item.id, item.name, item.url) == (f"{site.url}/ferry", f"{TITLES[language]}.md", item.id)
-        kept = tmp_path / "kept"
-        kept.write_bytes(b"".join(web.fetch(item)))
+    web = source(site, "/ferry")
+    [item], _ = listed(web)
+    assert isinstance(item, Item)
+    assert (item.id, item.name, item.url) == (f"{site.url}/ferry", f"{TITLES[language]}.md", item.id)
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"".join(web.fetch(item)))
     assert len(site.requests) == 1  # what was listed is not fetched again
     document = load(kept, item.name)
     assert document.title == TITLES[language]
@@ -79,10 +79,10 @@ def test_a_page_becomes_markdown_named_by_its_title(site: Site, language: str, t
 )
 def test_what_the_server_says_of_the_encoding_counts(site: Site, headers: dict[str, str], encoding: str):
     site.pages["/ferry"] = Page(page("ko").encode(encoding), headers)
-    with source(site, "/ferry") as web:
-        [item], _ = listed(web)
-        assert item.name == f"{TITLES['ko']}.md"
-        assert PARAGRAPHS["ko"][0] in b"".join(web.fetch(item)).decode()
+    web = source(site, "/ferry")
+    [item], _ = listed(web)
+    assert item.name == f"{TITLES['ko']}.md"
+    assert PARAGRAPHS["ko"][0] in b"".join(web.fetch(item)).decode()
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def test_what_the_server_says_of_the_encoding_counts(site: Site, headers: dict[s
 )
 def test_a_file_is_kept_as_it_is(site: Site, path: str, headers: dict[str, str], body: bytes, name: str):
     site.pages[path] = Page(body, headers)
-    with source(site, path) as web:
-        [item], _ = listed(web)
-        assert isinstance(item, Item)
-        assert item.name == name
-        assert b"".join(web.fetch(item)) == body
+    web = source(site, path)
+    [item], _ = listed(web)
+    assert isinstance(item, Item)
+    assert item.name == name
+    assert b"".join(web.fetch(item)) == body
 
 
 def test_a_page_that_has_not_changed_is_not_sent_again(site: Site):
@@ -117,11 +117,11 @@ def test_a_page_that_has_not_changed_is_not_sent_again(site: Site):
         Page(b"words", {"ETag": '"1"', "Last-Modified": "Sun, 01 Nov 2026 00:00:00 GMT"}),
         Page(status=304),
     ]
-    with source(site, "/a") as web:
-        before, cursor = listed(web)
-        after, cursor = listed(web, cursor)
-        assert after == before
-        assert listed(web, cursor)[0] == before
+    web = source(site, "/a")
+    before, cursor = listed(web)
+    after, cursor = listed(web, cursor)
+    assert after == before
+    assert listed(web, cursor)[0] == before
     assert site.requests[1].headers["if-none-match"] == '"1"'
     assert site.requests[1].headers["if-modified-since"] == "Sun, 01 Nov 2026 00:00:00 GMT"
 
@@ -132,10 +132,10 @@ def test_what_changes_around_the_content_is_no_new_version(site: Site):
         Page(page("en", nonce="2").encode(), HTML),
         Page(page("en", nonce="2").replace("seven", "eight").encode(), HTML),
     ]
-    with source(site, "/a") as web:
-        [first], cursor = listed(web)
-        [second], cursor = listed(web, cursor)
-        [third], _ = listed(web, cursor)
+    web = source(site, "/a")
+    [first], cursor = listed(web)
+    [second], cursor = listed(web, cursor)
+    [third], _ = listed(web, cursor)
     assert first == second
     assert third.version != second.version
 
@@ -143,23 +143,23 @@ def test_what_changes_around_the_content_is_no_new_version(site: Site):
 def test_a_known_page_can_be_fetched_without_having_been_read(site: Site):
     read = Page(b"words", {"ETag": '"1"'})
     site.pages["/a"] = [read, Page(status=304), read]
-    with source(site, "/a") as web:
-        _, cursor = listed(web)
-    with source(site, "/a") as web:
-        [item], _ = listed(web, cursor)
-        assert b"".join(web.fetch(item)) == b"words"
+    web = source(site, "/a")
+    _, cursor = listed(web)
+    web = source(site, "/a")
+    [item], _ = listed(web, cursor)
+    assert b"".join(web.fetch(item)) == b"words"
 
 
 @pytest.mark.parametrize("status", [404, 410])
 def test_a_page_that_goes_is_gone_and_one_that_never_was_is_said(site: Site, status: int):
     site.pages["/a"] = [WORDS, Page(status=status)]
-    with source(site, "/a") as web:
-        _, cursor = listed(web)
-        [gone], cursor = listed(web, cursor)
-        assert gone == Gone(f"{site.url}/a")
-        [never], _ = listed(web, cursor)
-        assert isinstance(never, Unreadable)
-        assert "127.0.0.1" in never.reason
+    web = source(site, "/a")
+    _, cursor = listed(web)
+    [gone], cursor = listed(web, cursor)
+    assert gone == Gone(f"{site.url}/a")
+    [never], _ = listed(web, cursor)
+    assert isinstance(never, Unreadable)
+    assert "127.0.0.1" in never.reason
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_a_page_that_goes_is_gone_and_one_that_never_was_is_said(site: Site, sta
 )
 def test_a_page_that_cannot_be_had_does_not_stop_the_others(site: Site, answer: Page, told: str):
     site.pages["/a"], site.pages["/b"] = answer, WORDS
-    with source(site, "/a", "/b") as web:
-        [failed, item], _ = listed(web)
+    web = source(site, "/a", "/b")
+    [failed, item], _ = listed(web)
     assert isinstance(failed, Unreadable)
     assert told in failed.reason
     assert isinstance(item, Item)
@@ -188,11 +188,11 @@ def test_a_page_that_cannot_be_had_does_not_stop_the_others(site: Site, answer: 
 
 def test_a_page_that_fails_for_a_day_is_known_when_it_comes_back(site: Site):
     site.pages["/a"] = [WORDS, Page(status=500), WORDS]
-    with source(site, "/a") as web:
-        before, cursor = listed(web)
-        failed, cursor = listed(web, cursor)
-        assert isinstance(failed[0], Unreadable)
-        assert listed(web, cursor)[0] == before
+    web = source(site, "/a")
+    before, cursor = listed(web)
+    failed, cursor = listed(web, cursor)
+    assert isinstance(failed[0], Unreadable)
+    assert listed(web, cursor)[0] == before
 
 
 @pytest.mark.parametrize(
@@ -215,20 +215,21 @@ def test_it_is_told_whether_a_failure_lasts(site: Site, answer: Page, lasting: b
 
 def test_a_page_that_rests_is_not_asked_for_and_stays_known(site: Site):
     site.pages["/a"], site.pages["/b"] = Page(b"words", {"ETag": '"1"'}), WORDS
-    with source(site, "/a", "/b") as web:
-        _, cursor = listed(web)
-        site.requests.clear()
-        web.defer({f"{site.url}/a"})
-        found, cursor = listed(web, cursor)
-        assert found[0] == Deferred(f"{site.url}/a")
-        assert [asked.path for asked in site.requests] == ["/b"]
-        web.defer(())
-        site.pages["/a"] = Page(status=304)
-        assert isinstance(listed(web, cursor)[0][0], Item)
+    web = source(site, "/a", "/b")
+    _, cursor = listed(web)
+    site.requests.clear()
+    web.defer({f"{site.url}/a"})
+    found, cursor = listed(web, cursor)
+    assert found[0] == Deferred(f"{site.url}/a")
+    assert [asked.path for asked in site.requests] == ["/b"]
+    web.defer(())
+    site.pages["/a"] = Page(status=304)
+    assert isinstance(listed(web, cursor)[0][0], Item)
 
 
 def test_a_fetch_that_fails_concerns_one_item(site: Site):
-    with source(site, "/a") as web, pytest.raises(ItemFailed, match="has nothing under this address"):
+    web = source(site, "/a")
+    with pytest.raises(ItemFailed, match="has nothing under this address"):
         list(web.fetch(Item(f"{site.url}/a", "a", "1")))
 
 
@@ -242,10 +243,10 @@ def test_the_test_says_what_was_reached(site: Site):
 
 def test_a_listing_can_be_cancelled(site: Site):
     site.pages["/a"] = WORDS
-    with source(site, "/a", "/b") as web:
-        assert list(web.list(cancelled=lambda: True)) == []
-        with pytest.raises(Cancelled):
-            list(web.list(cancelled=iter([False, True]).__next__))
+    web = source(site, "/a", "/b")
+    assert list(web.list(cancelled=lambda: True)) == []
+    with pytest.raises(Cancelled):
+        list(web.list(cancelled=iter([False, True]).__next__))
     assert site.requests == []
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rag.connectors.base import Checkpoint, Credentials, Item, Listed, Unreadable
-from rag.connectors.confluence.models import ConfluenceSettings
+from rag.connectors.confluence.client import ConfluenceSettings
 from rag.connectors.confluence.source import ConfluenceSource
 from rag.connectors.http import MAX_REDIRECTS, Fetcher
 from rag.connectors.rest import TRIES

@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rag.connectors.base import Checkpoint, Credentials, Gone, Item, Listed, Unreadable
-from rag.connectors.google_drive.models import DriveSettings
-from rag.connectors.google_drive.source import DriveSource
+from rag.connectors.google_drive.source import DriveSettings, DriveSource
 from rag.connectors.http import Fetcher
 from rag.errors import Cancelled, ItemFailed, SourceError
 from rag.ingest.parsers import LoadedDocument, load

@@ -9,7 +9,7 @@ from PIL import Image
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import load
-from rag.ingest.parsers.pdf_highlight import Box, boxes, page_image
+from rag.ingest.parsers.pdf_highlight import Box, page_image
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import FONTS, SENTENCES, Placed
 
@@ -58,7 +58,12 @@ def find(path: Path, words: str, page: int = 1) -> tuple[Box, ...] | None:
     _, start, end = document.pages[page - 1]
     text = document.text[start:end]
     place = text.index(words)
-    return boxes(path, page, text, place, place + len(words), scale=SCALE)
+    return boxes(path, page, text, place, place + len(words))
+
+
+def boxes(path: Path, page: int, text: str, start: int, end: int) -> tuple[Box, ...] | None:
+    image = page_image(path, page, text, [(start, end)], scale=SCALE)
+    return image.boxes if image.certain else None
 
 
 def assert_marked(found: tuple[Box, ...] | None, *true: Box) -> None:
@@ -78,7 +83,7 @@ def test_sentence_among_others(tmp_path: Path, language: str, rotate: int, true_
     text = load(path, "a.pdf").text
     assert text.split("\n") == [line.text for line in lines]
     place = text.index(SENTENCES[language], text.index("(1)"))
-    found = boxes(path, 1, text, place, place + len(SENTENCES[language]), scale=SCALE)
+    found = boxes(path, 1, text, place, place + len(SENTENCES[language]))
     assert_marked(found, true_box(lines[1], SENTENCES[language], rotate))
 
 
@@ -198,4 +203,4 @@ def test_a_quote_that_runs_from_one_column_into_the_next(
         true_box(left[2], "", rotate),
         true_box(right[0], texts[0][:-3], rotate),
     ]
-    assert_marked(boxes(path, 1, text, start, end, scale=SCALE), *true)
+    assert_marked(boxes(path, 1, text, start, end), *true)
