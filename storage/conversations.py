@@ -25,6 +25,7 @@ from storage.tables import (
     ConversationRow,
     MessageRow,
     ensure_user,
+    fold,
     new_id,
     now,
     require_open_account,
@@ -60,7 +61,7 @@ class Conversations(OwnerStore):
         created = ConversationRecord(new_id(), storable(title), created=at, updated=at)
         with self._database.writing() as session:
             ensure_user(session, self._owner)
-            row = {"owner": self._owner, "folded": messages.fold(title), "tip_id": None, **asdict(created)}
+            row = {"owner": self._owner, "folded": fold(title), "tip_id": None, **asdict(created)}
             session.connection().execute(_INSERT, row)
         return created
 
@@ -212,7 +213,7 @@ class Conversations(OwnerStore):
             if answer.state != "pending":
                 return
             messages.save_citations(session, answer.id, citations)
-            answer.state, answer.content, answer.folded = state, content, messages.fold(content)
+            answer.state, answer.content, answer.folded = state, content, fold(content)
             answer.model, answer.error, answer.timings_ms = model, error, dict(timings_ms or {})
             if left_out is not None:
                 messages.save_left_out(session, answer.id, left_out)
@@ -235,7 +236,7 @@ class Conversations(OwnerStore):
 
         A word is any run of characters, so parts of Korean and Japanese words are found.
         """
-        words = [_has_word(word) for word in messages.fold(search).split()]
+        words = [_has_word(word) for word in fold(search).split()]
         with self._database.reading() as session:
             mine = select(ConversationRow).where(ConversationRow.owner == self._owner, *words)
             newest = mine.order_by(ConversationRow.updated.desc(), ConversationRow.id)
@@ -304,7 +305,7 @@ def interrupt_pending(database: Database) -> int:
     with database.writing() as session:
         pending = session.scalars(select(MessageRow).where(MessageRow.state == "pending")).all()
         for answer in pending:
-            answer.state, answer.folded = "interrupted", messages.fold(answer.content)
+            answer.state, answer.folded = "interrupted", fold(answer.content)
         return len(pending)
 
 
@@ -318,5 +319,5 @@ def _has_word(word: str) -> ColumnElement[bool]:
 
 
 def _name(session: Session, row: ConversationRow, title: str) -> None:
-    given = {"conversation": row.id, "called": title, "compared": messages.fold(title)}
+    given = {"conversation": row.id, "called": title, "compared": fold(title)}
     session.connection().execute(_RENAME, given)

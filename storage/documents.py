@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, func, select
+from sqlalchemy import Select, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from storage.choices import follow_replacement
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
 from storage.tables import (
+    ChoiceRow,
     Chunk,
     Document,
     DocumentText,
@@ -306,7 +306,7 @@ class Documents(OwnerStore):
             if replaced is not None:
                 row.replaces, row.updated = None, now()
                 session.flush()
-                follow_replacement(session, replaced, row.id)
+                _follow_replacement(session, replaced, row.id)
                 mine = Document.id == replaced, Document.owner == self._owner
                 session.execute(delete(Document).where(*mine))
             return replaced
@@ -344,6 +344,14 @@ class Documents(OwnerStore):
 
     def _mine(self) -> Select[Document]:
         return select(Document).where(Document.owner == self._owner)
+
+
+def _follow_replacement(session: Session, replaced: str, successor: str) -> None:
+    """Have conversations that chose a document search the one that replaces it."""
+    chose = select(ChoiceRow.conversation_id).where(ChoiceRow.chosen_id == replaced)
+    both = ChoiceRow.chosen_id == successor, ChoiceRow.conversation_id.in_(chose)
+    session.execute(delete(ChoiceRow).where(*both))
+    session.execute(update(ChoiceRow).where(ChoiceRow.chosen_id == replaced).values(chosen_id=successor))
 
 
 def owners(database: Database) -> list[str]:

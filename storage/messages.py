@@ -3,7 +3,6 @@
 Functions without an owner rely on the caller's check that the message is theirs.
 """
 
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from itertools import groupby
@@ -38,6 +37,7 @@ from storage.tables import (
     MessageRow,
     SafeText,
     TraceRow,
+    fold,
     storable,
     table_of,
     to_record,
@@ -313,8 +313,3 @@ def insert_message(
         "created": message.created,
     }
     session.connection().execute(_INSERT, row)
-
-
-def fold(text: str) -> str:
-    """Fold case, width and composition, as search compares text: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
