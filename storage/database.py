@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -27,11 +29,10 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.orm import Session
 
-from storage import backup as backups
-from storage import migrations, sqlite
-from storage.backup import LEDGER
+from storage import files, migrations, sqlite
 from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
 from storage.lock import DataDirectoryLock
+from storage.sqlite import LEDGER
 from storage.tables import (
     CollectionRow,
     ConversationRow,
@@ -124,6 +125,29 @@ def _size(count: int) -> int:
     return min(MOST, 1 << (count - 1).bit_length())
 
 
+UNPACKED = ".restoring"  # folder of an archive that is not verified yet
+VERIFIED = ".restored"  # folder of a verified one, whose files are moved into place
+
+
+def settle(directory: Path, lock: DataDirectoryLock) -> None:
+    """Finish an interrupted restore where it was verified, else undo it.
+
+    The caller holds `lock`. Without such a restore nothing happens.
+    """
+    with files.explained(directory):
+        if (directory / UNPACKED).exists():
+            shutil.rmtree(directory / UNPACKED)
+        verified = directory / VERIFIED
+        if not verified.exists():
+            return
+        for entry in sorted(verified.iterdir(), key=lambda entry: entry.name == LEDGER):  # the ledger last
+            entry.replace(directory / entry.name)
+        files.sync(directory)
+        stored = sqlite.inspect(directory / LEDGER)
+        lock.note(stored.commits if stored else 0)
+        verified.rmdir()
+
+
 _LEDGER = inspect(Ledger).local_table.c  # columns: a mapped object takes three times as long in every commit
 _COUNTING = update(_LEDGER.commits.table).values(commits=_LEDGER.commits + 1).returning(_LEDGER.commits)
 
@@ -149,7 +173,7 @@ class Database:
         lock.acquire()
         try:
             with sqlite.explained(directory):
-                backups.settle(directory, lock)
+                settle(directory, lock)
                 engine = _local(directory, lock) if url is None else _remote(url)
         except BaseException:
             lock.release()
@@ -160,9 +184,22 @@ class Database:
     def restore(directory: Path, backup: Path) -> Path | None:
         """Replace the ledger by a backup; return the folder that keeps the old one, if there was one.
 
-        Raises DataDirectoryLocked while in use, StorageError when the backup is missing or damaged.
+        Nothing is overwritten. Raises DataDirectoryLocked while in use, and StorageError when the backup is
+        missing or damaged.
         """
-        return backups.restore(directory, backup)
+        lock = DataDirectoryLock(directory)
+        lock.acquire()
+        try:
+            stored = _inspected(backup)
+            with sqlite.explained(directory):
+                part = directory / f".{LEDGER}.part"
+                sqlite.copy(backup, part)
+                aside = sqlite.set_aside(directory)
+                part.replace(directory / LEDGER)
+            lock.note(stored.commits)
+            return aside
+        finally:
+            lock.release()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -233,7 +270,7 @@ class Database:
     def check(self) -> None:
         """Check structure and references; raises DatabaseDamaged with the restore command."""
         if self._embedded:
-            with sqlite.explained(self.directory), backups.damage_named(self.directory):
+            with sqlite.explained(self.directory), sqlite.damage_named(self.directory):
                 sqlite.inspect(self.directory / LEDGER, references=True)
 
     def close(self) -> None:
@@ -268,12 +305,12 @@ class OwnerStore:
 def _local(directory: Path, lock: DataDirectoryLock) -> Engine:
     """Make the engine of the directory's own ledger, after a check that does not write."""
     ledger = directory / LEDGER
-    with backups.damage_named(directory):
+    with sqlite.damage_named(directory):
         stored = sqlite.inspect(ledger)
     _nothing_lost(directory, stored.commits if stored else 0, lock.commits)
     due = _due(stored.revision if stored else None, directory)
     if due and stored:
-        backups.before_migration(directory, stored.revision)
+        sqlite.before_migration(directory, stored.revision)
     engine = sqlite.engine(ledger)
     if due:
         with sqlite.migration(engine) as connection:
@@ -281,12 +318,22 @@ def _local(directory: Path, lock: DataDirectoryLock) -> Engine:
     return engine
 
 
+def _inspected(backup: Path) -> sqlite.Stored:
+    try:
+        stored = sqlite.inspect(backup)
+    except sqlite3.Error as error:
+        raise StorageError(f"{backup} cannot be restored: {error}. Nothing was changed.") from error
+    if stored is None or stored.revision is None:
+        raise StorageError(f"{backup} is not a backup of Footnote's ledger. Nothing was changed.")
+    return stored
+
+
 def _nothing_lost(directory: Path, found: int, acknowledged: int) -> None:
     """Raise DatabaseDamaged when the ledger has fewer commits than were acknowledged."""
     if found < acknowledged:
         raise DatabaseDamaged(
             f"The ledger {directory / LEDGER} has lost {acknowledged - found} of {acknowledged} changes: "
-            f"the file or its log {LEDGER}-wal is missing or an old one. {backups.advice(directory)}"
+            f"the file or its log {LEDGER}-wal is missing or an old one. {sqlite.advice(directory)}"
         )
 
 

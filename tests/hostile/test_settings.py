@@ -13,7 +13,7 @@ import pytest
 from rag import settings as config
 from rag.cli import main
 from rag.errors import SettingsError
-from storage.backup import LEDGER
+from storage.sqlite import LEDGER
 from storage.errors import StorageError
 from ui.server import services
 
