@@ -8,8 +8,8 @@ from typing import Any
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.chat.scope import EVERYTHING, Scope
-from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED
-from rag.citations.judges import CrossEncoderJudge, Judge, LanguageModelJudge
+from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
+from rag.citations.judges import CrossEncoderJudge, LanguageModelJudge
 from rag.connectors.base import Credentials
 from rag.connectors.http import Fetcher
 from rag.connectors.registry import ConnectorContext
