@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
-from rag.chat.scope import EVERYTHING, Scope
+from rag.chat.scope import EVERYTHING, LibraryView, Scope
 from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
 from rag.citations.judges import CrossEncoderJudge, LanguageModelJudge
 from rag.connectors.base import Credentials
@@ -16,7 +16,6 @@ from rag.connectors.registry import ConnectorContext
 from rag.errors import EmbeddingError, SettingsError
 from rag.index.external import StoreSpec
 from rag.ingest.library import Library, admit_all
-from rag.library_view import LibraryView
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM, LLMSettings
 from rag.models.local.catalog import ModelChoice
