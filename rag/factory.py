@@ -100,11 +100,7 @@ def make_bench_library(
     """Return a library for benchmarks: a given embedding model, no morphological analysers."""
     settings = Settings(korean_japanese_analyzers="off")
     return make_library(
-        database,
-        owner,
-        lambda: (settings, None),
-        opened=lambda *_, **__: open_model(),
-        summariser=summariser,
+        database, owner, lambda: (settings, None), opened=lambda *_, **__: open_model(), summariser=summariser
     )
 
 
@@ -261,11 +257,7 @@ def _made_with(
     if llm is not None:
         model = llm.settings
         made_with |= {"judge": settings.citation_judge} if settings.citation_judge else {}
-        made_with |= {
-            "model": model.model,
-            "server": model.host,
-            "context_tokens": model.context_tokens,
-        }
+        made_with |= {"model": model.model, "server": model.host, "context_tokens": model.context_tokens}
     return made_with
 
 

@@ -312,8 +312,7 @@ def interrupt_pending(database: Database) -> int:
 def _has_word(word: str) -> ColumnElement[bool]:
     """Match conversations whose title or one of whose messages contains a folded word, taken literally."""
     said = exists().where(
-        MessageRow.conversation_id == ConversationRow.id,
-        MessageRow.folded.contains(word, autoescape=True),
+        MessageRow.conversation_id == ConversationRow.id, MessageRow.folded.contains(word, autoescape=True)
     )
     return or_(ConversationRow.folded.contains(word, autoescape=True), said)
 

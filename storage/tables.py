@@ -319,10 +319,7 @@ class Document(Base):
 
     noun: ClassVar[str] = "document"
     __tablename__ = "documents"
-    __table_args__ = (
-        Index(None, "owner", "sha256", unique=True),
-        Index(None, "owner", "created"),
-    )
+    __table_args__ = (Index(None, "owner", "sha256", unique=True), Index(None, "owner", "created"))
     id: Mapped[str] = mapped_column(primary_key=True)
     owner: Mapped[str] = mapped_column(part_of("users.id"))
     name: Mapped[str]

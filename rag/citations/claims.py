@@ -371,10 +371,7 @@ _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
 
 
 def find_contradiction(
-    claim: Sentence,
-    anchor: Sentence,
-    window: Sequence[Sentence],
-    passage: Sequence[Sentence],
+    claim: Sentence, anchor: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]
 ) -> str:
     """Return the kind of contradiction between claim and evidence; empty without one.
 
@@ -398,10 +395,7 @@ def find_contradiction(
 
 
 def _other_number(
-    claim: Sentence,
-    anchor: Sentence,
-    window: Sequence[Sentence],
-    passage: Sequence[Sentence],
+    claim: Sentence, anchor: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]
 ) -> bool:
     """Return True where a number is missing from the window, or in the place of another in the anchor.
 
