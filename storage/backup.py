@@ -166,7 +166,6 @@ def _size(path: Path) -> int | None:
 
 
 def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> str:
-    """Add a member; return its SHA-256."""
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = size, 0o600
     hashed = _HashingReader(content)

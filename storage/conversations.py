@@ -271,7 +271,6 @@ def _begin_turn(
 
 
 def _reopen(session: Session, conversation: ConversationRow, answer: MessageRow) -> None:
-    """Make an answer pending again, without its outcome."""
     _refuse_pending(session, conversation.id)
     messages.delete_outcome(session, answer.id)
     answer.state, answer.timings_ms = "pending", {}
@@ -286,7 +285,6 @@ def _turn_record(session: Session, answer: MessageRow) -> TurnRecord:
 
 
 def _refuse_pending(session: Session, conversation_id: str) -> None:
-    """Raise AnswerPending while an answer of the conversation is pending."""
     if session.scalar(_PENDING, {"conversation": conversation_id}) is not None:
         raise AnswerPending("Still answering. Wait for the answer to end, or stop it first.")
 

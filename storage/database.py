@@ -268,7 +268,6 @@ def _inspected(backup: Path) -> sqlite.Stored:
 
 
 def _nothing_lost(directory: Path, found: int, acknowledged: int) -> None:
-    """Raise DatabaseDamaged when the ledger has fewer commits than were acknowledged."""
     if found < acknowledged:
         raise DatabaseDamaged(
             f"The ledger {directory / LEDGER} has lost {acknowledged - found} of {acknowledged} changes: "

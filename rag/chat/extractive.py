@@ -129,7 +129,6 @@ def _sentences(passage: Passage) -> list[str]:
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:
-    """Return the weight of each of a question's words."""
     return {
         word: (COMMON + rarity(word)) * (LIGHT_WEIGHT if word in LIGHT else 1.0) * substance(word)
         for word in frozenset(tokens(question))

@@ -278,7 +278,6 @@ class RagPipeline:
 
 
 def _reply_events(text: str) -> Iterator[Event]:
-    """Yield the events of an answer without documents."""
     yield Sources(())
     yield Token(text)
     yield Done(text, (), None)

@@ -285,7 +285,6 @@ def _forms(claim: Sentence, given: Collection[str]) -> float:
 
 
 def _cost(claim: Sentence, units: Sequence[Sentence], given: Collection[str], above: Sentence) -> float:
-    """Return the costs of a window (see COSTS)."""
     absent = [name for name in claim.names if not any(unit.holds(name) for unit in (*units, above))]
     unsaid = _UNSAID_TIME.search(claim.text) and not any(_UNSAID_TIME.search(unit.text) for unit in units)
     return (
