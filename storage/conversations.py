@@ -191,10 +191,9 @@ class Conversations(OwnerStore):
         model: str | None = None,
         error: str | None = None,
         timings_ms: Mapping[str, float] | None = None,
-        left_out: Sequence[LeftOutRecord] | None = None,
         trace: Trace | None = None,
     ) -> None:
-        """End a pending answer; one that has ended stays as it is. ``left_out`` None changes nothing.
+        """End a pending answer; one that has ended stays as it is.
 
         Raises NotFound when its conversation was deleted meanwhile.
         """
@@ -205,8 +204,6 @@ class Conversations(OwnerStore):
             messages.save_citations(session, answer.id, citations)
             answer.state, answer.content, answer.folded = state, content, fold(content)
             answer.model, answer.error, answer.timings_ms = model, error, dict(timings_ms or {})
-            if left_out is not None:
-                answer.left_out = messages.kept_left_out(left_out)
             if trace is not None:
                 session.merge(trace_row(answer.id, trace))
             self._row(session, answer.conversation_id).updated = now()
