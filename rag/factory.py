@@ -7,16 +7,15 @@ from typing import Any
 
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
-from rag.chat.scope import EVERYTHING, Scope
-from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED
-from rag.citations.judges import CrossEncoderJudge, Judge, LanguageModelJudge
+from rag.chat.scope import EVERYTHING, LibraryView, Scope
+from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
+from rag.citations.judges import CrossEncoderJudge, LanguageModelJudge
 from rag.connectors.base import Credentials
 from rag.connectors.http import Fetcher
 from rag.connectors.registry import ConnectorContext
 from rag.errors import EmbeddingError, SettingsError
 from rag.index.external import StoreSpec
 from rag.ingest.library import Library, admit_all
-from rag.library_view import LibraryView
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM, LLMSettings
 from rag.models.local.catalog import ModelChoice
@@ -101,11 +100,7 @@ def make_bench_library(
     """Return a library for benchmarks: a given embedding model, no morphological analysers."""
     settings = Settings(korean_japanese_analyzers="off")
     return make_library(
-        database,
-        owner,
-        lambda: (settings, None),
-        opened=lambda *_, **__: open_model(),
-        summariser=summariser,
+        database, owner, lambda: (settings, None), opened=lambda *_, **__: open_model(), summariser=summariser
     )
 
 
@@ -262,11 +257,7 @@ def _made_with(
     if llm is not None:
         model = llm.settings
         made_with |= {"judge": settings.citation_judge} if settings.citation_judge else {}
-        made_with |= {
-            "model": model.model,
-            "server": model.host,
-            "context_tokens": model.context_tokens,
-        }
+        made_with |= {"model": model.model, "server": model.host, "context_tokens": model.context_tokens}
     return made_with
 
 

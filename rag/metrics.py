@@ -4,16 +4,10 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.conversation import Failed
@@ -38,46 +32,34 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self._turns = Counter("footnote_turns", "Answers, by how they ended", ["outcome"], registry=registry)
-        self._turn_seconds = Histogram(
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        histogram = partial(Histogram, registry=registry, buckets=SECONDS)
+        self._turns = counter("footnote_turns", "Answers, by how they ended", ["outcome"])
+        self._turn_seconds = histogram(
             "footnote_turn_seconds",
             "Seconds from an answer's begin to its passages, its first word and its end",
             ["until"],
-            buckets=SECONDS,
-            registry=registry,
         )
-        self._step_seconds = Histogram(
+        self._step_seconds = histogram(
             "footnote_step_seconds",
             "Seconds that the steps of an answer took before its first word",
             ["step"],
             buckets=SHORT,
-            registry=registry,
         )
-        self._embedding_seconds = Histogram(
+        self._embedding_seconds = histogram(
             "footnote_embedding_seconds",
             "Seconds that the vector of a question took, or those of a batch of passages",
             ["of"],
             buckets=SHORT,
-            registry=registry,
         )
-        self._jobs = Counter(
-            "footnote_jobs", "Other work, by how it ended", ["kind", "outcome"], registry=registry
-        )
-        self._job_seconds = Histogram(
-            "footnote_job_seconds", "Seconds it took", ["kind"], buckets=SECONDS, registry=registry
-        )
-        self._waited = Histogram(
-            "footnote_job_wait_seconds",
-            "Seconds it waited for its turn",
-            ["kind"],
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self._embedded = Counter("footnote_chunks_embedded", "Passages made into vectors", registry=registry)
-        self._errors = Counter("footnote_errors", "Errors that were logged", ["error"], registry=registry)
-        self._queue = Gauge("footnote_queue", "Work at hand", ["kind", "state"], registry=registry)
-        self._documents = Gauge("footnote_documents", "Documents, by state", ["state"], registry=registry)
-        self._free = Gauge("footnote_disk_free_bytes", "Free where the data is", registry=registry)
+        self._jobs = counter("footnote_jobs", "Other work, by how it ended", ["kind", "outcome"])
+        self._job_seconds = histogram("footnote_job_seconds", "Seconds it took", ["kind"])
+        self._waited = histogram("footnote_job_wait_seconds", "Seconds it waited for its turn", ["kind"])
+        self._embedded = counter("footnote_chunks_embedded", "Passages made into vectors")
+        self._errors = counter("footnote_errors", "Errors that were logged", ["error"])
+        self._queue = gauge("footnote_queue", "Work at hand", ["kind", "state"])
+        self._documents = gauge("footnote_documents", "Documents, by state", ["state"])
+        self._free = gauge("footnote_disk_free_bytes", "Free where the data is")
 
     def turn(self, outcome: str, laps: Mapping[str, float], steps: Mapping[str, float]) -> None:
         """Count an answer; `laps` are seconds since its start by event, `steps` those of each step."""

@@ -233,11 +233,7 @@ class Settings(BaseSettings):
         validation_alias=_renamed("best_outside"),
         description="Put the best passages first and last in the prompt, the weakest in the middle.",
     )
-    max_upload_mb: int = Field(
-        50,
-        ge=1,
-        description="Largest file that can be added, in megabytes.",
-    )
+    max_upload_mb: int = Field(50, ge=1, description="Largest file that can be added, in megabytes.")
     private_hosts: Listed = Field(
         (),
         description="Private hosts and networks that sources may reach, such as `wiki.corp,10.0.0.0/8`. "

@@ -1,15 +1,12 @@
-"""Backups: of the ledger before a migration, and archives of a data directory, written and restored."""
+"""Backups of a data directory: one tar file with the ledger, the originals and the settings."""
 
 import hashlib
 import json
 import os
 import re
-import shlex
 import shutil
-import sqlite3
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -18,100 +15,11 @@ from pathlib import Path
 from typing import IO
 
 from storage import files, migrations, sqlite
-from storage.errors import DatabaseDamaged, DatabaseTooNew, DiskFull, StorageError
+from storage.database import UNPACKED, VERIFIED, settle
+from storage.errors import DatabaseTooNew, DiskFull, StorageError
 from storage.lock import DataDirectoryLock
+from storage.sqlite import LEDGER, damage_named
 
-LEDGER = "footnote.db"
-FOLDER = "backups"
-
-
-def newest(directory: Path) -> Path | None:
-    """Find the last backup made in this data directory, if there is one."""
-    return max((directory / FOLDER).glob("*.db"), key=lambda file: file.stat().st_mtime_ns, default=None)
-
-
-def advice(directory: Path) -> str:
-    """Return the advice on a damaged ledger: the restore command, or that there is nothing to restore."""
-    backup = newest(directory)
-    if backup is None:
-        return (
-            f"There is no backup in {directory / FOLDER}. To begin again with nothing, move {directory} away."
-        )
-    command = shlex.join(["footnote", "--data", str(directory), "restore", str(backup)])
-    return f"The newest backup is {backup}. Restore it with: {command}"
-
-
-@contextmanager
-def damage_named(directory: Path) -> Iterator[None]:
-    """Turn a failed check into DatabaseDamaged with advice."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise
-        raise DatabaseDamaged(
-            f"The ledger {directory / LEDGER} is damaged ({error}) and was left as it is. {advice(directory)}"
-        ) from error
-
-
-def before_migration(directory: Path, revision: str | None) -> Path:
-    """Back up the ledger in its own directory; return the file."""
-    target = _fresh(directory, f"before-upgrade-from-{revision or 'nothing'}.db")
-    sqlite.copy(directory / LEDGER, target)
-    return target
-
-
-def restore(directory: Path, backup: Path) -> Path | None:
-    """Replace the ledger by a backup; return the folder of the old files, None if there were none.
-
-    Nothing is overwritten. Raises DataDirectoryLocked while in use, and StorageError when the
-    backup itself is missing or damaged.
-    """
-    lock = DataDirectoryLock(directory)
-    lock.acquire()
-    try:
-        stored = _inspected(backup)
-        with sqlite.explained(directory):
-            part = directory / f".{LEDGER}.part"
-            sqlite.copy(backup, part)
-            aside = _set_aside(directory)
-            part.replace(directory / LEDGER)
-        lock.note(stored.commits)
-        return aside
-    finally:
-        lock.release()
-
-
-def _inspected(backup: Path) -> sqlite.Stored:
-    try:
-        stored = sqlite.inspect(backup)
-    except sqlite3.Error as error:
-        raise StorageError(f"{backup} cannot be restored: {error}. Nothing was changed.") from error
-    if stored is None or stored.revision is None:
-        raise StorageError(f"{backup} is not a backup of Footnote's ledger. Nothing was changed.")
-    return stored
-
-
-def _set_aside(directory: Path) -> Path | None:
-    """Move the ledger and its log to the backup folder."""
-    files = [file for file in (directory / f"{LEDGER}{end}" for end in ("", "-wal", "-shm")) if file.exists()]
-    if not files:
-        return None
-    aside = _fresh(directory, "replaced")
-    aside.mkdir(mode=0o700)
-    for file in files:
-        file.rename(aside / file.name)
-    return aside
-
-
-def _fresh(directory: Path, name: str) -> Path:
-    """Return an unused path in the backup folder, which is created."""
-    folder = directory / FOLDER
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}-{name}"
-
-
-# Archives: one tar file with the ledger, the originals and the settings
 MANIFEST = "manifest.json"
 FORMAT = 1
 ORIGINAL = re.compile(r"files/[0-9a-f]{32}/[0-9a-f]{64}")
@@ -170,7 +78,7 @@ def write(
     if not (directory / LEDGER).is_file():
         raise StorageError(f"There is nothing in {directory} to back up.")
     part, ledger = (target.with_name(f".{target.name}.{end}") for end in ("part", "ledger"))
-    with _explained(target.parent):
+    with files.explained(target.parent):
         try:
             part.unlink(missing_ok=True)
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -258,7 +166,6 @@ def _size(path: Path) -> int | None:
 
 
 def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> str:
-    """Add a member; return its SHA-256."""
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = size, 0o600
     hashed = _HashingReader(content)
@@ -284,13 +191,7 @@ class _HashingReader:
         return self._digest.hexdigest()
 
 
-def _explained(folder: Path) -> AbstractContextManager[None]:
-    return files.explained(folder, f"{folder} cannot be read or written", "try again")
-
-
 # Restoring an archive: unpacked in a folder aside, verified, then put in place
-UNPACKED = ".restoring"  # folder of an archive that is not verified yet
-VERIFIED = ".restored"  # folder of a verified one, whose files are moved into place
 OTHER_MEMBERS = frozenset({LEDGER, MANIFEST, "settings.json"})  # members beside the originals
 _LARGEST = 1 << 28  # bytes of a manifest: a million originals take 150 MB
 _UNCHANGED = "Nothing was changed."
@@ -315,7 +216,7 @@ def restore_into(directory: Path, archive: Path, progress: Progress = no_progres
         _refuse_if_used(directory)
         _refuse_if_too_large(directory, archive)
         try:
-            with _explained(directory):
+            with files.explained(directory):
                 manifest = _verified(unpacked, _unpack(archive, unpacked, progress), archive)
                 unpacked.rename(directory / VERIFIED)
                 files.sync(directory)
@@ -325,25 +226,6 @@ def restore_into(directory: Path, archive: Path, progress: Progress = no_progres
     finally:
         lock.release()
     return manifest
-
-
-def settle(directory: Path, lock: DataDirectoryLock) -> None:
-    """Finish an interrupted restore where it was verified, else undo it.
-
-    The caller holds `lock`. Without such a restore nothing happens.
-    """
-    with _explained(directory):
-        if (directory / UNPACKED).exists():
-            shutil.rmtree(directory / UNPACKED)
-        verified = directory / VERIFIED
-        if not verified.exists():
-            return
-        for entry in sorted(verified.iterdir(), key=lambda entry: entry.name == LEDGER):  # the ledger last
-            entry.replace(directory / entry.name)
-        files.sync(directory)
-        stored = sqlite.inspect(directory / LEDGER)
-        lock.note(stored.commits if stored else 0)
-        verified.rmdir()
 
 
 def _refuse_if_used(directory: Path) -> None:

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.orm import Session
 
 from storage.database import OwnerStore
-from storage.messages import fold
-from storage.tables import ChoiceRow, CollectionRow, ConversationRow, Document, batches, now
+from storage.tables import ChoiceRow, CollectionRow, ConversationRow, Document, batches, fold, now
 
 Kind = Literal["collection", "document"]
 _CHOSEN = select(ChoiceRow).where(ChoiceRow.conversation_id == bindparam("id"))
@@ -90,7 +89,7 @@ class Choices(OwnerStore):
         collections: Iterable[str],
         documents: Iterable[str],
     ) -> None:
-        """Add choices; a pending replacement counts as the document it replaces, see `follow_replacement`."""
+        """Add choices; a pending replacement counts as the document it replaces, see `Documents.promote`."""
         wanted: list[tuple[Kind, str, str]] = []
         for id_ in collections:
             collection = self._own(session, CollectionRow, id_)
@@ -115,14 +114,6 @@ class Choices(OwnerStore):
                 mine = session.execute(named.where(table.owner == self._owner))
                 found |= {(kind, id_): name for id_, name in mine}
         return found
-
-
-def follow_replacement(session: Session, replaced: str, successor: str) -> None:
-    """Have conversations that chose a document search the one that replaces it."""
-    chose = select(ChoiceRow.conversation_id).where(ChoiceRow.chosen_id == replaced)
-    both = ChoiceRow.chosen_id == successor, ChoiceRow.conversation_id.in_(chose)
-    session.execute(delete(ChoiceRow).where(*both))
-    session.execute(update(ChoiceRow).where(ChoiceRow.chosen_id == replaced).values(chosen_id=successor))
 
 
 def _rows(session: Session, conversation_id: str) -> list[ChoiceRow]:

@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 from storage.database import OwnerStore
 from storage.documents import edition
 from storage.errors import NameRefused, NotFound
-from storage.messages import fold
 from storage.tables import (
     CollectionRow,
     Document,
     batches,
     ensure_user,
+    fold,
     new_id,
     now,
     storable,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from storage import messages
@@ -25,11 +25,11 @@ from storage.tables import (
     ConversationRow,
     MessageRow,
     ensure_user,
+    fold,
     new_id,
     now,
     require_open_account,
     storable,
-    table_of,
     to_record,
 )
 
@@ -37,18 +37,6 @@ UNFINISHED = ("stopped", "interrupted", "failed")
 _IN_CONVERSATION = MessageRow.conversation_id == bindparam("conversation")
 _PENDING = select(MessageRow.id).where(_IN_CONVERSATION, MessageRow.state == "pending")
 _LAST = select(func.max(MessageRow.position)).where(_IN_CONVERSATION)
-_TABLE = table_of(ConversationRow)
-_INSERT = insert(_TABLE)
-_SHOW = (
-    update(_TABLE)
-    .where(_TABLE.c.id == bindparam("conversation"))
-    .values(tip_id=bindparam("tip"), updated=bindparam("now"))
-)
-_RENAME = (
-    update(_TABLE)
-    .where(_TABLE.c.id == bindparam("conversation"))
-    .values(title=bindparam("called"), folded=bindparam("compared"))
-)
 
 
 class Conversations(OwnerStore):
@@ -60,8 +48,7 @@ class Conversations(OwnerStore):
         created = ConversationRecord(new_id(), storable(title), created=at, updated=at)
         with self._database.writing() as session:
             ensure_user(session, self._owner)
-            row = {"owner": self._owner, "folded": messages.fold(title), "tip_id": None, **asdict(created)}
-            session.connection().execute(_INSERT, row)
+            session.add(ConversationRow(owner=self._owner, folded=fold(title), **asdict(created)))
         return created
 
     def open(self, conversation_id: str) -> ConversationRecord:
@@ -72,7 +59,7 @@ class Conversations(OwnerStore):
     def rename(self, conversation_id: str, title: str) -> None:
         """Rename a conversation."""
         with self._database.writing() as session:
-            _name(session, self._row(session, conversation_id), title)
+            _name(self._row(session, conversation_id), title)
 
     def delete(self, conversation_id: str) -> None:
         """Delete a conversation with its messages."""
@@ -117,7 +104,7 @@ class Conversations(OwnerStore):
         with self._open_account() as session:
             row = self._row(session, conversation_id)
             if not row.title:
-                _name(session, row, title)
+                _name(row, title)
             return _begin_turn(session, row, question, follows=row.tip_id)
 
     def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
@@ -181,14 +168,18 @@ class Conversations(OwnerStore):
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
         with self._database.writing() as session:
-            more = {"standalone_question": standalone_question, "searched_in": searched_in}
-            if not messages.update_pending(session, self._owner, answer_id, content, **more):
-                self._answer(session, answer_id)
+            answer = self._answer(session, answer_id)
+            if answer.state != "pending":
                 return
+            answer.content = content
+            if standalone_question is not None:
+                answer.standalone_question = standalone_question
+            if searched_in is not None:
+                answer.searched_in = searched_in
             if passages is not None:
-                messages.save_passages(session, answer_id, passages)
+                messages.save_passages(session, answer.id, passages)
             if left_out is not None:
-                messages.save_left_out(session, answer_id, left_out)
+                answer.left_out = messages.kept_left_out(left_out)
 
     def finish(
         self,
@@ -200,10 +191,9 @@ class Conversations(OwnerStore):
         model: str | None = None,
         error: str | None = None,
         timings_ms: Mapping[str, float] | None = None,
-        left_out: Sequence[LeftOutRecord] | None = None,
         trace: Trace | None = None,
     ) -> None:
-        """End a pending answer; one that has ended stays as it is. ``left_out`` None changes nothing.
+        """End a pending answer; one that has ended stays as it is.
 
         Raises NotFound when its conversation was deleted meanwhile.
         """
@@ -212,10 +202,8 @@ class Conversations(OwnerStore):
             if answer.state != "pending":
                 return
             messages.save_citations(session, answer.id, citations)
-            answer.state, answer.content, answer.folded = state, content, messages.fold(content)
+            answer.state, answer.content, answer.folded = state, content, fold(content)
             answer.model, answer.error, answer.timings_ms = model, error, dict(timings_ms or {})
-            if left_out is not None:
-                messages.save_left_out(session, answer.id, left_out)
             if trace is not None:
                 session.merge(trace_row(answer.id, trace))
             self._row(session, answer.conversation_id).updated = now()
@@ -235,7 +223,7 @@ class Conversations(OwnerStore):
 
         A word is any run of characters, so parts of Korean and Japanese words are found.
         """
-        words = [_has_word(word) for word in messages.fold(search).split()]
+        words = [_has_word(word) for word in fold(search).split()]
         with self._database.reading() as session:
             mine = select(ConversationRow).where(ConversationRow.owner == self._owner, *words)
             newest = mine.order_by(ConversationRow.updated.desc(), ConversationRow.id)
@@ -272,14 +260,14 @@ def _begin_turn(
     asked = Message(new_id(), "user", storable(question), "complete", None, searched, None, None, {}, at)
     answer = Message(new_id(), "assistant", "", "pending", asked.id, None, None, None, {}, at)
     last = session.scalar(_LAST, {"conversation": conversation.id}) or 0
-    messages.insert_message(session, conversation.id, asked, last + 1, follows=follows)
-    messages.insert_message(session, conversation.id, answer, last + 2, follows=asked.id)
-    session.connection().execute(_SHOW, {"conversation": conversation.id, "tip": answer.id, "now": at})
+    for position, message, before in ((last + 1, asked, follows), (last + 2, answer, asked.id)):
+        session.add(messages.message_row(conversation.id, message, position, follows=before))
+        session.flush()
+    conversation.tip_id, conversation.updated = answer.id, at
     return TurnRecord(conversation.id, asked, answer, follows)
 
 
 def _reopen(session: Session, conversation: ConversationRow, answer: MessageRow) -> None:
-    """Make an answer pending again, without its outcome."""
     _refuse_pending(session, conversation.id)
     messages.delete_outcome(session, answer.id)
     answer.state, answer.timings_ms = "pending", {}
@@ -294,7 +282,6 @@ def _turn_record(session: Session, answer: MessageRow) -> TurnRecord:
 
 
 def _refuse_pending(session: Session, conversation_id: str) -> None:
-    """Raise AnswerPending while an answer of the conversation is pending."""
     if session.scalar(_PENDING, {"conversation": conversation_id}) is not None:
         raise AnswerPending("Still answering. Wait for the answer to end, or stop it first.")
 
@@ -304,19 +291,17 @@ def interrupt_pending(database: Database) -> int:
     with database.writing() as session:
         pending = session.scalars(select(MessageRow).where(MessageRow.state == "pending")).all()
         for answer in pending:
-            answer.state, answer.folded = "interrupted", messages.fold(answer.content)
+            answer.state, answer.folded = "interrupted", fold(answer.content)
         return len(pending)
 
 
 def _has_word(word: str) -> ColumnElement[bool]:
     """Match conversations whose title or one of whose messages contains a folded word, taken literally."""
     said = exists().where(
-        MessageRow.conversation_id == ConversationRow.id,
-        MessageRow.folded.contains(word, autoescape=True),
+        MessageRow.conversation_id == ConversationRow.id, MessageRow.folded.contains(word, autoescape=True)
     )
     return or_(ConversationRow.folded.contains(word, autoescape=True), said)
 
 
-def _name(session: Session, row: ConversationRow, title: str) -> None:
-    given = {"conversation": row.id, "called": title, "compared": messages.fold(title)}
-    session.connection().execute(_RENAME, given)
+def _name(row: ConversationRow, title: str) -> None:
+    row.title, row.folded = title, fold(title)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import shutil
+import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,15 +23,13 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.engine import Dialect
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.orm import Session
 
-from storage import backup as backups
-from storage import migrations, sqlite
-from storage.backup import LEDGER
+from storage import files, migrations, sqlite
 from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
 from storage.lock import DataDirectoryLock
+from storage.sqlite import LEDGER
 from storage.tables import (
     CollectionRow,
     ConversationRow,
@@ -40,7 +38,7 @@ from storage.tables import (
     Ledger,
     SourceRow,
     TreeBranch,
-    storable,
+    batches,
 )
 
 
@@ -70,58 +68,27 @@ def revision(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-MOST = 900  # ids of a `Lookup` at once: below the 999 parameters that every SQLite allows
+UNPACKED = ".restoring"  # folder of an archive that is not verified yet
+VERIFIED = ".restored"  # folder of a verified one, whose files are moved into place
 
 
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """Compiled query for an owner's rows by id: `statement` takes ``owner``, and `key` is the id's column.
+def settle(directory: Path, lock: DataDirectoryLock) -> None:
+    """Finish an interrupted restore where it was verified, else undo it.
 
-    It runs on the database's driver, since SQLAlchemy's layers take four times as long as six rows do. It is
-    compiled once for each power of two of ids; the last id is repeated to fill it up.
+    The caller holds `lock`. Without such a restore nothing happens.
     """
-
-    statement: Select[*tuple[Any, ...]]
-    key: SQLColumnExpression[str]
-
-    def over(self, ids: Sequence[str], owner: str, dialect: Dialect) -> Iterator[tuple[str, Any]]:
-        """Yield SQL and parameters as the driver of a dialect takes them, one for each 900 ids."""
-        for first in range(0, len(ids), MOST):
-            some = ids[first : first + MOST]
-            kind: Any = type(dialect)
-            yield _compiled(self, kind, _size(len(some))).given(some, owner)
-
-
-def parsed(value: Any) -> Any:
-    """Parse a JSON column, which SQLite's driver returns as text and PostgreSQL's as the value."""
-    return json.loads(value) if isinstance(value, str) else value
-
-
-@dataclass(frozen=True)
-class _Compiled:
-    sql: str
-    ids: Sequence[str]  # the names of their parameters
-    others: Mapping[str, Any]
-    order: Sequence[str] | None  # of all names; None where the driver takes names
-
-    def given(self, ids: Sequence[str], owner: str) -> tuple[str, Any]:
-        values = {**self.others, **dict.fromkeys(self.ids, storable(ids[-1])), "owner": storable(owner)}
-        values.update(zip(self.ids, map(storable, ids), strict=False))
-        return self.sql, values if self.order is None else [values[name] for name in self.order]
-
-
-@lru_cache(maxsize=64)
-def _compiled(lookup: Lookup, dialect: Any, size: int) -> _Compiled:
-    """Compile a lookup of `size` ids; to do so takes longer than to run it."""
-    names = [f"id{number}" for number in range(size)]
-    narrowed = lookup.statement.where(lookup.key.in_([bindparam(name) for name in names]))
-    made = narrowed.compile(dialect=dialect())
-    return _Compiled(str(made), names, made.params, made.positiontup)
-
-
-def _size(count: int) -> int:
-    """Return the next power of two, at most MOST: ``6 -> 8``."""
-    return min(MOST, 1 << (count - 1).bit_length())
+    with files.explained(directory):
+        if (directory / UNPACKED).exists():
+            shutil.rmtree(directory / UNPACKED)
+        verified = directory / VERIFIED
+        if not verified.exists():
+            return
+        for entry in sorted(verified.iterdir(), key=lambda entry: entry.name == LEDGER):  # the ledger last
+            entry.replace(directory / entry.name)
+        files.sync(directory)
+        stored = sqlite.inspect(directory / LEDGER)
+        lock.note(stored.commits if stored else 0)
+        verified.rmdir()
 
 
 _LEDGER = inspect(Ledger).local_table.c  # columns: a mapped object takes three times as long in every commit
@@ -149,7 +116,7 @@ class Database:
         lock.acquire()
         try:
             with sqlite.explained(directory):
-                backups.settle(directory, lock)
+                settle(directory, lock)
                 engine = _local(directory, lock) if url is None else _remote(url)
         except BaseException:
             lock.release()
@@ -160,30 +127,28 @@ class Database:
     def restore(directory: Path, backup: Path) -> Path | None:
         """Replace the ledger by a backup; return the folder that keeps the old one, if there was one.
 
-        Raises DataDirectoryLocked while in use, StorageError when the backup is missing or damaged.
+        Nothing is overwritten. Raises DataDirectoryLocked while in use, and StorageError when the backup is
+        missing or damaged.
         """
-        return backups.restore(directory, backup)
+        lock = DataDirectoryLock(directory)
+        lock.acquire()
+        try:
+            stored = _inspected(backup)
+            with sqlite.explained(directory):
+                part = directory / f".{LEDGER}.part"
+                sqlite.copy(backup, part)
+                aside = sqlite.set_aside(directory)
+                part.replace(directory / LEDGER)
+            lock.note(stored.commits)
+            return aside
+        finally:
+            lock.release()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Open a read transaction, which sees one snapshot of the ledger."""
         with sqlite.explained(self.directory), Session(self._engine) as session, session.begin():
             yield session
-
-    def look_up(self, lookup: Lookup, ids: Sequence[str], owner: str) -> list[Any]:
-        """Return an owner's rows by id, from one snapshot of the ledger, in no order."""
-        with sqlite.explained(self.directory), closing(self._engine.raw_connection()) as connection:
-            cursor = connection.cursor()
-            rows: list[Any] = []
-            try:
-                if self._embedded:
-                    cursor.execute("BEGIN")
-                for sql, values in lookup.over(ids, owner, self._engine.dialect):
-                    cursor.execute(sql, values)
-                    rows += cursor.fetchall()
-            except self._engine.dialect.loaded_dbapi.Error as error:
-                raise DBAPIError(None, None, error) from error
-            return rows
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
@@ -233,7 +198,7 @@ class Database:
     def check(self) -> None:
         """Check structure and references; raises DatabaseDamaged with the restore command."""
         if self._embedded:
-            with sqlite.explained(self.directory), backups.damage_named(self.directory):
+            with sqlite.explained(self.directory), sqlite.damage_named(self.directory):
                 sqlite.inspect(self.directory / LEDGER, references=True)
 
     def close(self) -> None:
@@ -264,16 +229,27 @@ class OwnerStore:
             raise NotFound(f"There is no {table.noun} {id_!r}.")
         return row
 
+    def _by_id(
+        self, statement: Select[*tuple[Any, ...]], key: SQLColumnExpression[str], ids: Sequence[str]
+    ) -> list[Any]:
+        """Return the rows of a statement over this "owner" by the ids of `key`, in no order."""
+        with self._database.reading() as session:
+            return [
+                row
+                for some in batches(ids)
+                for row in session.execute(statement.where(key.in_(some)), {"owner": self._owner})
+            ]
+
 
 def _local(directory: Path, lock: DataDirectoryLock) -> Engine:
     """Make the engine of the directory's own ledger, after a check that does not write."""
     ledger = directory / LEDGER
-    with backups.damage_named(directory):
+    with sqlite.damage_named(directory):
         stored = sqlite.inspect(ledger)
     _nothing_lost(directory, stored.commits if stored else 0, lock.commits)
     due = _due(stored.revision if stored else None, directory)
     if due and stored:
-        backups.before_migration(directory, stored.revision)
+        sqlite.before_migration(directory, stored.revision)
     engine = sqlite.engine(ledger)
     if due:
         with sqlite.migration(engine) as connection:
@@ -281,12 +257,21 @@ def _local(directory: Path, lock: DataDirectoryLock) -> Engine:
     return engine
 
 
+def _inspected(backup: Path) -> sqlite.Stored:
+    try:
+        stored = sqlite.inspect(backup)
+    except sqlite3.Error as error:
+        raise StorageError(f"{backup} cannot be restored: {error}. Nothing was changed.") from error
+    if stored is None or stored.revision is None:
+        raise StorageError(f"{backup} is not a backup of Footnote's ledger. Nothing was changed.")
+    return stored
+
+
 def _nothing_lost(directory: Path, found: int, acknowledged: int) -> None:
-    """Raise DatabaseDamaged when the ledger has fewer commits than were acknowledged."""
     if found < acknowledged:
         raise DatabaseDamaged(
             f"The ledger {directory / LEDGER} has lost {acknowledged - found} of {acknowledged} changes: "
-            f"the file or its log {LEDGER}-wal is missing or an old one. {backups.advice(directory)}"
+            f"the file or its log {LEDGER}-wal is missing or an old one. {sqlite.advice(directory)}"
         )
 
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, func, select
+from sqlalchemy import Select, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from storage.choices import follow_replacement
-from storage.database import Database, Lookup, OwnerStore, parsed
+from storage.database import Database, OwnerStore
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
 from storage.tables import (
+    ChoiceRow,
     Chunk,
     Document,
     DocumentText,
@@ -83,8 +83,8 @@ _CHUNKS: Select[*tuple[Any, ...]] = select(
 # The owner and the replaced document are in expressions, which no index serves: else SQLite starts from all
 # the owner's chunks.
 _SEARCHED = (Document.owner.concat("") == bindparam("owner"), func.coalesce(Document.replaces, "") == "")
-_BY_ID = Lookup(_CHUNKS.where(*_SEARCHED), Chunk.id)
-_NAMES = Lookup(select(Document.id, Document.edition, Document.name).where(*_SEARCHED), Document.id)
+_CHOSEN = _CHUNKS.where(*_SEARCHED)
+_NAMES = select(Document.id, Document.edition, Document.name).where(*_SEARCHED)
 
 
 def edition(splitting: Mapping[str, int] | None) -> str:
@@ -130,10 +130,6 @@ def chunk_records(
 
 
 # Index states
-_STATES = Lookup(
-    select(IndexStateRow.name, IndexStateRow.state).where(IndexStateRow.owner == bindparam("owner")),
-    IndexStateRow.name,
-)
 
 
 class IndexStates(OwnerStore):
@@ -273,7 +269,7 @@ class Documents(OwnerStore):
         So a replacement is searched as a whole from the commit that promotes it.
         """
         wanted = list(dict.fromkeys(ids))
-        rows = self._database.look_up(_BY_ID, wanted, self._owner)
+        rows = self._by_id(_CHOSEN, Chunk.id, wanted)
         found = {row[0]: ChunkRecord(*row) for row in rows}
         return {id_: found[id_] for id_ in wanted if id_ in found}
 
@@ -284,7 +280,7 @@ class Documents(OwnerStore):
         """
         wanted = {id_: id_.rpartition("-")[0].partition(".")[::2] for id_ in ids}
         documents = list({document_id for document_id, _ in wanted.values()})
-        rows = self._database.look_up(_NAMES, documents, self._owner)
+        rows = self._by_id(_NAMES, Document.id, documents)
         found = {(id_, edition): (id_, name) for id_, edition, name in rows}
         return {id_: found[document] for id_, document in wanted.items() if document in found}
 
@@ -306,7 +302,7 @@ class Documents(OwnerStore):
             if replaced is not None:
                 row.replaces, row.updated = None, now()
                 session.flush()
-                follow_replacement(session, replaced, row.id)
+                _follow_replacement(session, replaced, row.id)
                 mine = Document.id == replaced, Document.owner == self._owner
                 session.execute(delete(Document).where(*mine))
             return replaced
@@ -318,8 +314,9 @@ class Documents(OwnerStore):
 
     def index_state(self, index: str) -> dict[str, Any] | None:
         """Return the recorded state of an index, as its model; None when nothing was recorded."""
-        rows = self._database.look_up(_STATES, [index], self._owner)
-        return next((parsed(state) for _, state in rows), None)
+        with self._database.reading() as session:
+            row = session.get(IndexStateRow, (self._owner, index))
+            return None if row is None else row.state
 
     def set_index_state(self, index: str, state: dict[str, Any] | None) -> None:
         """Record the state of an index: ``"vectors", {"model": …}``; None deletes it."""
@@ -344,6 +341,14 @@ class Documents(OwnerStore):
 
     def _mine(self) -> Select[Document]:
         return select(Document).where(Document.owner == self._owner)
+
+
+def _follow_replacement(session: Session, replaced: str, successor: str) -> None:
+    """Have conversations that chose a document search the one that replaces it."""
+    chose = select(ChoiceRow.conversation_id).where(ChoiceRow.chosen_id == replaced)
+    both = ChoiceRow.chosen_id == successor, ChoiceRow.conversation_id.in_(chose)
+    session.execute(delete(ChoiceRow).where(*both))
+    session.execute(update(ChoiceRow).where(ChoiceRow.chosen_id == replaced).values(chosen_id=successor))
 
 
 def owners(database: Database) -> list[str]:

@@ -113,11 +113,12 @@ def write_hashed(chunks: Iterable[bytes], path: Path) -> tuple[str, int]:
 
 
 @contextmanager
-def explained(folder: Path, failure: str, remedy: str) -> Iterator[None]:
+def explained(folder: Path, failure: str = "", remedy: str = "try again") -> Iterator[None]:
     """Turn the system's errors into DiskFull, which tells the remedy, or StorageError with `failure`."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"There is no space left in {folder}. Free some, then {remedy}.") from error
+        failure = failure or f"{folder} cannot be read or written"
         raise StorageError(f"{failure}: {error.strerror or error}.") from error

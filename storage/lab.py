@@ -213,11 +213,6 @@ class Runs(OwnerStore):
                 for row in ordered
             ]
 
-    def delete(self, run_id: str) -> None:
-        """Delete a run with its findings."""
-        with self._database.writing() as session:
-            session.delete(self._row(session, run_id))
-
     def list(self, set_id: str | None = None) -> list[RunRecord]:
         """List the runs with their results, or those over one set, newest first."""
         with self._database.reading() as session:

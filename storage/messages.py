@@ -3,7 +3,6 @@
 Functions without an owner rely on the caller's check that the message is theirs.
 """
 
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from itertools import groupby
@@ -20,12 +19,9 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
-    func,
-    insert,
     literal,
     or_,
     select,
-    update,
 )
 from sqlalchemy.orm import Session, aliased
 
@@ -36,8 +32,9 @@ from storage.tables import (
     ConversationRow,
     MessagePassage,
     MessageRow,
-    SafeText,
     TraceRow,
+    fold,
+    insert_rows,
     storable,
     table_of,
     to_record,
@@ -45,7 +42,6 @@ from storage.tables import (
 
 # Evidence: the passages that an answer was given and the citations of its sentences
 R = TypeVar("R", PassageRecord, CitationRecord)
-_PASSAGES, _CITATIONS, _TRACES = table_of(MessagePassage), table_of(CitationRow), table_of(TraceRow)
 
 
 def _reading(table: Table, record: type[R], order: str) -> Select[Any]:
@@ -55,13 +51,8 @@ def _reading(table: Table, record: type[R], order: str) -> Select[Any]:
     return select(*wanted).where(chosen).order_by(table.c.message_id, table.c[order])
 
 
-_PASSAGES_OF = _reading(_PASSAGES, PassageRecord, "number")
-_CITATIONS_OF = _reading(_CITATIONS, CitationRecord, "position")
-_INSERT_EVIDENCE = {table: insert(table) for table in (_PASSAGES, _CITATIONS)}
-_DELETE_EVIDENCE = {
-    table: delete(table).where(table.c.message_id == bindparam("of"))
-    for table in (_PASSAGES, _CITATIONS, _TRACES)
-}
+_PASSAGES_OF = _reading(table_of(MessagePassage), PassageRecord, "number")
+_CITATIONS_OF = _reading(table_of(CitationRow), CitationRecord, "position")
 
 
 def stored_passages(session: Session, message_ids: Sequence[str]) -> Mapping[str, tuple[PassageRecord, ...]]:
@@ -78,31 +69,25 @@ def stored_citations(
 
 def save_passages(session: Session, message_id: str, given: Sequence[PassageRecord]) -> None:
     """Replace the passages that an answer was given."""
+    session.execute(delete(MessagePassage).where(MessagePassage.message_id == message_id))
     values = [{"message_id": message_id, **asdict(passage)} for passage in given]
-    _replace_evidence(session, _PASSAGES, message_id, values)
+    insert_rows(session, MessagePassage, values)
 
 
 def save_citations(session: Session, message_id: str, found: Sequence[CitationRecord]) -> None:
     """Replace the citations of an answer."""
+    session.execute(delete(CitationRow).where(CitationRow.message_id == message_id))
     values = [
         {"message_id": message_id, "position": position, **asdict(citation)}
         for position, citation in enumerate(found)
     ]
-    _replace_evidence(session, _CITATIONS, message_id, values)
-
-
-def _replace_evidence(
-    session: Session, table: Table, message_id: str, values: Sequence[dict[str, Any]]
-) -> None:
-    session.connection().execute(_DELETE_EVIDENCE[table], {"of": message_id})
-    if values:
-        session.connection().execute(_INSERT_EVIDENCE[table], values)
+    insert_rows(session, CitationRow, values)
 
 
 def delete_outcome(session: Session, message_id: str) -> None:
     """Delete the citations and the trace of an answer, before it is continued or tried again."""
-    for table in (_CITATIONS, _TRACES):
-        session.connection().execute(_DELETE_EVIDENCE[table], {"of": message_id})
+    for table in (CitationRow, TraceRow):
+        session.execute(delete(table).where(table.message_id == message_id))
 
 
 def _by_message(record: Callable[..., R], rows: Iterable[Row[Any]]) -> dict[str, tuple[R, ...]]:
@@ -150,22 +135,7 @@ def path_to(session: Session, message_id: str | None, limit: int) -> list[Messag
 
 def opening_of(session: Session, message: MessageRow) -> MessageRow:
     """Return the question that the path of a message begins with."""
-    first = select(MessageRow).where(
-        MessageRow.conversation_id == message.conversation_id, MessageRow.parent_id.is_(None)
-    )
-    roots = session.scalars(first).all()
-    if len(roots) == 1:
-        return roots[0]
-    above = (
-        select(MessageRow.id, MessageRow.parent_id)
-        .where(MessageRow.id == message.id)
-        .cte("above", recursive=True)
-    )
-    above = above.union_all(
-        select(MessageRow.id, MessageRow.parent_id).where(MessageRow.id == above.c.parent_id)
-    )
-    root = select(MessageRow).join(above, above.c.id == MessageRow.id).where(MessageRow.parent_id.is_(None))
-    return session.scalars(root).one()
+    return session.scalars(_PATH.limit(1), {"from": message.id, "limit": message.position}).one()
 
 
 def newest_after(session: Session, message: MessageRow) -> str:
@@ -200,30 +170,11 @@ def versions(session: Session, rows: Iterable[MessageRow]) -> dict[str, tuple[st
 
 # Messages
 MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters of each reason
-_TABLE = table_of(MessageRow)
 _OWNED = (
     select(MessageRow)
     .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
     .where(ConversationRow.owner == bindparam("owner"), MessageRow.id == bindparam("id"))
 )
-_UPDATE_PENDING = (
-    update(_TABLE)
-    .where(_TABLE.c.id == bindparam("answer"), _TABLE.c.role == "assistant", _TABLE.c.state == "pending")
-    .where(
-        _TABLE.c.conversation_id.in_(
-            select(ConversationRow.id).where(ConversationRow.owner == bindparam("of"))
-        )
-    )
-    .values(
-        content=bindparam("text"),
-        standalone_question=func.coalesce(
-            bindparam("understood", type_=SafeText), _TABLE.c.standalone_question
-        ),
-        searched_in=func.coalesce(bindparam("in", type_=SafeText), _TABLE.c.searched_in),
-    )
-)
-_SET_LEFT_OUT = update(_TABLE).where(_TABLE.c.id == bindparam("answer")).values(left_out=bindparam("parts"))
-_INSERT = insert(_TABLE)
 
 
 def to_messages(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
@@ -265,56 +216,28 @@ def newest_answers(session: Session, owner: str, limit: int, where: ColumnElemen
     return to_messages(session, session.scalars(mine.limit(limit)).all())
 
 
-def update_pending(
-    session: Session,
-    owner: str,
-    answer_id: str,
-    content: str,
-    *,
-    standalone_question: str | None = None,
-    searched_in: str | None = None,
-) -> bool:
-    """Save the text of a pending answer of this owner; False where there is none. None changes nothing."""
-    given = {
-        "answer": answer_id,
-        "of": owner,
-        "text": content,
-        "understood": standalone_question,
-        "in": searched_in,
-    }
-    return session.connection().execute(_UPDATE_PENDING, given).rowcount == 1
-
-
-def save_left_out(session: Session, answer_id: str, left_out: Sequence[LeftOutRecord]) -> None:
-    """Save the parts of the search that an answer was made without: the first few, shortened."""
-    parts = [
+def kept_left_out(left_out: Sequence[LeftOutRecord]) -> list[dict[str, str]]:
+    """Return the parts of the search that an answer was made without: the first few, shortened."""
+    return [
         {name: storable(words)[:LONGEST_REASON] for name, words in asdict(part).items()}
         for part in left_out[:MOST_LEFT_OUT]
     ]
-    session.connection().execute(_SET_LEFT_OUT, {"answer": answer_id, "parts": parts})
 
 
-def insert_message(
-    session: Session, conversation_id: str, message: Message, position: int, *, follows: str | None
-) -> None:
-    """Insert a message that has no evidence yet."""
-    row = {
-        "id": message.id,
-        "conversation_id": conversation_id,
-        "position": position,
-        "role": message.role,
-        "content": message.content,
-        "folded": fold(message.content),
-        "state": message.state,
-        "question_id": message.question_id,
-        "parent_id": follows,
-        "standalone_question": message.standalone_question,
-        "timings_ms": message.timings_ms,
-        "created": message.created,
-    }
-    session.connection().execute(_INSERT, row)
-
-
-def fold(text: str) -> str:
-    """Fold case, width and composition, as search compares text: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+def message_row(conversation_id: str, message: Message, position: int, *, follows: str | None) -> MessageRow:
+    """Make the row of a message that has no evidence yet."""
+    return MessageRow(
+        id=message.id,
+        conversation_id=conversation_id,
+        position=position,
+        role=message.role,
+        content=message.content,
+        folded=fold(message.content),
+        state=message.state,
+        question_id=message.question_id,
+        parent_id=follows,
+        standalone_question=message.standalone_question,
+        timings_ms={},
+        created=message.created,
+        left_out=[],
+    )

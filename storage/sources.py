@@ -17,15 +17,7 @@ from storage.documents import (
     new_document,
     queue_document,
 )
-from storage.records import (
-    DocumentRecord,
-    ItemRecord,
-    Listing,
-    Outcome,
-    SourceRecord,
-    SourceState,
-    Tally,
-)
+from storage.records import DocumentRecord, ItemRecord, Listing, Outcome, SourceRecord, SourceState, Tally
 from storage.tables import (
     Document,
     SourceItem,

@@ -1,11 +1,13 @@
-"""SQLite's own parts: connections, a read-only check, online backup, and error messages."""
+"""The ledger's SQLite file: connections, a read-only check, copies of it, and error messages."""
 
 import errno
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +18,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from storage.errors import DatabaseDamaged, DiskFull, StorageBusy, StorageError
 
+LEDGER = "footnote.db"
+FOLDER = "backups"
 BUSY_SECONDS = 10.0
 PRAGMAS = (
     "PRAGMA foreign_keys=ON",
@@ -131,6 +135,67 @@ def originals(path: Path) -> list[tuple[str, str, str]]:
 
 def _read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+
+
+# Backups of the ledger
+
+
+def newest(directory: Path) -> Path | None:
+    """Find the last backup made in this data directory, if there is one."""
+    return max((directory / FOLDER).glob("*.db"), key=lambda file: file.stat().st_mtime_ns, default=None)
+
+
+def advice(directory: Path) -> str:
+    """Return the advice on a damaged ledger: the restore command, or that there is nothing to restore."""
+    backup = newest(directory)
+    if backup is None:
+        return (
+            f"There is no backup in {directory / FOLDER}. To begin again with nothing, move {directory} away."
+        )
+    command = shlex.join(["footnote", "--data", str(directory), "restore", str(backup)])
+    return f"The newest backup is {backup}. Restore it with: {command}"
+
+
+@contextmanager
+def damage_named(directory: Path) -> Iterator[None]:
+    """Turn a failed check into DatabaseDamaged with advice."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        raise DatabaseDamaged(
+            f"The ledger {directory / LEDGER} is damaged ({error}) and was left as it is. {advice(directory)}"
+        ) from error
+
+
+def before_migration(directory: Path, revision: str | None) -> Path:
+    """Back up the ledger in its own directory; return the file."""
+    target = _fresh(directory, f"before-upgrade-from-{revision or 'nothing'}.db")
+    copy(directory / LEDGER, target)
+    return target
+
+
+def set_aside(directory: Path) -> Path | None:
+    """Move the ledger and its log to the backup folder."""
+    files = [file for file in (directory / f"{LEDGER}{end}" for end in ("", "-wal", "-shm")) if file.exists()]
+    if not files:
+        return None
+    aside = _fresh(directory, "replaced")
+    aside.mkdir(mode=0o700)
+    for file in files:
+        file.rename(aside / file.name)
+    return aside
+
+
+def _fresh(directory: Path, name: str) -> Path:
+    """Return an unused path in the backup folder, which is created."""
+    folder = directory / FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}-{name}"
+
+
+# Error messages
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Every row belongs to an owner, directly or through its parent, and is deleted wi
 import hashlib
 import re
 import secrets
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -50,6 +51,11 @@ def new_id() -> str:
 def storable(value: str) -> str:
     r"""Replace unstorable characters, one for one so that offsets stay valid: ``"a\x00" -> "a\ufffd"``."""
     return _UNSTORABLE.sub("\ufffd", value)
+
+
+def fold(text: str) -> str:
+    """Fold case, width and composition, as search compares text: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 class SafeText(TypeDecorator[str]):
@@ -313,10 +319,7 @@ class Document(Base):
 
     noun: ClassVar[str] = "document"
     __tablename__ = "documents"
-    __table_args__ = (
-        Index(None, "owner", "sha256", unique=True),
-        Index(None, "owner", "created"),
-    )
+    __table_args__ = (Index(None, "owner", "sha256", unique=True), Index(None, "owner", "created"))
     id: Mapped[str] = mapped_column(primary_key=True)
     owner: Mapped[str] = mapped_column(part_of("users.id"))
     name: Mapped[str]

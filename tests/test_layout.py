@@ -28,7 +28,6 @@ APPLICATION = {
     "rag.services",
     "rag.workspace",
     "rag.factory",
-    "rag.library_view",
     "rag.quota",
     "rag.metrics",
     "rag.langchain",
@@ -56,7 +55,6 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.services": APPLICATION,
     "rag.workspace": APPLICATION,
     "rag.factory": APPLICATION,
-    "rag.library_view": APPLICATION,
     "rag.quota": {"rag.quota", "storage", *MODELS},
     "rag.metrics": APPLICATION,
     "rag.settings": {

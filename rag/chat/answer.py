@@ -21,9 +21,8 @@ from rag.chat.prompts import (
     fitting_excerpts,
     small_model_messages,
 )
-from rag.citations.checker import scale_of
+from rag.citations.checker import Judge, scale_of
 from rag.citations.cite import Citation, cite
-from rag.citations.judges import Judge
 from rag.errors import Cancelled
 from rag.jobs import never
 from rag.models.protocol import LanguageModel

@@ -392,11 +392,7 @@ def _json_turn(turn: ExportedTurn) -> dict[str, Any]:
 
 FormName = Literal["md", "html", "json"]
 FORMS: dict[FormName, Callable[[ExportedChat], str]] = {"md": to_markdown, "html": to_html, "json": to_json}
-MEDIA_TYPES: dict[FormName, str] = {
-    "md": "text/markdown",
-    "html": "text/html",
-    "json": "application/json",
-}
+MEDIA_TYPES: dict[FormName, str] = {"md": "text/markdown", "html": "text/html", "json": "application/json"}
 _LONGEST = 60  # characters of a file's name
 
 

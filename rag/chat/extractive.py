@@ -24,11 +24,7 @@ DOUBTFUL = {
     "ko": "문서에서 분명한 답을 찾지 못했습니다. 가장 가까운 내용:",
     "ja": "ドキュメントに明確な答えは見つかりませんでした。最も近い記述:",
 }
-FURTHER = {
-    "en": "Also related:",
-    "ko": "관련 내용:",
-    "ja": "関連する記述:",
-}
+FURTHER = {"en": "Also related:", "ko": "관련 내용:", "ja": "関連する記述:"}
 APART = 2.0
 """Score behind the best from which a pick is introduced as less close.
 
@@ -133,7 +129,6 @@ def _sentences(passage: Passage) -> list[str]:
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:
-    """Return the weight of each of a question's words."""
     return {
         word: (COMMON + rarity(word)) * (LIGHT_WEIGHT if word in LIGHT else 1.0) * substance(word)
         for word in frozenset(tokens(question))

@@ -21,7 +21,8 @@ from rag.chat.corpus import CorpusView, PlainCorpus
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
-from rag.citations.judges import Judge, LanguageModelJudge
+from rag.citations.checker import Judge
+from rag.citations.judges import LanguageModelJudge
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
@@ -277,7 +278,6 @@ class RagPipeline:
 
 
 def _reply_events(text: str) -> Iterator[Event]:
-    """Yield the events of an answer without documents."""
     yield Sources(())
     yield Token(text)
     yield Done(text, (), None)

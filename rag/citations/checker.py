@@ -9,13 +9,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Protocol
 
 from langchain_core.embeddings import Embeddings
 
-from rag.citations.claims import Sentence, joined
-from rag.citations.contradictions import find_contradiction
-from rag.citations.judges import SUPPORTS, Judge
+from rag.citations.claims import Sentence, find_contradiction, joined
 from rag.passage import Passage
 from rag.text.normalize import NormalizedText, normalize_with_offsets
 from rag.text.sentences import sentences
@@ -66,6 +64,16 @@ class Similarity:
         one, other = self.embedder.embed_documents([claim, evidence])
         cosine = sum(a * b for a, b in zip(one, other, strict=True))  # vectors of length 1
         return max(-MOST, min(MOST, self.scale.slope * (cosine - self.scale.middle)))
+
+
+SUPPORTS = 0.5  # least probability of a sentence that a judge calls supported
+
+
+class Judge(Protocol):
+    """Estimates the probability that a text supports a claim."""
+
+    def support(self, claim: str, evidence: str) -> float | None:
+        """Return the probability, 0 to 1; None where the judge has no opinion."""
 
 
 Status = Literal["verified", "related", "unsupported"]
@@ -277,7 +285,6 @@ def _forms(claim: Sentence, given: Collection[str]) -> float:
 
 
 def _cost(claim: Sentence, units: Sequence[Sentence], given: Collection[str], above: Sentence) -> float:
-    """Return the costs of a window (see COSTS)."""
     absent = [name for name in claim.names if not any(unit.holds(name) for unit in (*units, above))]
     unsaid = _UNSAID_TIME.search(claim.text) and not any(_UNSAID_TIME.search(unit.text) for unit in units)
     return (

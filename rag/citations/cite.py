@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from langchain_core.embeddings import Embeddings
 
-from rag.citations.checker import Checker, Evidence, Status
-from rag.citations.judges import Judge
+from rag.citations.checker import Checker, Evidence, Judge, Status
 from rag.passage import Passage
 from rag.text.markers import Plain, plain
 from rag.text.sentences import sentences

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rag.errors import JudgeUnavailable, LLMError, ModelUnavailable
 from rag.models.cross_encoder import open_cross_encoder
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SUPPORTS = 0.5  # least probability of a supported sentence
 _ANSWERS = {"yes": 1.0, "no": 0.0}
 _ANSWER_TOKENS = 4
 
@@ -43,13 +42,6 @@ JUDGE_STATEMENT = """\
 Does the passage say all of the statement? Yes or No:"""
 
 _STATEMENT = re.compile(r"[<＜](?=\s*[/／]?\s*statement)", re.IGNORECASE)
-
-
-class Judge(Protocol):
-    """Estimates the probability that a text supports a claim."""
-
-    def support(self, claim: str, evidence: str) -> float | None:
-        """Return the probability, 0 to 1; None where the judge has no opinion."""
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from rag.text.language import without_particle
-from rag.text.tokenize import tokens
 
 _CJK_UNITS = {"천": 3, "千": 3, "백": 2, "百": 2}
 _CJK_MYRIADS = {"만": 4, "万": 4, "萬": 4, "억": 8, "億": 8, "조": 12, "兆": 12}
 _SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _FROM_TWO = "two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FROM_TWO.split(), 2)}
-_NUMBER = re.compile(
+NUMBER = re.compile(
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?P<cjk>(?:\s?[천千백百만万萬억億조兆](?:\s?\d+(?=[천千백百만万萬억億조兆]))?)*"
     r"(?:(?<=[만万萬])\s?(?:\d,\d{3}|\d{4})(?![\d년年]))?)"
@@ -34,7 +33,7 @@ def numbers(text: str) -> list[str]:
     (['1234', '35000', '2000000', '12.5'], ['2018', '2019'])
     """
     plain = _YEARS.sub(_to_year, unicodedata.normalize("NFKC", text))
-    return [_value(match) for match in _NUMBER.finditer(plain)]
+    return [value_of(match) for match in NUMBER.finditer(plain)]
 
 
 def _to_year(match: re.Match[str]) -> str:
@@ -42,7 +41,8 @@ def _to_year(match: re.Match[str]) -> str:
     return f"{century}{first}-{century}{last}" if last > first else match[0]
 
 
-def _value(match: re.Match[str]) -> str:
+def value_of(match: re.Match[str]) -> str:
+    """Return the value of a match of NUMBER."""
     digits = match["digits"] or _NUMBER_WORDS[match["word"].lower()]
     scale = (match["scale"] or match["times"] or "").strip().lower()
     value = _cjk_value(digits, match["cjk"] or "") * Decimal(10) ** _SCALES.get(scale, 0)
@@ -55,7 +55,7 @@ def with_values(text: str) -> str:
     >>> with_values("It has 48,500 seats in two halls.")
     'It has 48500 seats in 2 halls.'
     """
-    return _NUMBER.sub(_value, _YEARS.sub(_to_year, unicodedata.normalize("NFKC", text)))
+    return NUMBER.sub(value_of, _YEARS.sub(_to_year, unicodedata.normalize("NFKC", text)))
 
 
 def without_numbers(text: str) -> str:
@@ -64,7 +64,7 @@ def without_numbers(text: str) -> str:
     >>> without_numbers("in 1932, 4만 대")
     'in  ,   대'
     """
-    return _NUMBER.sub(" ", unicodedata.normalize("NFKC", text))
+    return NUMBER.sub(" ", unicodedata.normalize("NFKC", text))
 
 
 def in_order(claim: Sequence[str], evidence: Sequence[str]) -> bool:
@@ -113,7 +113,6 @@ _KANJI = re.compile(r"[一-鿿々]{2,}")
 _HANGUL_WORD = re.compile(r"[가-힣]+")
 
 
-# Words with a capital at the start of a sentence that are no names
 _OPENING = """
 the a an this that these those it its he she they we you i in on at by for from to of with as and but or so
 if when while after before since because although though however additionally moreover furthermore also
@@ -124,7 +123,8 @@ specifically similarly instead meanwhile
 please note subsequently eventually yes well his her their our my your passage passages document
 documents text source sources
 """
-_OPENERS = frozenset(_OPENING.split())
+OPENERS = frozenset(_OPENING.split())
+"""Words that open a sentence with a capital and are no names."""
 
 
 def names(text: str) -> list[str]:
@@ -138,7 +138,7 @@ def names(text: str) -> list[str]:
     """
     text = unicodedata.normalize("NFKC", text)
     latin = [re.sub(r"[’']s?$", "", match) for match in _LATIN_NAME.findall(text)]
-    found = [word for word in latin if word.casefold() not in _OPENERS]
+    found = [word for word in latin if word.casefold() not in OPENERS]
     return [*found, *_korean_nouns(text), *_KANJI.findall(text), *_KATAKANA_NAME.findall(text)]
 
 
@@ -147,40 +147,6 @@ def _korean_nouns(text: str) -> Iterable[str]:
         stem = without_particle(match[0])
         if len(stem) >= 2 and stem != match[0]:
             yield stem
-
-
-_OUTLINED = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
-_KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
-
-
-def outline(text: str) -> list[str]:
-    """Return the numbers and uninflected content words of a sentence, in order.
-
-    >>> outline("The bridges opened in 1932."), outline("다리는 1932년에 개통됐다."), outline("橋は開通した")
-    (['bridg', 'open', '1932'], ['다리', '1932', '개통'], ['橋', '開通'])
-    """
-    text = unicodedata.normalize("NFKC", text)
-    said: list[str] = []
-    done = 0
-    for match in _NUMBER.finditer(text):
-        said += [*_content(text[done : match.start()]), _value(match)]
-        done = match.end()
-    return [*said, *_content(text[done:])]
-
-
-def _content(text: str) -> list[str]:
-    return [outlined for word in _OUTLINED.findall(text) for outlined in _outlined(word)]
-
-
-def _outlined(word: str) -> list[str]:
-    if "가" <= word[0] <= "힣":
-        bare = without_particle(word)
-        if _KOREAN_PREDICATE.search(bare):
-            bare = bare[:2]
-        return [bare] if len(bare) > 1 else []
-    if word[0] >= "\u0250":
-        return [word]
-    return [] if word.casefold() in _OPENERS else tokens(word)[:1]
 
 
 _ENDINGS = frozenset({"s", "n", "an", "ian", "ese", "ish", "y", "es", "ns", "ans", "ians"})
@@ -222,17 +188,12 @@ _NEGATION = re.compile(
 )
 
 
-def negated(text: str) -> bool:
-    """Return True for a negated clause.
-
-    >>> [negated(t) for t in ("It did not rain.", "비가 오지 않았다.", "雨は降らなかった。", "It rained.")]
-    [True, True, True, False]
-    """
-    return bool(_NEGATION.search(text))
-
-
 def negations(text: str) -> int:
-    """Return the number of negations in a text: ``"not without"`` has 2."""
+    """Return the number of negations in a text.
+
+    >>> [negations(t) for t in ("not without rain", "비가 오지 않았다.", "雨は降らなかった。", "It rained.")]
+    [2, 1, 1, 0]
+    """
     return len(_NEGATION.findall(text))
 
 

@@ -13,8 +13,8 @@ import pytest
 from rag import settings as config
 from rag.cli import main
 from rag.errors import SettingsError
-from storage.backup import LEDGER
 from storage.errors import StorageError
+from storage.sqlite import LEDGER
 from ui.server import services
 
 WRONG = [

@@ -233,7 +233,8 @@ def test_what_was_left_out_of_the_search_is_kept_with_the_answer(chats, chat):
     chats.finish(turn.answer_id, "complete", "because")
     assert len(chats.message(turn.answer_id).left_out) == 1
     turn = chats.begin_turn(chat, "why?")
-    chats.finish(turn.answer_id, "complete", "because", left_out=gaps)
+    chats.checkpoint(turn.answer_id, "because", left_out=gaps)
+    chats.finish(turn.answer_id, "complete", "because")
     kept = chats.message(turn.answer_id).left_out
     assert [part.what for part in kept] == ["similarity", "bm25"]
     assert kept[0].reason == "No model.\ufffd"

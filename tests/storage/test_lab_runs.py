@@ -1,11 +1,8 @@
 import pytest
-from sqlalchemy import func, select
 
 from storage.database import Database
-from storage.errors import NotFound
 from storage.lab import QuestionSets, Runs, stop_running
 from storage.records import AskedRecord, FindingRecord, FoundRecord, ResultRecord, SearchedRecord
-from storage.tables import LabAsked, LabFinding, LabResult
 
 ASKED = [
     AskedRecord(1, "q1", "How deep?", "asked", ("d-00000", "d-00001")),
@@ -115,17 +112,3 @@ def test_text_that_no_database_holds_is_made_storable(runs, set_id):
     (kept,) = runs.findings(run.id)
     assert kept.found[0].place == "a\ufffd\ufffd"
     assert runs.get(run.id).searched.names == ("a\ufffd\ufffd",)
-
-
-def test_a_deleted_run_leaves_nothing(database, runs, set_id):
-    run = begin(runs, set_id)
-    runs.keep(run.id, [result("bm25")], [finding("bm25")])
-    runs.delete(run.id)
-    with pytest.raises(NotFound):
-        runs.keep(run.id, [], [])
-    with database.reading() as session:
-        left = [
-            session.scalar(select(func.count()).select_from(table))
-            for table in (LabAsked, LabResult, LabFinding)
-        ]
-    assert left == [0, 0, 0]

@@ -100,7 +100,6 @@ RUNS = {
     "get": lambda my, ids: my.get(ids["run"]),
     "asked": lambda my, ids: my.asked(ids["run"]),
     "findings": lambda my, ids: my.findings(ids["run"]),
-    "delete": lambda my, ids: my.delete(ids["run"]),
 }
 TREES = {
     "list": None,

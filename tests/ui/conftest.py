@@ -84,14 +84,15 @@ def tell(
     """Store a question and its finished answer."""
     chat = chat or here.conversations.create("About the harbour").id
     turn = here.conversations.begin_turn(chat, question)
-    here.conversations.checkpoint(turn.answer_id, answer, standalone_question=standalone, passages=passages)
+    here.conversations.checkpoint(
+        turn.answer_id, answer, standalone_question=standalone, passages=passages, left_out=left_out
+    )
     here.conversations.finish(
         turn.answer_id,
         state,
         answer,
         citations=citations,
         error=error,
-        left_out=left_out,
         trace=trace,
         timings_ms=timings_ms,
     )

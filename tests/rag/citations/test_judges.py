@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.citations.checker import Checker
-from rag.citations.judges import CrossEncoderJudge, Judge, LanguageModelJudge
+from rag.citations.checker import Checker, Judge
+from rag.citations.judges import CrossEncoderJudge, LanguageModelJudge
 from rag.errors import JudgeUnavailable, SettingsError
 from rag.factory import make_judge
 from rag.models.llm import LLM, LLMSettings

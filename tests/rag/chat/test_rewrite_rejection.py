@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.chat.rewrite_check import rejection_reason
+from rag.chat.rewrite import rejection_reason
 
 ENGLISH = [("user", "What is the refund policy of Acme Cloud?"), ("assistant", "Refunds take 14 days [1].")]
 KOREAN = [("user", "삼성전자의 2022년 매출은 얼마인가요?"), ("assistant", "매출은 302조 원입니다 [1].")]

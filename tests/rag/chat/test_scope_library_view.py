@@ -1,8 +1,7 @@
 import pytest
 
-from rag.chat.scope import EVERYTHING, Scope
+from rag.chat.scope import EVERYTHING, LibraryView, Scope
 from rag.ingest.library import Library
-from rag.library_view import LibraryView
 from rag.passage import Passage
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors
