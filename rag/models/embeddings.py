@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import time
 from abc import abstractmethod
 from collections import defaultdict
@@ -11,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,12 +18,11 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from rag.errors import EmbeddingError, ModelUnavailable
+from rag.models.hub import open_sentence_transformer
 from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
 from rag.models.packaged import catalog as models
-from rag.models.packaged.catalog import Model, only_on_disk
+from rag.models.packaged.catalog import Model
 
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
 Floats = NDArray[np.float32]
 Role = Literal["query", "passage"]
 OnEmbedded = Callable[[Role, float], None]
@@ -35,8 +33,6 @@ TEXT_CHARS = 32_768
 OPENAI_URL = "https://api.openai.com/v1"
 TIMEOUT = 60.0  # seconds
 BODY_CHARS = 10_000  # of an error's body
-E5_PROMPTS = {"query": "query: ", "document": "passage: "}
-"""Prompts of the E5 models' training, which most of their folders lack."""
 TOKENS_AT_ONCE = 256
 """Tokens of an ONNX run, whose data then stays in a core's cache. A token takes 0.12 ms in a run of 256, 0.2
 ms in one of a thousand, 0.15 ms in one of 32."""
@@ -270,7 +266,7 @@ class SentenceTransformersEmbedder(Embedder):
 
     def __init__(self, spec: str):
         self.name = spec
-        self._model = _load_sentence_transformer(spec)
+        self._model = open_sentence_transformer(spec)
         dimension = self._model.get_embedding_dimension()
         if dimension is None:
             raise ModelUnavailable(f"{spec} does not say how long its vectors are. Choose another model.")
@@ -283,33 +279,6 @@ class SentenceTransformersEmbedder(Embedder):
             return np.asarray(encode(list(texts), show_progress_bar=False), np.float32)
         except (RuntimeError, ValueError) as error:
             raise EmbeddingError(f"{self.name} could not embed the texts: {error}.") from error
-
-
-def _load_sentence_transformer(spec: str) -> "SentenceTransformer":
-    on_disk = only_on_disk(spec)
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        model = SentenceTransformer(
-            spec,
-            trust_remote_code=False,
-            local_files_only=on_disk,
-            model_kwargs={"use_safetensors": True},
-            backend="torch",
-        )
-    except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ModelUnavailable(
-            f"The embedding model {spec!r} cannot be loaded: {_first_line(error)}. Give a packaged model's "
-            "name, or a sentence-transformers folder or hub id with safetensors."
-        ) from error
-    if re.search(r"\be5-(small|base|large)\b(?!.*instruct)", spec) and not any(model.prompts.values()):
-        model.prompts.update(E5_PROMPTS)
-    return model
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 def _fingerprint(weights: dict[str, Any]) -> str:

