@@ -11,11 +11,11 @@ import asyncio
 import contextlib
 import queue
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,19 +23,18 @@ from rag.errors import Cancelled, LLMError, LLMGarbled, LLMUnreachable
 from rag.jobs import never
 from rag.models.llm_errors import (
     Failure,
-    host_of,
     idle_timeout_error,
     read_connection_error,
     read_status,
     timeout_error,
 )
 from rag.models.logprobs import Logprobs, first_token_logprobs, not_an_answer
+from rag.models.protocol import Chat, LLMSettings
 
 if TYPE_CHECKING:
     import openai
 
 T = TypeVar("T")
-Chat = Sequence[Mapping[str, str]]
 Body = dict[str, Any]
 
 ANSWER_CHARS = 200_000
@@ -48,27 +47,6 @@ LONGEST_WAIT = 10.0
 TOP_LOGPROBS = 20
 """Tokens with log-probabilities per request: the most that common servers give."""
 _POLL = 0.05  # seconds
-
-
-@dataclass(frozen=True)
-class LLMSettings:
-    """Address and limits of a model: `timeout` of a whole answer and `idle_timeout` of a piece, in seconds.
-
-    `brief` is for a small model on a small machine: its prompt has few short passages.
-    """
-
-    base_url: str
-    model: str
-    api_key: str = field(default="", repr=False)
-    timeout: float = 300.0
-    idle_timeout: float = 60.0
-    context_tokens: int = 4096
-    brief: bool = False
-
-    @property
-    def host(self) -> str:
-        """The server's address without user, password or path."""
-        return host_of(self.base_url)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Language model protocol, an adapter for LangChain chat models, and a recording and metering wrapper."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from langchain_core.messages import BaseMessage, convert_to_messages
@@ -9,9 +9,32 @@ from langchain_core.runnables import Runnable
 
 from rag.errors import Cancelled, FootnoteError, LLMError, LLMGarbled
 from rag.jobs import never
-from rag.models.llm import Chat, LLMSettings
+from rag.models.llm_errors import host_of
 from rag.models.logprobs import Logprobs
 from rag.text.prompt_parts import count_tokens
+
+Chat = Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class LLMSettings:
+    """Address and limits of a model: `timeout` of a whole answer and `idle_timeout` of a piece, in seconds.
+
+    `brief` is for a small model on a small machine: its prompt has few short passages.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    timeout: float = 300.0
+    idle_timeout: float = 60.0
+    context_tokens: int = 4096
+    brief: bool = False
+
+    @property
+    def host(self) -> str:
+        """The server's address without user, password or path."""
+        return host_of(self.base_url)
 
 
 class LanguageModel(Protocol):

