@@ -14,8 +14,10 @@ from typing import Any, Protocol
 import tantivy
 
 from rag.errors import IndexUnusable
+from rag.index.chunks import index_text
 from rag.text.language import language
 from rag.text.tokenize import TOKENIZER, Analyser, index_tokens, question_tokens, stemmed_as
+from storage.records import ChunkRecord
 
 _MARKER = "footnote.json"  # written last: an index without it was never finished
 _HEAP = (
@@ -69,6 +71,11 @@ class Entry:
     id: str
     document_id: str
     text: str
+
+
+def to_entry(chunk: ChunkRecord) -> Entry:
+    """Return the chunk as an entry of the BM25 index."""
+    return Entry(id=chunk.id, document_id=chunk.document_id, text=index_text(chunk))
 
 
 class LexicalIndex(Protocol):

@@ -7,8 +7,7 @@ from threading import RLock
 from typing import Any
 
 from rag.errors import Cancelled, IndexUnusable
-from rag.index.bm25 import Entry, TantivyIndex
-from rag.index.chunks import to_entry
+from rag.index.bm25 import Entry, TantivyIndex, to_entry
 from rag.index.staged import Hits, IndexPair, ReindexProgress, StagedIndex, sample_chunks, verify_index
 from rag.jobs import Cancel
 from rag.text.tokenize import Analyser

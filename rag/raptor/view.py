@@ -10,6 +10,7 @@ from langchain_core.documents import Document
 
 from rag.index import chunks
 from rag.text.prompt_parts import count_tokens
+from storage.records import ChunkRecord
 
 if TYPE_CHECKING:
     from rag.raptor.tree import Forest
@@ -119,7 +120,17 @@ class QueryView:
 def to_document(leaf: "NodeRecord", score: float, path: Sequence["NodeRecord"]) -> Document:
     """Return a leaf as a LangChain document with its similarity and the summaries above it."""
     above = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
-    return chunks.to_document(leaf, score=score, path=above)
+    place = (
+        leaf.document_id or "",
+        leaf.document,
+        leaf.sha256,
+        0,
+        leaf.start,
+        leaf.end,
+        leaf.page,
+        leaf.heading,
+    )
+    return chunks.to_document(ChunkRecord(leaf.id, *place, leaf.text), score=score, path=above)
 
 
 def _all_ancestors(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, IndexUnusable
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import Entry, TantivyIndex, to_entry
 from rag.index.bm25_index import BATCH, NEXT, WORDS
-from rag.index.chunks import to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
