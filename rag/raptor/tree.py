@@ -404,12 +404,24 @@ class Forest:
 
     def path(self, leaf_id: str) -> list[NodeRecord]:
         """Return the summaries above a passage, the topmost last: one way, where there are several."""
-        way: list[NodeRecord] = []
-        at = leaf_id
-        while above := self.trees.parents([at]).get(at):
-            at = above[0]
-            way += self.trees.nodes_by_id([at]).values()
-        return way
+        way = path_up(leaf_id, self.parents([leaf_id]))
+        nodes = self.trees.nodes_by_id(way)
+        return [nodes[id_] for id_ in way if id_ in nodes]
+
+    def parents(self, ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return the parents of nodes, of their parents, and so on."""
+        found: dict[str, tuple[str, ...]] = {}
+        layer = list(ids)
+        while layer:
+            above = self.trees.parents(layer)
+            found |= above
+            layer = sorted({id_ for parents in above.values() for id_ in parents} - found.keys())
+        return found
+
+    def ancestors(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        """Return the ids of all summaries above each node, the lowest first."""
+        parents = self.parents(ids)
+        return {id_: _all_ancestors(id_, parents) for id_ in ids}
 
     def check(self) -> None:
         """Raise RetrievalError where there is no tree yet."""
@@ -482,3 +494,74 @@ class Forest:
             "model": self.embedder.fingerprint,
             "seed": self.rule.seed,
         }
+
+
+def _all_ancestors(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    found: dict[str, None] = {}
+    layer = list(parents.get(leaf, ()))
+    while layer:
+        found.update(dict.fromkeys(layer))
+        layer = [id_ for below in layer for id_ in parents.get(below, ()) if id_ not in found]
+    return list(found)
+
+
+def path_up(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the ids of one path from a leaf to the top."""
+    way: list[str] = []
+    at = leaf
+    while parents.get(at):
+        at = parents[at][0]
+        way.append(at)
+    return way
+
+
+@dataclass(frozen=True)
+class OpenedPath:
+    """Path from the top to an open node: ``way[n]`` is one of ``layers[n]``.
+
+    The last layer has the open node's children, unless it is a leaf.
+    """
+
+    way: tuple[NodeRecord, ...]
+    layers: tuple[tuple[NodeRecord, ...], ...]
+
+    @property
+    def node(self) -> NodeRecord | None:
+        """The open node; None where there are several tops and none is open."""
+        return self.way[-1] if self.way else None
+
+    @property
+    def below(self) -> tuple[NodeRecord, ...]:
+        """The children of the open node."""
+        return self.layers[-1] if len(self.layers) > len(self.way) else ()
+
+
+def open_tree(forest: Forest, document_id: str | None, way: Sequence[str]) -> OpenedPath:
+    """Open a document's tree, or the one over all, along `way`, ids from the top.
+
+    An unknown `way` opens a single top. A node may have several parents, so that the path is needed.
+    Raises RetrievalError where there is no tree.
+    """
+    layers = [tuple(forest.roots(None if document_id is None else {document_id}))]
+    wanted = list(way) if way and way[0] in {node.id for node in layers[0]} else []
+    if not wanted and len(layers[0]) == 1:
+        wanted = [layers[0][0].id]
+    opened: list[NodeRecord] = []
+    for node_id in wanted:
+        node = next((node for node in layers[-1] if node.id == node_id), None)
+        if node is None:
+            break
+        opened.append(node)
+        if not node.children:
+            break
+        layers.append(tuple(forest.trees.nodes_by_id(node.children).values()))
+    return OpenedPath(tuple(opened), tuple(layers))
+
+
+def numbers_above(forest: Forest, numbers: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of leaves by node, also for all ancestors: each number once, in order."""
+    given = {leaf: set(those) for leaf, those in numbers.items()}
+    for leaf, above in forest.ancestors(list(numbers)).items():
+        for node_id in above:
+            given.setdefault(node_id, set()).update(numbers[leaf])
+    return {node_id: tuple(sorted(those)) for node_id, those in given.items()}

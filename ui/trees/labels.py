@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from rag.citations.support import citation_of, markers, passage_of
-from rag.raptor.tree import Cost, ForestProgress
-from rag.raptor.view import numbers_above
+from rag.raptor.tree import Cost, ForestProgress, numbers_above
 from rag.workspace import Workspace
 from storage.records import ConversationRecord, Message
 from storage.trees import NodeRecord

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from rag.raptor.view import OpenedPath, open_tree
+from rag.raptor.tree import OpenedPath, open_tree
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
