@@ -15,8 +15,8 @@ from rag.jobs import Cancel
 from rag.models.logprobs import yes_against_no
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Passage
-from rag.retrieval.excerpts import excerpts
 from rag.retrieval.rerank.base import Reranker, RerankScores, Score
+from rag.retrieval.sentences import excerpts
 from rag.text.prompt_parts import count_tokens, fenced
 
 T = TypeVar("T")

@@ -130,8 +130,6 @@ def test_after_an_end_at_any_step_the_old_one_answers_or_the_new_one(copy: Path,
         for _ in library.indexes.words.renew(never):
             keep()
         keep()
-        state = library.documents.index_state(WORDS)
-        library.documents.set_index_state(NEXT_WORDS_WORDS, state)  # as where it ends between the two commits
         keep()
         library.close()
     assert len(snapshots) == 5
