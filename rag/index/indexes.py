@@ -13,7 +13,6 @@ from langchain_core.documents import Document
 from rag.errors import (
     Cancelled,
     EmbeddingError,
-    FootnoteError,
     IndexMismatch,
     IndexUnusable,
     RetrievalError,
@@ -44,6 +43,7 @@ from storage.records import ChunkRecord
 log = logging.getLogger(__name__)
 VECTORS, NEXT = "vectors", "vectors-next"  # index in use, and the staged one
 WORDS, NEXT_WORDS = "words", "words-next"
+STOPPED = "The {} anew any more. What is done is kept for the next time."
 WORDS_BATCH = 500  # chunks between two commits of a rebuild
 NEAREST_WORDS = 10  # hits among which a chunk must find itself: editions of one text differ in a word
 MISSED_WORDS = 0.1  # of the sample may be missed; damage misses nearly all
@@ -75,10 +75,9 @@ def check_same_index(made_with: MadeWith, mine: MadeWith) -> None:
             f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
             "Choose that model again, or embed everything anew: `footnote reindex`."
         )
-    store = made_with.get("store", CHROMA)  # earlier versions had only Chroma
-    if store != mine["store"]:
+    if made_with["store"] != mine["store"]:
         raise IndexMismatch(
-            f"The documents' vectors are in {store}, not in {mine['store']}. "
+            f"The documents' vectors are in {made_with['store']}, not in {mine['store']}. "
             "Name that store again, or embed everything anew: `footnote reindex`."
         )
 
@@ -91,7 +90,7 @@ def _model(made_with: MadeWith) -> str:
 class WordIndex:
     """`LexicalIndex` in a folder of `directory`, with a staged one beside it after a change of tokenizer.
 
-    Both are written to. The one in use is searched with the present tokenizer, most of whose tokens it has.
+    Both are written to. The one in use is searched with the present tokenizer.
     """
 
     def __init__(
@@ -198,9 +197,7 @@ class WordIndex:
 
     def _begin(self) -> "StagedWords":
         """Open the staged index, resumed or new, without entries that were deleted since."""
-        answering = self._documents.index_state(WORDS)
-        # Earlier versions exchanged in two commits, so that both names may be of one index.
-        index = self._open(self._pair.resume(lambda state: state != answering) or self._pair.begin())
+        index = self._open(self._pair.resume(lambda _: True) or self._pair.begin())
         if index.stale:
             index.clear()
         index.delete(index.ids() - self._documents.chunk_ids(searchable=False))
@@ -212,10 +209,7 @@ class WordIndex:
 
 
 class StagedWords(StagedIndex):
-    """Staged BM25 index of the present tokenizer, beside the one in use in `words`.
-
-    Both take the same writes, under the lock `writing`.
-    """
+    """Staged BM25 index: it and the one in use in `words` take the same writes, under the lock `writing`."""
 
     def __init__(self, pair: IndexPair, words: WordIndex, index: TantivyIndex, writing: RLock):
         super().__init__(pair)
@@ -231,9 +225,7 @@ class StagedWords(StagedIndex):
         yield ReindexProgress("words", there, total)
         for start in range(0, len(missing), WORDS_BATCH):
             if cancelled():
-                raise Cancelled(
-                    "The words are not indexed anew any more. What is done is kept for the next time."
-                )
+                raise Cancelled(STOPPED.format("words are not indexed"))
             batch = missing[start : start + WORDS_BATCH]
             with self._writing:  # a chunk deleted meanwhile is not read here, or is deleted after this
                 self.index.add(_entries(self.documents, batch))
@@ -243,8 +235,8 @@ class StagedWords(StagedIndex):
         """Raise IndexUnusable where chunks do not find themselves; too quick to report progress."""
         sample = sample_chunks(self.documents, self.index.ids())
         asked = [chunk for chunk in sample if self.index.has_tokens(to_entry(chunk).text)]
-        *_, last = verify_index(self.documents, asked, self._search)
-        if last.missed > MISSED_WORDS * last.total:
+        *_, (_, missed) = verify_index(self.documents, asked, self._search)
+        if missed > MISSED_WORDS * len(asked):
             raise IndexUnusable(
                 f"The new word index in {self.pair.directory} does not find its own passages, so the one "
                 "before goes on answering. It is made again at the next start; if that fails too, look at "
@@ -292,10 +284,7 @@ class Indexes:
         analysers: Sequence[Analyser] = (),
         open_named: Callable[[str], Embedder] | None = None,
     ):
-        """`directory` belongs to the owner; its name stands for the owner in an external store's arguments.
-
-        `open_named` opens the model that made the index while `open_embedder`'s model makes a staged one.
-        """
+        """`directory` belongs to the owner and has their name; `open_named` opens a model by its spec."""
         self._documents = documents
         self._states = states
         self._directory = directory
@@ -305,9 +294,9 @@ class Indexes:
         self.store = store
         lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
         self._embedder = Slot(self._open_answering_embedder, lock)
-        self._words = IndexSlot(self._open_words, lock)
+        self._words = IndexSlot(partial(WordIndex, documents, states, directory, analysers), lock)
         self._vectors: IndexSlot[VectorIndex] = IndexSlot(self._open_vectors, lock)
-        self._tree = IndexSlot(self._open_tree, lock)
+        self._tree = IndexSlot(lambda: self.open_tree(self._vectors_folder(), self.embedder), lock)
 
     @property
     def embedder(self) -> Embedder:
@@ -339,7 +328,7 @@ class Indexes:
     def _open_answering_embedder(self) -> Embedder:
         made_with = self._documents.index_state(VECTORS)
         if made_with and self._open_named and self._documents.index_state(NEXT):
-            return self._open_named(made_with.get("spec", made_with["model"]))
+            return self._open_named(made_with["spec"])
         return self._open_embedder()
 
     @property
@@ -353,17 +342,11 @@ class Indexes:
         vectors = self._vectors.current
         return vectors is not None and vectors.at_hand
 
-    def _open_words(self) -> WordIndex:
-        return WordIndex(self._documents, self._states, self._directory, self.analysers)
-
     def _open_vectors(self) -> VectorIndex:
         folder = self._vectors_folder()
         if self.store.name != CHROMA:
             return self._open_external(self._directory / folder, refill=True)
         return self.open_chunks(folder, self.embedder)
-
-    def _open_tree(self) -> ChromaVectorStore:
-        return self.open_tree(self._vectors_folder(), self.embedder)
 
     def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
         """Open the chunks' vectors of an index by its folder, which is made where there is none."""
@@ -393,10 +376,7 @@ class Indexes:
             return
         try:
             self.vectors.delete(ids)
-        except (
-            EmbeddingError,
-            RetrievalError,
-        ) as error:  # searches leave them out, and `recover` removes them
+        except (EmbeddingError, RetrievalError) as error:  # not shown, and removed by `recover`
             log.warning("%s", error)
 
     def copy_vectors(self, pairs: Sequence[tuple[ChunkRecord, str]]) -> None:
@@ -422,7 +402,9 @@ class Indexes:
     def recover_vectors(self) -> None:
         """Bring the vector index in step with the ledger; start a damaged one anew."""
         if not self._documents.index_state(VECTORS):
-            self._demote_embedded()  # a crash may have come after an index was dropped, and before this
+            for record in self._documents.list():  # a crash may have come after an index was dropped
+                if record.state in EMBEDDED:
+                    self._documents.set_state(record.id, "searchable_by_words")
             return
         try:
             there = self.vectors.ids()
@@ -469,12 +451,12 @@ class Indexes:
 
     def unstage(self) -> list[Closeable]:
         """Give up the staged indexes; return those to close."""
-        return _existing(self._vectors.unstage(), self._tree.unstage())
+        return [index for index in (self._vectors.unstage(), self._tree.unstage()) if index is not None]
 
     def exchange(self, embedder: Embedder) -> list[Closeable]:
         """Use the staged indexes; return those before, to be closed after their last search."""
         self._embedder.put(embedder)
-        return _existing(self._vectors.exchange(), self._tree.exchange())
+        return [index for index in (self._vectors.exchange(), self._tree.exchange()) if index is not None]
 
     def reopen(self) -> None:
         """Release a model that did not make the index in use; the next use opens the one that did."""
@@ -503,23 +485,9 @@ class Indexes:
         for document_id in sorted({chunk.document_id for chunk in chunks}):
             self._documents.set_state(document_id, "searchable_by_words")
 
-    def _demote_embedded(self) -> None:
-        """Set every embedded document back to the state before embedding."""
-        for record in self._documents.list():
-            if record.state in EMBEDDED:
-                self._documents.set_state(record.id, "searchable_by_words")
-
     def _open_external(self, directory: Path, *, refill: bool) -> ExternalVectorIndex:
-        index = ExternalVectorIndex(
-            self.store, self.embedder, directory=directory, owner=self._directory.name, hydrate=self.hydrate
-        )
-        try:
-            if refill:
-                index.refill()
-        except FootnoteError:
-            index.close()
-            raise
-        return index
+        owner = self._directory.name
+        return ExternalVectorIndex(self.store, self.embedder, directory, owner, self.hydrate, refill=refill)
 
     def _empty_external(self) -> None:
         """Remove this owner's vectors from an external store; Chroma's are removed with their folder."""
@@ -544,17 +512,10 @@ class Indexes:
 
 
 def _open_store(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
+    guard = CrashGuard(directory, name)
     return ChromaVectorStore(
-        embedder,
-        directory=directory,
-        collection_name=name,
-        hydrate=hydrate,
-        guard=CrashGuard(directory, name),
+        embedder, directory=directory, collection_name=name, hydrate=hydrate, guard=guard
     )
-
-
-def _existing(*indexes: Closeable | None) -> list[Closeable]:
-    return [index for index in indexes if index is not None]
 
 
 def _named_only(ids: Sequence[str]) -> dict[str, Document]:

@@ -36,8 +36,7 @@ def find_files(hub_id: str, names: Sequence[str], *, download: bool) -> list[Pat
 def only_on_disk(spec: str) -> bool:
     """Return whether a model, by folder or hub id, can be loaded only from this disk.
 
-    Raises ModelUnavailable within seconds where it is not on disk and no hub is reachable: the hub's own
-    client would try for a minute and a half.
+    Raises ModelUnavailable within seconds where neither disk nor hub has it; the hub's client takes minutes.
     """
     from huggingface_hub import constants
 
@@ -84,7 +83,7 @@ def _cached(hub_id: str) -> bool:
 def open_cross_encoder(spec: str) -> "CrossEncoder":
     """Open a model by folder or hub id, with logits as scores. Imports torch, which takes seconds.
 
-    Only safetensors are loaded, and no code that comes with a model. Raises ModelUnavailable.
+    Only safetensors are loaded, and no code of the model. Raises ModelUnavailable.
     """
     on_disk = only_on_disk(spec)
     from sentence_transformers import CrossEncoder

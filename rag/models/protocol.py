@@ -18,10 +18,7 @@ Chat = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True)
 class LLMSettings:
-    """Address and limits of a model: `timeout` of a whole answer and `idle_timeout` of a piece, in seconds.
-
-    `brief` is for a small model on a small machine: its prompt has few short passages.
-    """
+    """Address and limits of a model, in seconds; `brief` asks for few short passages, for a small model."""
 
     base_url: str
     model: str
@@ -61,8 +58,7 @@ class LanguageModel(Protocol):
 class ChatModel:
     """Adapter for a LangChain chat model, or a runnable around one, such as `model.with_fallbacks([...])`.
 
-    Its own settings limit the length of an answer. `context_tokens` is its context size, which LangChain
-    does not tell; passages beyond it are left out of the prompt.
+    Its own settings limit the length of an answer; `context_tokens` is what LangChain does not tell.
     """
 
     supports_logprobs = False  # LangChain has no common way to ask for them
@@ -133,11 +129,10 @@ class UsageMeter(Protocol):
 
 
 class ObservedModel:
-    """Language model wrapper that records requests and meters tokens.
+    """Language model wrapper that records requests in `sent` before they go out, and meters tokens.
 
-    A request is added to `sent`, as one for `purpose`, before it goes out; `meter` counts it and may refuse
-    it. An observed model is not wrapped twice: the new wrapper takes over its records and meters. Servers
-    report tokens in different ways or not at all, so they are estimated here, rather too high.
+    An observed model is not wrapped twice: the new wrapper takes over its records and meters. Tokens are
+    estimated, rather too high, since servers report them in different ways or not at all.
     """
 
     def __init__(

@@ -35,8 +35,7 @@ def order_collapsed(
 ) -> list[str]:
     """Return leaves, best first, each by its own similarity or that of a summary above it.
 
-    `similarity` is of all nodes found, `leaves` are the leaves among them, `above` has their ancestors. A
-    summary adds at most three leaves under it, those found that are nearest the question.
+    `similarity` is of all nodes found; a summary adds its three leaves among those nearest the question.
 
     >>> near = {"a": 0.9, "b": 0.8, "c": 0.2, "sum": 1.3}
     >>> order_collapsed(near, ["a", "b", "c"], {"b": ["sum"], "c": ["sum"]})
@@ -75,9 +74,7 @@ def round_robin(groups: Iterable[Iterator[str]]) -> Iterator[str]:
 
 
 def fill_budget(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
-    """Return ids in their order whose sizes fit into a budget, skipping those that do not fit.
-
-    It ends after a few that did not fit, since later ones are less relevant.
+    """Return ids in their order whose sizes fit into a budget; after four that do not fit it ends.
 
     >>> fill_budget("abcd", {"a": 5, "b": 9, "c": 4, "d": 1}.__getitem__, 10)
     ['a', 'c', 'd']
@@ -141,10 +138,7 @@ DescribedLeaf = tuple[NodeRecord, float, list[NodeRecord]]  # leaf, its similari
 
 
 class QueryView:
-    """View of a forest for one question, over the chosen documents or all, that reads each node once.
-
-    Not thread-safe.
-    """
+    """View of a forest for one question, which reads each node once. Not thread-safe."""
 
     def __init__(self, forest: Forest, query: str, document_ids: Collection[str] | None):
         self._forest = forest
@@ -243,8 +237,7 @@ def leaf_document(leaf: NodeRecord, score: float, path: Sequence[NodeRecord]) ->
 class TreeRetriever(BaseRetriever):
     """Retriever of at most `k` leaves that fill a budget of `tokens`, of the chosen documents or of all.
 
-    Each result's metadata has its similarity to the question as "score", and the summaries above it as
-    "path", ``[{"id", "level", "text"}]``, the topmost last. Raises RetrievalError where there is no tree.
+    Metadata have the similarity as "score", and the summaries above as "path". Raises RetrievalError.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -272,8 +265,7 @@ class TreeRetriever(BaseRetriever):
 class CollapsedTreeRetriever(TreeRetriever):
     """Collapsed tree search: all nodes at once, nearest first; a summary stands for the leaves under it.
 
-    Similarity says little for an overview question: it is answered from the root down, each part of the tree
-    in turn, by the most informative leaves.
+    An overview question is answered from the root down by the most informative leaves of each part.
     """
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:

@@ -80,7 +80,6 @@ class Builder:
     ) -> Iterator[LayerProgress | Growth]:
         """Yield the progress, and at the end the nodes: `leaves` and the layers above them.
 
-        Leaves of one document make its branch; the tops of several branches make the layers above all.
         `known` are nodes of an earlier build: the same children need no new summary. `keep` stores nodes as
         they are made. Raises Cancelled.
         """
@@ -196,8 +195,8 @@ def is_leaf_id(passage_id: str) -> bool:
 def leaves(text: str, chunks: Sequence[ChunkSpan | ChunkRecord], size: int = SIZE) -> list[ChunkSpan]:
     """Return the leaves of a document, in order: the text of its chunks, cut between sentences.
 
-    A leaf is full where another sentence would take it above `size` tokens; a longer sentence is a leaf of
-    its own. Text on one page and under one heading is cut as a whole, since chunks overlap.
+    Text on one page and under one heading is cut as a whole, since chunks overlap. A sentence longer than
+    `size` tokens is a leaf of its own.
     """
     found = []
     for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
@@ -233,10 +232,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Cost:
-    """Estimate of a build: `summaries`, `tokens` that a model reads and writes, and `seconds` here.
-
-    The seconds exclude the model's, which depend on its server.
-    """
+    """Estimate of a build: `tokens` that a model reads and writes, and `seconds` here without the model's."""
 
     leaves: int
     summaries: int
@@ -274,10 +270,7 @@ class ForestProgress:
 
 
 class Forest:
-    """Trees over `documents`: one branch for each, and the layers above all.
-
-    `open_vectors` opens the index of the nodes' vectors, which has none of chunks.
-    """
+    """Trees over `documents`: one branch for each, and the layers above all."""
 
     def __init__(
         self,
@@ -311,20 +304,14 @@ class Forest:
         return self._open_summariser()
 
     def build_branch(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
-        """Build or resume the branch of a document, unless it is ready.
-
-        Raises Cancelled, and NotFound where the document is removed meanwhile.
-        """
+        """Build or resume the branch of a document, unless it is ready; raises Cancelled and NotFound."""
         chunks = self._documents.chunks(document_id)
         branch = self.trees.begin(document_id, self._made_with(), fingerprint(chunks))
         if branch.state != "ready":
             yield from self._build(branch, self._leaves(document_id), cancelled)
 
     def build_top(self, cancelled: Cancel = never) -> Iterator[LayerProgress]:
-        """Build the layers above all branches; unchanged clusters keep their summaries.
-
-        A single document has none.
-        """
+        """Build the layers above all branches; unchanged clusters keep their summaries."""
         self.forget()
         self._sweep()
         tops = [node for branch in self._ready_branches() for node in self.trees.tops(branch.id)]
@@ -339,10 +326,7 @@ class Forest:
     def build_due(
         self, cancelled: Cancel = never, *, rewrite_summaries: bool = False
     ) -> Iterator[ForestProgress]:
-        """Build the branches that are due, then the layers above all.
-
-        With `rewrite_summaries` also those whose summaries another summariser wrote.
-        """
+        """Build the branches that are `due`, then the layers above all."""
         done = 0
         while due := self.due(rewrite_summaries=rewrite_summaries):
             record = self._documents.get(due[0])
@@ -360,7 +344,7 @@ class Forest:
     def due(self, *, rewrite_summaries: bool = False) -> list[str]:
         """Return the ids of the ready documents whose branch is missing, or was built with other settings.
 
-        Summaries by another model stay, unless `rewrite_summaries`: a change of model asks for no new ones.
+        Summaries by another model stay, unless `rewrite_summaries`.
         """
         asked = {} if rewrite_summaries else {"summaries": None}
         now = {**self._made_with(), **asked}
@@ -391,10 +375,7 @@ class Forest:
             log.warning("%s", error)
 
     def roots(self, document_ids: Collection[str] | None = None) -> list[NodeRecord]:
-        """Return the topmost nodes over the chosen documents, or over all.
-
-        Raises RetrievalError where there is no tree yet.
-        """
+        """Return the topmost nodes over the chosen documents, or over all; raises RetrievalError."""
         self.check()
         over_all = self.trees.branch(None)
         if document_ids is None and over_all is not None and over_all.state == "ready":
@@ -433,10 +414,7 @@ class Forest:
     def nearest(
         self, vector: Sequence[float], count: int, document_ids: Collection[str] | None
     ) -> dict[str, float]:
-        """Return the nodes of all layers nearest a vector with their cosine, nearest first.
-
-        For chosen documents only their own branches are searched: the layers above summarise others, too.
-        """
+        """Return the nodes nearest a vector with their cosine, for chosen documents of their branches."""
         limits = {"document_id": {"$in": sorted(document_ids)}} if document_ids is not None else None
         hits = self.vectors.similarity_search_by_vector_with_score(vector, count, filter=limits)
         return {document.id or "": 1.0 - distance for document, distance in hits}
@@ -517,10 +495,7 @@ def path_up(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
 
 @dataclass(frozen=True)
 class OpenedPath:
-    """Path from the top to an open node: ``way[n]`` is one of ``layers[n]``.
-
-    The last layer has the open node's children, unless it is a leaf.
-    """
+    """Path from the top to an open node: ``way[n]`` is one of ``layers[n]``, then the node's children."""
 
     way: tuple[NodeRecord, ...]
     layers: tuple[tuple[NodeRecord, ...], ...]
@@ -539,8 +514,7 @@ class OpenedPath:
 def open_tree(forest: Forest, document_id: str | None, way: Sequence[str]) -> OpenedPath:
     """Open a document's tree, or the one over all, along `way`, ids from the top.
 
-    An unknown `way` opens a single top. A node may have several parents, so that the path is needed.
-    Raises RetrievalError where there is no tree.
+    An unknown `way` opens a single top. Raises RetrievalError where there is no tree.
     """
     layers = [tuple(forest.roots(None if document_id is None else {document_id}))]
     wanted = list(way) if way and way[0] in {node.id for node in layers[0]} else []

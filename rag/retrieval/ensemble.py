@@ -117,25 +117,21 @@ class CandidateRetriever(Protocol):
 
 
 class EnsembleRetriever(BaseRetriever):
-    """Ensemble of retrievers, fused by convex combination or reciprocal rank.
+    """Ensemble of named retrievers, fused by convex combination or reciprocal rank.
 
-    `retrievers` are named; a list of them is named "1", "2", ... A document's key is its id, or the
-    metadata under `id_key`, or else its text. `weights` default to equal shares, and may be a function
-    of the question; `normalisers` default to theoretical min-max from 0, which BM25 scores and relevances
-    cannot fall below. A retriever that fails or takes longer than `timeout` seconds is left out, and
-    `on_failure` gets its name and error; where all fail, RetrievalError is raised. Results have the fused
-    "score" and "found_by" in metadata: ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
+    A document's key is its id, or the metadata under `id_key`, or else its text. `weights` are equal shares
+    by default, and may be a function of the question; `normalisers` are theoretical min-max from 0. A
+    retriever that fails or takes longer than `timeout` seconds is left out, and `on_failure` gets its name
+    and error; where all fail, RetrievalError is raised. Results have the fused "score" and "found_by" in
+    metadata: ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
 
-    With `hydrate`, which gives documents by id, retrievers that have `candidates` return only ids and make
-    no runs of their own. Where scores are combined, each then also scores what only the others found, since
-    a document just below its best fifty is worth more than nothing. A retriever that cannot do so within
-    RATING seconds counts with its own results. Only the best `k` documents are read; the next one replaces
-    a document that is gone.
+    With `hydrate`, which gives documents by id, retrievers that have `candidates` return only ids, and where
+    scores are combined, each scores what only the others found, within RATING seconds. Only the best `k` are
+    read.
 
     `names` gives the names of documents by id; an id without one is no candidate. `boost` may change the
-    order by them: from question, scores and names to scores, best first, and each name's match.
-    `inline` names retrievers that cannot hang: the first searches in the calling thread, since a new thread
-    starts on a cold core, and all of them score there, which is quicker than starting a thread.
+    order by them. `inline` names retrievers that cannot hang: the first searches in the calling thread, since
+    a new thread starts on a cold core, and all of them score there.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

@@ -33,9 +33,7 @@ and .2 give 53 and 56 %."""
 def boost_by_name(
     question: str, scores: Mapping[str, float], names: Mapping[str, str]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Boost passages whose document's name shares words with the question.
-
-    Returns the scores by id, best first and equal ones in their order, and each name's match.
+    """Boost passages whose document's name shares words with the question; return scores and name matches.
 
     >>> boost_by_name("Sales in 2023?", {"a": 0.9, "b": 0.85}, {"a": "2022.pdf", "b": "2023.pdf"})
     ({'b': 0.94, 'a': 0.9}, {'2022.pdf': 0.0, '2023.pdf': 1.0})
@@ -102,10 +100,9 @@ def choose_retriever(
 ) -> BaseRetriever:
     """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
 
-    `vectors` is called at the first search, and `near_at_hand` tells whether it answers in milliseconds;
-    `mixture`, called during a search, gives the weights of "ensemble-cc". `hydrate` gives documents by id,
-    `label` the same without text, `names` only their names: an ensemble orders many and reads few. Raises
-    SettingsError for an unknown name.
+    `vectors` and `mixture` are called during a search; `near_at_hand` tells whether vectors answer in
+    milliseconds. `hydrate` gives documents by id, `label` the same without text, `names` only their names.
+    Raises SettingsError for an unknown name.
     """
     retrievers = _Retrievers(words, vectors, near_at_hand, hydrate, label, names, document_ids)
     match name:

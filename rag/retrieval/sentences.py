@@ -1,9 +1,8 @@
 """The sentences of passages that answer a question best: extractive answers, and excerpts for a small model.
 
-Each sentence is scored by a weighted sum of features: shared words by rarity, the passage and the
-neighbours around it, and whether it has the kind of thing asked for. The weights were fitted (a softmax
-over the sentences of five BM25 passages) on halves of XQuAD, KorQuAD and JaQuAD and rounded; the rank's
-was raised to what suits passages found by words and meaning together.
+Each sentence is scored by a weighted sum of features. The weights were fitted (a softmax over the sentences
+of five BM25 passages) on halves of XQuAD, KorQuAD and JaQuAD and rounded; the rank's was raised to what suits
+passages found by words and meaning together.
 """
 
 import re
@@ -123,8 +122,6 @@ def width(text: str) -> float:
 def clip(text: str, start: int, end: int, weight: Mapping[str, float], widest: int) -> tuple[int, int]:
     """Return the span, or the part of it around its weightiest words where it is wider than `widest`.
 
-    The part grows from the piece of most weight to the heavier side, in turns where both are equal.
-
     >>> text = "a b c the limit is 450 x y z"
     >>> text[slice(*clip(text, 0, 28, {"limit": 1.0}, 13))]
     'limit is 450'
@@ -217,8 +214,7 @@ def extract(
 ) -> list[Pick]:
     """Return the spans of passages that answer best, best first; none where nothing fits the question.
 
-    `embedder` is used only where no sentence shares a word with the question, as across languages.
-    Sentences that `said` contains already are taken last.
+    `embedder` is used only where no sentence shares a word with the question; sentences in `said` come last.
     """
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
     scorer = _Scorer(question, units)
@@ -417,8 +413,8 @@ def best_excerpts(
 ) -> list[Passage | None]:
     """Return an excerpt of each passage, or None, together about `tokens`.
 
-    The sentence that answers best is taken first, then repeatedly the best one that is a passage's first or
-    next to its excerpt so far.
+    The sentence that answers best is taken first, then the best that is a passage's first or next to its
+    excerpt.
 
     >>> lease = "The roof is new. The lease ends in May. It may be renewed. It rains."
     >>> passage = Passage("c", "d", "lease.md", "", None, "", 10, 10 + len(lease), lease)

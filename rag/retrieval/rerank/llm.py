@@ -139,8 +139,7 @@ class LLMReranker(Reranker):
     ) -> list[Passage]:
         """Return the documents as passages cut so that `together` fit into the context with prompt and reply.
 
-        None has more than `longest` tokens; a small model gets excerpts. Raises RerankError where there is
-        no room for any.
+        None has more than `longest` tokens; a small model gets excerpts. Raises RerankError.
         """
         room = (self.llm.settings.context_tokens - count_tokens(prompt + query) - reply) // together
         if room <= 0:
@@ -153,10 +152,7 @@ class LLMReranker(Reranker):
 
 
 def each(items: Sequence[T], ask: Callable[[T], R], *, width: int = WIDTH) -> list[R]:
-    """Return `ask` of each item, in their order; raises the error of the first that fails.
-
-    The first runs alone, so that the common beginning of the prompts is in the server's cache for the rest.
-    """
+    """Return `ask` of each item, in order; the first runs alone, and fills the server's cache of prompts."""
     first = [ask(item) for item in items[:1]]
     with ThreadPoolExecutor(width, thread_name_prefix="rerank") as pool:
         return [*first, *pool.map(ask, items[1:])]
@@ -175,10 +171,7 @@ class _PointwiseReranker(LLMReranker):
 
 
 class RatingReranker(_PointwiseReranker):
-    """Pointwise reranker by ratings from 0 to 100; with `times` 2 rated twice, question first and last.
-
-    A reply that is no rating counts as missing; the readable ones are averaged. Works with any model.
-    """
+    """Pointwise reranker by ratings from 0 to 100; with `times` 2 also with the question last."""
 
     times: Literal[1, 2] = 1
 
@@ -200,11 +193,7 @@ class RatingReranker(_PointwiseReranker):
 
 
 class LogprobReranker(_PointwiseReranker):
-    """Pointwise reranker by log-probabilities: p(Yes) against p(No) as the reply's first token.
-
-    Where the server gives no log-probabilities, passages are rated instead; the score is then a hundredth of
-    the rating, so that a threshold means the same.
-    """
+    """Pointwise reranker by log-probabilities of Yes and No; ratings / 100 where there are none."""
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return probabilities, or else ratings / 100; raises LLMError, RerankError and Cancelled."""
@@ -279,10 +268,7 @@ def complete_order(places: Sequence[int], count: int) -> list[int]:
 
 
 def windows(count: int, size: int, step: int) -> list[tuple[int, int]]:
-    """Return sliding windows (start, end) over `count` positions, from the back to the front.
-
-    Windows overlap, so that the best passage can rise from the last position to the first. Sun et al.,
-    "Is ChatGPT Good at Search?" (EMNLP 2023).
+    """Return sliding windows (start, end), from the back to the front (Sun et al., EMNLP 2023).
 
     >>> windows(10, 4, 2)
     [(6, 10), (4, 8), (2, 6), (0, 4)]
@@ -306,8 +292,7 @@ def _numbers(text: str) -> list[int]:
 class ListwiseReranker(LLMReranker):
     """Listwise reranker: the model orders `size` passages at a time, [3] > [1] > [2], moving by `step`.
 
-    Scores are 1 / rank. Passages that a reply does not name follow in their order; a reply without any
-    leaves its window as it is.
+    Passages that a reply does not name follow in their order. Scores are 1 / rank.
     """
 
     size: int = Field(10, ge=2)

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from rag.errors import IndexUnusable
-from rag.index.chroma import EF_SEARCH, ChromaVectorStore, open_client
+from rag.index.chroma import ChromaVectorStore
 from rag.index.exact import Space
 from tests.rag.index.by_angle import ByAngle, texts
 
@@ -153,18 +153,6 @@ def test_a_collection_keeps_the_space_it_was_made_with(tmp_path: Path):
     store = ChromaVectorStore(ByAngle(), directory=tmp_path, collection_name="chunks", space="cosine")
     assert store.space == "l2"
     store.close()
-
-
-def test_a_collection_of_an_earlier_version_is_searched_with_todays_effort(tmp_path: Path):
-    client = open_client(tmp_path)
-    earlier = {"hnsw": {"space": "cosine", "ef_search": 300}}
-    client.create_collection("chunks", embedding_function=None, configuration=earlier)
-    client.close()
-    ChromaVectorStore(ByAngle(), directory=tmp_path, collection_name="chunks").close()
-    client = open_client(tmp_path)
-    found = client.get_collection("chunks", embedding_function=None).configuration_json["hnsw"]
-    client.close()
-    assert found["ef_search"] == EF_SEARCH
 
 
 def test_more_entries_than_one_batch_takes():
