@@ -31,7 +31,7 @@ RESERVE = 64 << 20  # bytes of disk kept free for the index in use
 NodeText = Callable[[NodeRecord], str]
 
 
-@dataclass(frozen=True)
+@dataclass
 class VectorReindexer:
     """Re-indexing of an owner's documents by another embedding model, while the present index is in use.
 

@@ -38,13 +38,9 @@ NORMALISERS: dict[str, Normaliser] = {
     "theoretical": theoretical_min_max(0.0),
 }
 DEFAULT_WEIGHTS = {"alphabet": 0.55, "ko": 0.5, "ja": 0.5, "zh": 0.5}
-"""Weight of vector search by script, before calibration. By z-score, with the default embedding model,
-nDCG@10 is at most .004 below the best weight of XQuAD (English, Spanish, Chinese), SciFact, Cranfield,
-Qasper, MTRAG's govt, KorQuAD and JaQuAD, and .016 of NQ, where vector search is much the stronger
-(docs/developer/retrieval.md)."""
+"""Weight of vector search by script, before calibration (docs/developer/retrieval.md)."""
 STRONG, WEAK = 0.65, 0.2
-"""Default weight where vector search is significantly better than BM25, or less than half as good: NQ is then
-.008 below its best, KorQuAD and JaQuAD with an English model .002 and .001."""
+"""Default weight where vector search is significantly better than BM25, or less than half as good."""
 FOREIGN = 0.9
 """Weight of vector search for a question in a script that no passage has: hardly any word can match."""
 _OWN_SCRIPT = ("ko", "ja", "zh")
@@ -115,7 +111,9 @@ def make_synthetic_queries(texts: Sequence[str], count: int, seed: int = 0) -> l
             break
         text = texts[position]
         spans = sentences(text)
-        fitting = [(a, b) for a, b in spans if SHORTEST <= _size(text[a:b]) <= LONGEST]
+        fitting = [
+            (a, b) for a, b in spans if SHORTEST <= len(text[a:b].encode("utf-8", "replace")) <= LONGEST
+        ]
         if fitting and len(spans) > 1:
             start, end = random.choice(fitting)
             rest = f"{text[:start]} {text[end:]}".strip()
@@ -134,11 +132,6 @@ def half_sentence(sentence: str, random: Random) -> str:
         return sentence[start : start + length]
     kept = sorted(random.sample(range(len(words)), len(words) // 2))
     return " ".join(words[i] for i in kept)
-
-
-def _size(sentence: str) -> int:
-    """Return a sentence's length in bytes, which is comparable over scripts, unlike characters."""
-    return len(sentence.encode("utf-8", "replace"))
 
 
 # Calibration.
@@ -186,15 +179,13 @@ def calibrate(
 
     A script of too few passages gets no weight of its own. Raises Cancelled and EmbeddingError.
     """
-    probes = {
-        group: make_synthetic_queries([texts[i] for i in at], PROBES)
-        for group, at in _by_script(texts).items()
-    }
+    scripts = _by_script(texts)
+    probes = {group: make_synthetic_queries([texts[i] for i in at], PROBES) for group, at in scripts.items()}
     enough = {group: found for group, found in probes.items() if len(found) >= FEWEST}
     total, done = sum(map(len, enough.values())), 0
     cases: dict[str, list[Case]] = {}
     for group, found in enough.items():
-        at = _by_script(texts)[group]
+        at = scripts[group]
         pool = _Pool([texts[i] for i in at], vectors[at], found, embedder, analysers)
         cases[group] = []
         for probe in found:

@@ -93,35 +93,15 @@ def trim_to_tokens(text: str, tokens: int) -> str:
     return text
 
 
-def shorten_passage(passage: Passage, tokens: int) -> Passage:
-    """Return a passage cut to at most `tokens`, its fence included."""
-    fence = count_tokens(fenced(1, replace(passage, text="")))
-    return replace(passage, text=trim_to_tokens(passage.text, max(0, tokens - fence)))
-
-
-def relevance_messages(question: str, passage: Passage) -> list[dict[str, str]]:
-    """Return the messages that ask whether a passage helps to answer a question."""
-    asked = RELEVANT_PASSAGE.format(question=question, passage=fenced(1, passage))
-    return [{"role": "system", "content": RELEVANT}, {"role": "user", "content": asked}]
-
-
-def rating_messages(question: str, passage: Passage, *, again: bool = False) -> list[dict[str, str]]:
-    """Return the messages that ask how well a passage answers; `again` puts the passage first."""
-    asked = (RATE_AGAIN if again else RATE_PASSAGE).format(question=question, passage=fenced(1, passage))
-    return [{"role": "system", "content": RATE}, {"role": "user", "content": asked}]
-
-
-def ranking_messages(question: str, passages: Sequence[Passage]) -> list[dict[str, str]]:
-    """Return the messages that ask for the order of passages."""
-    fences = "\n\n".join(fenced(number, passage) for number, passage in enumerate(passages, 1))
-    asked = RANK_PASSAGES.format(question=question, passages=fences, count=len(passages))
-    return [{"role": "system", "content": RANK}, {"role": "user", "content": asked}]
+def _messages(system: str, asked: str) -> list[dict[str, str]]:
+    return [{"role": "system", "content": system}, {"role": "user", "content": asked}]
 
 
 class LLMReranker(Reranker):
-    """Reranker by a language model."""
+    """Reranker by a language model; a pointwise one makes `width` requests at a time."""
 
     llm: SkipValidation[LanguageModel]
+    width: int = WIDTH
 
     def recording(self, sent: list[Sent]) -> "LLMReranker":
         """Return the same reranker, which records its requests in `sent`."""
@@ -133,9 +113,9 @@ class LLMReranker(Reranker):
         documents: Sequence[Document],
         *,
         prompt: str,
-        reply: int,
-        together: int,
-        longest: int,
+        reply: int = _RATING_TOKENS,
+        together: int = 1,
+        longest: int = LONGEST,
     ) -> list[Passage]:
         """Return the documents as passages cut so that `together` fit into the context with prompt and reply.
 
@@ -148,7 +128,12 @@ class LLMReranker(Reranker):
             )
         passages = [Passage.from_document(one) for one in documents]
         read = excerpts(query, passages) if self.llm.settings.brief else passages
-        return [shorten_passage(passage, min(longest, room)) for passage in read]
+        room = min(longest, room)
+        fences = [count_tokens(fenced(1, replace(passage, text=""))) for passage in read]
+        return [
+            replace(passage, text=trim_to_tokens(passage.text, max(0, room - fence)))
+            for passage, fence in zip(read, fences, strict=True)
+        ]
 
 
 def each(items: Sequence[T], ask: Callable[[T], R], *, width: int = WIDTH) -> list[R]:
@@ -161,23 +146,14 @@ def each(items: Sequence[T], ask: Callable[[T], R], *, width: int = WIDTH) -> li
 _RATING = re.compile(r"\s*\**(\d{1,3})(?:\s?/\s?100)?\**\s*\.?\s*")
 
 
-class _PointwiseReranker(LLMReranker):
-    """Reranker of one passage per request, with `width` concurrent requests."""
-
-    width: int = WIDTH
-
-    def _cut_each(self, query: str, documents: Sequence[Document], prompt: str) -> list[Passage]:
-        return self.cut(query, documents, prompt=prompt, reply=_RATING_TOKENS, together=1, longest=LONGEST)
-
-
-class RatingReranker(_PointwiseReranker):
+class RatingReranker(LLMReranker):
     """Pointwise reranker by ratings from 0 to 100; with `times` 2 also with the question last."""
 
     times: Literal[1, 2] = 1
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return ratings, 0 to 100; raises LLMError and Cancelled."""
-        passages = self._cut_each(query, documents, RATE + RATE_PASSAGE)
+        passages = self.cut(query, documents, prompt=RATE + RATE_PASSAGE)
 
         def rated(passage: Passage) -> Score:
             return _mean([self._rating(query, passage, again, cancelled) for again in range(self.times)])
@@ -185,22 +161,25 @@ class RatingReranker(_PointwiseReranker):
         return RerankScores(each(passages, rated, width=self.width))
 
     def _rating(self, query: str, passage: Passage, again: int, cancelled: Cancel) -> Score:
-        messages = rating_messages(query, passage, again=bool(again))
+        asked = (RATE_AGAIN if again else RATE_PASSAGE).format(question=query, passage=fenced(1, passage))
         try:
-            return parse_rating(self.llm.complete(messages, max_tokens=_RATING_TOKENS, cancelled=cancelled))
+            return parse_rating(
+                self.llm.complete(_messages(RATE, asked), max_tokens=_RATING_TOKENS, cancelled=cancelled)
+            )
         except LLMGarbled:
             return None  # an empty answer is no rating, and no failure of the server
 
 
-class LogprobReranker(_PointwiseReranker):
+class LogprobReranker(LLMReranker):
     """Pointwise reranker by log-probabilities of Yes and No; ratings / 100 where there are none."""
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return probabilities, or else ratings / 100; raises LLMError, RerankError and Cancelled."""
-        passages = self._cut_each(query, documents, RELEVANT + RELEVANT_PASSAGE + query)
+        passages = self.cut(query, documents, prompt=RELEVANT + RELEVANT_PASSAGE + query)
 
         def probability(passage: Passage) -> Score:
-            logprobs = self.llm.logprobs(relevance_messages(query, passage), cancelled=cancelled)
+            asked = RELEVANT_PASSAGE.format(question=query, passage=fenced(1, passage))
+            logprobs = self.llm.logprobs(_messages(RELEVANT, asked), cancelled=cancelled)
             if logprobs is None:
                 raise _NoLogprobs
             return yes_against_no(logprobs)
@@ -317,19 +296,12 @@ class ListwiseReranker(LLMReranker):
             silent += not places
         if silent == len(asked):
             raise RerankError("The model named no order of the passages. Choose another reranker, or none.")
-        return RerankScores(_by_rank(order), _note(silent, len(asked)))
+        note = f"{silent} of {len(asked)} replies named no order." if silent else ""
+        return RerankScores([1 / (1 + order.index(at)) for at in range(len(order))], note)
 
     def _named(self, query: str, passages: Sequence[Passage], cancelled: Cancel) -> list[int]:
         tokens = _TOKENS_EACH * len(passages)
-        reply = self.llm.complete(ranking_messages(query, passages), max_tokens=tokens, cancelled=cancelled)
+        fences = "\n\n".join(fenced(number, passage) for number, passage in enumerate(passages, 1))
+        asked = RANK_PASSAGES.format(question=query, passages=fences, count=len(passages))
+        reply = self.llm.complete(_messages(RANK, asked), max_tokens=tokens, cancelled=cancelled)
         return parse_order(reply, len(passages))
-
-
-def _by_rank(order: Sequence[int]) -> list[float]:
-    """Return each place's 1 / rank: ``[2, 0, 1] -> [1/2, 1/3, 1]``."""
-    ranks = {at: rank for rank, at in enumerate(order, start=1)}
-    return [1 / ranks[at] for at in range(len(order))]
-
-
-def _note(silent: int, asked: int) -> str:
-    return f"{silent} of {asked} replies named no order." if silent else ""

@@ -187,6 +187,6 @@ def test_a_thousand_random_vectors_find_their_true_neighbours():
     hits = 0
     for n in range(50):
         true = {str(i) for i in np.argsort(-unit @ unit[n])[:10]}
-        found = store._query(vectors[n].tolist(), 10)
+        found = store.nearest(vectors[n].tolist(), 10)
         hits += len(true & {id_ for id_, _ in found})
     assert hits >= 495
