@@ -30,7 +30,8 @@ from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs, never
 from rag.langchain import RetrievalQA
 from rag.models.embeddings import Embedder, open_embedder
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.settings import default_model_cache
 from storage.conversations import Conversations
 from storage.database import Database

@@ -27,7 +27,8 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.langchain import RetrievalQA
 from rag.models.embeddings import Embedder, open_embedder
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.settings import default_model_cache
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM

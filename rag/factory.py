@@ -17,10 +17,10 @@ from rag.errors import EmbeddingError, SettingsError
 from rag.index.external import StoreSpec
 from rag.ingest.library import Library, admit_all
 from rag.models.embeddings import Embedder, open_embedder
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
 from rag.models.local.catalog import ModelChoice
 from rag.models.local.server import LocalModel
-from rag.models.protocol import LanguageModel
+from rag.models.protocol import LanguageModel, LLMSettings
 from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser
 from rag.retrieval.degradation import DegradationRecorder
 from rag.retrieval.rerank.base import NAME as RERANKER

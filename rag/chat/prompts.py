@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from rag.passage import Passage
-from rag.retrieval.excerpts import best_excerpts
+from rag.retrieval.sentences import best_excerpts
 from rag.text.normalize import clean
 from rag.text.prompt_parts import count_fitting, count_tokens, fenced
 

@@ -11,13 +11,13 @@ from math import exp
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import JudgeUnavailable, LLMError, ModelUnavailable
-from rag.models.cross_encoder import open_cross_encoder
+from rag.models.hub import open_cross_encoder
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.text.prompt_parts import fenced, unfenced
 
 if TYPE_CHECKING:
-    from rag.models.cross_encoder import CrossEncoder
+    from rag.models.hub import CrossEncoder
 
 log = logging.getLogger(__name__)
 

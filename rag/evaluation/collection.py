@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -163,7 +163,7 @@ class Collection:
             made_with = _hash([FORMAT, RULE, self._tokenizer, self.embedder.fingerprint])
             file = self._directory / f"mixture-{made_with}.json"
             if file.exists():
-                return HybridWeights.from_dict(json.loads(file.read_text(encoding="utf-8")))
+                return HybridWeights(**json.loads(file.read_text(encoding="utf-8")))
             rows = vectors.vectors_of(sample(texts))
             sampled, found = [texts[id_] for id_ in rows], HybridWeights()
             at = np.array(list(rows.values()), np.float32)
@@ -171,7 +171,7 @@ class Collection:
                 self._progress("mixture", tuned.done, tuned.total)
                 found = tuned.mixture or found
             unfinished = file.with_suffix(".tmp")
-            unfinished.write_text(json.dumps(found.as_dict()), encoding="utf-8")
+            unfinished.write_text(json.dumps(asdict(found)), encoding="utf-8")
             unfinished.replace(file)
             return found
 

@@ -14,8 +14,10 @@ from typing import Any, Protocol
 import tantivy
 
 from rag.errors import IndexUnusable
+from rag.index.chunks import index_text
 from rag.text.language import language
 from rag.text.tokenize import TOKENIZER, Analyser, index_tokens, question_tokens, stemmed_as
+from storage.records import ChunkRecord
 
 _MARKER = "footnote.json"  # written last: an index without it was never finished
 _HEAP = (
@@ -71,6 +73,11 @@ class Entry:
     text: str
 
 
+def to_entry(chunk: ChunkRecord) -> Entry:
+    """Return the chunk as an entry of the BM25 index."""
+    return Entry(id=chunk.id, document_id=chunk.document_id, text=index_text(chunk))
+
+
 class LexicalIndex(Protocol):
     """BM25 index: tantivy in this process, or a search server."""
 
@@ -96,12 +103,11 @@ class LexicalIndex(Protocol):
 
 
 class TantivyIndex:
-    """A `LexicalIndex` in a directory, or in memory without one; one writer, any number of searches.
+    """`LexicalIndex` in a directory, or in memory without one; one writer, any number of searches.
 
-    Scores are raw BM25 (k1 = 1.2, b = 0.75). `stale` says that the index cannot be used, because
-    another tokenizer made it or its files are damaged: `clear` it and add everything again. With
-    `allow_outdated` an index of another tokenizer is opened, and `outdated` is true. The tokenizer is ours
-    with the `analysers` of morphemes, or `preprocess_func`, from a text to its tokens.
+    Scores are raw BM25 (k1 = 1.2, b = 0.75). A `stale` index cannot be used: `clear` it and add everything
+    again. With `allow_outdated` an index of another tokenizer is opened, and `outdated` is true. Tokens are
+    ours with the `analysers` of morphemes, or those of `preprocess_func`.
     """
 
     def __init__(
@@ -175,20 +181,14 @@ class TantivyIndex:
             return {id_ for id_, _ in searcher.terms_with_prefix("id", "", tantivy.Query.all_query())}
 
     def rarity(self, token: str) -> float:
-        """Return a token's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)).
-
-        In 10 entries a token of one entry has ln(1 + 9.5 / 1.5) = 1.99, one of all ten 0.05.
-        """
+        """Return a token's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5))."""
         with self._reading("read") as searcher:
             there, total = searcher.doc_freq("text", token), searcher.num_docs
         there = min(there, total)  # deleted entries count until their segment is merged
         return math.log(1 + (total - there + 0.5) / (there + 0.5))
 
     def warm(self) -> None:
-        """Load the analysers of the languages in the index before the first question.
-
-        Raises RetrievalError when one cannot be loaded.
-        """
+        """Load the analysers of the languages in the index; raises RetrievalError."""
         spoken = self._languages()
         for each in self._analysers:
             if each.code in spoken:

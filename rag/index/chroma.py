@@ -2,10 +2,10 @@
 
 import sqlite3
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Any, Self, cast
 from uuid import uuid4
@@ -17,24 +17,21 @@ from numpy.typing import ArrayLike
 
 from rag.errors import EmbeddingError, IndexUnusable
 from rag.index.chroma_probe import CrashGuard
-from rag.index.exact import RELEVANCE, Entries, ExactCopy, Floats, Space, VectorFile, batches, check_lengths
+from rag.index.exact import Entries, Floats, Space, VectorFile, batches, check_lengths
 from rag.index.vector_index import (
     Filter,
     Hydrate,
-    Ranked,
     VectorIndex,
     chosen_documents,
     documents_of,
     excludes_all,
-    mmr,
     to_where,
 )
 
 # recall@10 against brute force, 50,000 made vectors of 384 numbers that vary in 128 directions, over 200
 # questions: .967 with Chroma's own (100, 16, 100), .989 with ef_search 100 on this graph, .996 with 150,
 # .998 with 200. A question takes half as long again with 150 as with 100.
-GRAPH = {"ef_construction": 200, "max_neighbors": 32}
-EF_SEARCH = 100
+GRAPH = {"ef_construction": 200, "max_neighbors": 32, "ef_search": 100}
 
 # Self-check of an index: damage to the graph's files is often silent.
 SAMPLE = 50  # entries
@@ -78,17 +75,7 @@ def open_client_and_collection(
 
 
 def open_collection(client: Any, name: str, space: Space) -> Any:
-    """Return the collection of this name, created where there is none; an existing one keeps its space."""
-    collection = _collection(client, name, space)
-    if collection.configuration_json["hnsw"]["ef_search"] != EF_SEARCH:  # set by an earlier version
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Chroma warns of any collection that does not embed by itself
-            collection.modify(configuration={"hnsw": {"ef_search": EF_SEARCH}})
-    return collection
-
-
-def _collection(client: Any, name: str, space: Space) -> Any:
-    """Return the collection, created only where there is none.
+    """Return the collection of this name, created only where there is none; an existing one keeps its space.
 
     Chroma's get_or_create of an existing collection starts a write in the background and abandons it, so
     that the next write may find the database locked.
@@ -98,7 +85,7 @@ def _collection(client: Any, name: str, space: Space) -> Any:
     try:
         return client.get_collection(name, embedding_function=None)
     except NotFoundError:
-        graph = {"space": space, **GRAPH, "ef_search": EF_SEARCH}
+        graph = {"space": space, **GRAPH}
         return client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
 
 
@@ -110,14 +97,10 @@ def index_errors(name: str, done: str) -> Iterator[None]:
     try:
         yield
     except (ChromaError, sqlite3.Error, OSError) as error:
-        raise IndexUnusable(f"The vector index {name} could not be {done}: {_reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    """Return the reason of a Chroma error, with advice for a full disk."""
-    said = str(error)
-    full = "disk is full" in said or "No space left" in said
-    return "there is no space left on its disk. Free some, then try again." if full else said
+        said = str(error)
+        if "disk is full" in said or "No space left" in said:
+            said = "there is no space left on its disk. Free some, then try again."
+        raise IndexUnusable(f"The vector index {name} could not be {done}: {said}") from error
 
 
 def _forget_failed_client(directory: str) -> None:
@@ -128,15 +111,10 @@ def _forget_failed_client(directory: str) -> None:
         SharedSystemClient._identifier_to_system.pop(directory, None)
 
 
-def sample_ids(ids: Sequence[str]) -> list[str]:
-    """Return at most `SAMPLE` of the ids, evenly spread."""
-    return sorted(ids)[:: max(1, -(-len(ids) // SAMPLE))]
-
-
 def is_healthy(entries: Entries, copies: Mapping[str, Any], search: Search) -> bool:
     """Return whether entries equal the copies of their vectors, and are found by them.
 
-    An entry that is not among its own nearest counts as found where all of those equal it.
+    One that is not among its own nearest counts as found where all of those equal it.
     """
     missed = 0
     for id_, vector in zip(entries.ids, np.asarray(entries.vectors), strict=True):
@@ -147,16 +125,79 @@ def is_healthy(entries: Entries, copies: Mapping[str, Any], search: Search) -> b
     return missed <= MISSED * len(entries.ids)
 
 
-class ChromaVectorStore(VectorIndex):
-    """LangChain vector store on a Chroma collection.
+class ExactCopy:
+    """Copy of an index's vectors in a file, in step with the index at every search.
 
-    With `hydrate`, which gives the documents of ids, Chroma keeps no text: it adds faster, takes a
-    third of the disk, and hits whose document is gone are left out. Without a `directory` or
-    `client` everything is in memory. An existing collection keeps its space.
-    A `filter` is Chroma's `where`, of one key or several: ``{"document_id": {"$in": [...]}, "page": 3}``;
-    one of documents only is searched exactly, from the vector file in `directory`.
-    With a `guard` damaged files are opened in a child process first, see rag/index/chroma_probe.py.
-    Raises IndexUnusable for errors of Chroma.
+    Ids are announced, then the index changes, then the copy; what failed in between is copied again.
+    """
+
+    def __init__(self, index: "ChromaVectorStore", rows: VectorFile):
+        self._index = index
+        self._rows = rows
+        self._changing = RLock()
+        self._in_step = False
+        self._being_changed = False
+        self.searched = False  # the first search loads the graph, which takes seconds where it is large
+
+    @property
+    def at_rest(self) -> bool:
+        """True where nothing is changing the index, and nothing needs repair."""
+        return self._in_step and not self._being_changed
+
+    @contextmanager
+    def changing(self, ids: Sequence[str]) -> Iterator[VectorFile]:
+        """Yield the file for a change: first of the index, then of the file."""
+        with self._changing:
+            self._being_changed = True
+            try:
+                self._rows.announce(ids)
+                yield self._rows
+            except BaseException:
+                self._in_step = False
+                raise
+            finally:
+                self._being_changed = False
+
+    def nearest(
+        self, vector: ArrayLike, k: int, document_ids: Sequence[str], space: Space
+    ) -> list[tuple[str, float]] | None:
+        """Return the `k` closest (id, distance) of some documents, or None where it cannot tell."""
+        self.repair()
+        return self._rows.nearest(vector, k, document_ids, space)
+
+    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
+        """Return the existing ids in order, and their vectors [n, dimension]."""
+        self.repair()
+        return self._rows.vectors(ids)
+
+    def repair(self) -> None:
+        """Copy entries in doubt again; without any it takes no time."""
+        if self._in_step:
+            return
+        with self._changing:
+            doubtful = self._rows.announced()
+            if self._rows.count() != self._index.count():
+                doubtful |= self._rows.ids() ^ self._index.ids()
+            for batch in batches(sorted(doubtful)):
+                self._rows.delete(batch)
+                there = self._index.entries(batch)
+                if there.ids:
+                    self._rows.put(*there)
+            self._in_step = True
+
+    def close(self) -> None:
+        """Release the files."""
+        self._rows.close()
+
+
+class ChromaVectorStore(VectorIndex):
+    """LangChain vector store on a Chroma collection, in memory without a `directory` or `client`.
+
+    With `hydrate`, which gives the documents of ids, Chroma keeps no text: it adds faster, takes a third of
+    the disk, and hits whose document is gone are left out. A `filter` is Chroma's `where`, of one key or
+    several: ``{"document_id": {"$in": [...]}, "page": 3}``; one of documents only is searched exactly, from
+    the vector file in `directory`. A `guard` opens damaged files in a child process first. Raises
+    IndexUnusable.
     """
 
     def __init__(
@@ -258,8 +299,9 @@ class ChromaVectorStore(VectorIndex):
 
     def check(self) -> None:
         """Raise IndexUnusable where a sample of the entries has changed, or is not found."""
-        entries = self.entries(sample_ids(list(self.ids())))
-        if not is_healthy(entries, self.vectors_of(entries.ids), self._query):
+        ids = sorted(self.ids())
+        entries = self.entries(ids[:: max(1, -(-len(ids) // SAMPLE))])
+        if not is_healthy(entries, self.vectors_of(entries.ids), self.nearest):
             raise IndexUnusable(f"The vector index {self._name} is damaged: it does not find what is in it.")
 
     def present(self, ids: Sequence[str]) -> set[str]:
@@ -277,23 +319,9 @@ class ChromaVectorStore(VectorIndex):
         self, embedding: Sequence[float], k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """Return documents with their distance from a vector."""
-        hits = self._query(embedding, k, **kwargs)
+        hits = self.nearest(embedding, k, **kwargs)
         documents = self._documents([id_ for id_, _ in hits])
         return [(documents[id_], distance) for id_, distance in hits if id_ in documents]
-
-    def ranked(self, vector: Sequence[float], k: int, chosen: Filter | None = None) -> Ranked:
-        """Return at most `k` ids with their relevance, best first, without reading their documents."""
-        hits = self._query(vector, k, chosen)
-        return [(id_, RELEVANCE[self.space](distance)) for id_, distance in hits]
-
-    def max_marginal_relevance_search_by_vector(
-        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
-    ) -> list[Document]:
-        """As `max_marginal_relevance_search`, from a vector; the documents' vectors come from the index."""
-        hits = [id_ for id_, _ in self._query(embedding, max(k, fetch_k), **kwargs)]
-        there, vectors = self.rows_of(hits)
-        chosen = mmr(embedding, vectors, k=k, lambda_mult=lambda_mult)
-        return self.get_by_ids([there[position] for position in chosen])
 
     def close(self) -> None:
         """Release files and threads."""
@@ -303,10 +331,11 @@ class ChromaVectorStore(VectorIndex):
         if self._guard:
             self._guard.closed()
 
-    def _query(
+    def nearest(  # type: ignore[override]
         self,
         vector: Sequence[float],
         k: int,
+        *,
         filter: Filter | None = None,  # noqa: A002 - LangChain's name
         where_document: Filter | None = None,
     ) -> list[tuple[str, float]]:
@@ -314,9 +343,11 @@ class ChromaVectorStore(VectorIndex):
         if k < 1 or excludes_all(filter):
             return []
         with self._errors("searched"):
-            nearest = None if where_document else self._nearest(vector, k, filter)
-            if nearest is not None:
-                return nearest
+            documents = None if where_document else chosen_documents(filter)
+            if self._exact and documents is not None:
+                nearest = self._exact.nearest(vector, k, documents, self.space)
+                if nearest is not None:
+                    return nearest
             found = self._collection.query(
                 query_embeddings=[list(vector)],
                 n_results=k,
@@ -324,23 +355,10 @@ class ChromaVectorStore(VectorIndex):
                 where_document=where_document,
                 include=["distances"],
             )
-            self._first_searched()
+            if self._exact and not self._exact.searched:  # in step after a search that is slow anyway
+                self._exact.searched = True
+                self._exact.repair()
         return list(zip(found["ids"][0], map(float, found["distances"][0]), strict=True))
-
-    def _first_searched(self) -> None:
-        """Bring the exact copy in step after the first search, which is slow anyway."""
-        if self._exact and not self._exact.searched:
-            self._exact.searched = True
-            self._exact.repair()
-
-    def _nearest(
-        self, vector: Sequence[float], k: int, chosen: Filter | None
-    ) -> list[tuple[str, float]] | None:
-        """Return exact hits where a filter names only documents; None where Chroma must be searched."""
-        documents = chosen_documents(chosen)
-        if self._exact is None or documents is None:
-            return None
-        return self._exact.nearest(vector, k, documents, self.space)
 
     def _documents(self, ids: Sequence[str]) -> Mapping[str, Document]:
         if self._hydrate is not None:
@@ -399,8 +417,7 @@ class ChromaVectorStore(VectorIndex):
 class WriteBuffer:
     """Entries for an index, written AT_ONCE together, or after PATIENCE seconds.
 
-    As a context it writes the rest at its end, also where the model failed. After a cancel the rest is not
-    written: it is embedded again later.
+    As a context it writes the rest at its end, also after an EmbeddingError, but not after a cancel.
     """
 
     def __init__(self, index: VectorIndex, clock: Callable[[], float] = time.monotonic):

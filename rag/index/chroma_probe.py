@@ -26,10 +26,9 @@ log = logging.getLogger(__name__)
 
 
 def probe(directory: Path, name: str, *, seconds: int = SECONDS) -> None:
-    """Open and search the collection `name` in a child process, with limited time and memory.
+    """Open and search the collection `name` in a child process, with limited processor time and memory.
 
-    `seconds` are of processor time, and more for a large index. Nobody else may have the collection open.
-    Raises IndexUnusable where the child finds damage, hangs or crashes.
+    Nobody else may have it open. Raises IndexUnusable where the child finds damage, hangs or crashes.
     """
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     seconds += size // BYTES_A_SECOND
@@ -66,12 +65,11 @@ _BLOCK = 1 << 20
 
 
 class CrashGuard:
-    """Sizes and checksums of the graph files of an index in `directory`, recorded when it is closed.
+    """Sizes and checksums of an index's graph files, recorded when it is closed.
 
-    A probe in a child takes seconds, so an index is probed only where its files are not those that were
-    recorded, or where it was being changed when its process ended: the record (the seal) is removed before
-    the first change and written again when the index is closed. Below a thousand entries there are no graph
-    files: SQLite has everything, and reports damage itself.
+    A probe takes seconds, so only an index whose files differ from the record (the seal) is probed. The seal
+    is removed before the first change, and written when the index is closed. An index of less than a thousand
+    entries has no graph files: SQLite reports damage itself.
     """
 
     def __init__(self, directory: Path, name: str):
@@ -87,8 +85,8 @@ class CrashGuard:
     def changing(self) -> None:
         """Remove the seal, so that a crash leads to a probe.
 
-        Raises IndexUnusable where the disk is nearly full: after Chroma met a full disk once, later changes
-        may wait forever, even when there is space again.
+        Raises IndexUnusable where the disk is nearly full: after Chroma met a full disk, changes may wait
+        forever.
         """
         if shutil.disk_usage(self._directory).free < RESERVE:
             raise IndexUnusable(

@@ -6,9 +6,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from rag.index.bm25 import Entry
 from storage.records import ChunkRecord
-from storage.trees import NodeRecord
 
 
 def index_text(chunk: ChunkRecord) -> str:
@@ -16,13 +14,8 @@ def index_text(chunk: ChunkRecord) -> str:
     return "\n".join(part for part in (PurePath(chunk.document).stem, chunk.heading, chunk.text) if part)
 
 
-def to_entry(chunk: ChunkRecord) -> Entry:
-    """Return the chunk as an entry of the BM25 index."""
-    return Entry(id=chunk.id, document_id=chunk.document_id, text=index_text(chunk))
-
-
-def to_document(chunk: ChunkRecord | NodeRecord, **metadata: Any) -> Document:
-    """Return a chunk or a leaf as a LangChain document; see rag/passage.py."""
+def to_document(chunk: ChunkRecord, **metadata: Any) -> Document:
+    """Return a chunk as a LangChain document; see rag/passage.py."""
     return Document(
         id=chunk.id,
         page_content=chunk.text,

@@ -4,10 +4,9 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Lock, RLock, Thread
-from typing import Any, Literal, NamedTuple, Protocol
+from threading import Event, Lock, Thread
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +18,7 @@ SHARE = 8  # one part in so many of the memory: the largest file that is prefetc
 class Prefetch:
     """Reader that brings `file` into the page cache in a background thread, unless it is too large.
 
-    A disk gives scattered rows at a tenth of the pace of a whole file. A file that cannot be read is left
-    to the next search, which reports the error.
+    A disk gives scattered rows at a tenth of the pace of a whole file. The next search reports read errors.
     """
 
     def __init__(self, file: Path):
@@ -68,35 +66,23 @@ Space = Literal["cosine", "l2", "ip"]
 
 
 def cosine_relevance(distance: float) -> float:
-    """Return 1 - distance, where distance = 1 - cosine: ``0.2 -> 0.8, 1.3 -> 0``."""
-    return _clamp(1 - distance)
+    """Return 1 - distance, where distance = 1 - cosine, or 1 - inner product: ``0.2 -> 0.8, 1.3 -> 0``."""
+    return min(1.0, 1 - distance) if 1 - distance > 0 else 0.0
 
 
 def euclidean_relevance(distance: float) -> float:
-    """Return 1 - distance / 2, where distance = |a - b|²: ``0.4 -> 0.8, 2.6 -> 0``.
+    """Return 1 - distance / 2, where distance = |a - b|², as Chroma's "l2": ``0.4 -> 0.8, 2.6 -> 0``.
 
-    Chroma's "l2" is squared. For vectors of length 1, |a - b|² = 2 - 2 cosine(a, b).
+    For vectors of length 1, |a - b|² = 2 - 2 cosine(a, b).
     """
-    return _clamp(1 - distance / 2)
-
-
-def inner_product_relevance(distance: float) -> float:
-    """Return 1 - distance, where distance = 1 - a·b: ``0.2 -> 0.8, -3 -> 1``."""
-    return _clamp(1 - distance)
+    return cosine_relevance(distance / 2)
 
 
 RELEVANCE: dict[Space, Callable[[float], float]] = {
     "cosine": cosine_relevance,
     "l2": euclidean_relevance,
-    "ip": inner_product_relevance,
+    "ip": cosine_relevance,
 }
-
-
-def _clamp(score: float) -> float:
-    """Return the score limited to [0, 1]; 0 for NaN."""
-    return min(1.0, score) if score > 0 else 0.0
-
-
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 MOST = 20_000_000  # numbers that one search reads, 80 MB: 52,000 vectors of 384, in about 30 ms
@@ -129,11 +115,10 @@ _FREE = (
 class VectorFile:
     """Vectors as rows of float32 in one file, with the rows' ids and documents in a small SQLite file.
 
-    A graph index limited to a twentieth of its entries still walks through the other nineteen; here only
-    the wanted rows are read. Every row below the last belongs to an entry or is free, and is on disk before
-    its entry. A writer announces ids before it changes the index, and puts or deletes them here afterwards,
-    so that ids which a crash leaves `announced` are copied again. Damaged or mismatched files are replaced
-    by empty ones.
+    Only the wanted rows are read. Every row below the last belongs to an entry or is free, and is on disk
+    before its entry. A writer announces ids before it changes the index, and puts or deletes them here
+    afterwards, so that ids which a crash leaves `announced` are copied again. Damaged or mismatched files
+    are replaced by empty ones.
     """
 
     def __init__(self, directory: Path, name: str, *, most: int = MOST):
@@ -203,10 +188,7 @@ class VectorFile:
     def nearest(
         self, vector: ArrayLike, k: int, document_ids: Iterable[str], space: Space
     ) -> list[tuple[str, float]] | None:
-        """Return the `k` closest entries of some documents with their distance, closest first.
-
-        None for a vector of another dimension, or where there is too much to read.
-        """
+        """Return the `k` closest (id, distance) of some documents; None where there is too much to read."""
         asked = np.asarray(vector, np.float32)
         with self._lock:
             rows = self._rows_of(document_ids)
@@ -269,11 +251,7 @@ class VectorFile:
 
 
 def distances(vectors: Floats, asked: Floats, space: Space, rows: ArrayLike | None = None) -> Floats:
-    """Return the distance of `asked` [dimension] to each of some rows, or all, as Chroma defines it.
-
-    cosine: 1 - cosine; l2: the squared length between; ip: 1 - inner product. To [1, 0] from
-    [0.6, 0.8] these are 0.4, 0.8 and 0.4.
-    """
+    """Return the distance of `asked` [dimension] to each of some rows, or all, as Chroma defines it."""
     slabs = [vectors] if rows is None else _slabs(vectors, np.asarray(rows))
     return _DISTANCES[space](slabs, asked)
 
@@ -407,82 +385,3 @@ class Entries(NamedTuple):
     ids: Sequence[str]
     document_ids: Sequence[str | None]
     vectors: ArrayLike
-
-
-class CopiedIndex(Protocol):
-    """Vector index that an `ExactCopy` copies."""
-
-    def ids(self) -> set[str]:
-        """Return the id of every entry."""
-
-    def count(self) -> int:
-        """Return how many entries there are."""
-
-    def entries(self, ids: Sequence[str]) -> Entries:
-        """Return the existing entries of these ids."""
-
-
-class ExactCopy:
-    """Copy of an index's vectors in a file, in step with the index at every search.
-
-    Ids are announced, then the index changes, then the copy. Entries whose change failed in between are
-    copied again before the next search; so are all entries where the file is new or was damaged.
-    """
-
-    def __init__(self, index: CopiedIndex, rows: VectorFile):
-        self._index = index
-        self._rows = rows
-        self._changing = RLock()
-        self._in_step = False
-        self._being_changed = False
-        self.searched = False  # the first search loads the graph, which takes seconds where it is large
-
-    @property
-    def at_rest(self) -> bool:
-        """True where nothing is changing the index, and nothing needs repair."""
-        return self._in_step and not self._being_changed
-
-    @contextmanager
-    def changing(self, ids: Sequence[str]) -> Iterator[VectorFile]:
-        """Yield the file for a change: first of the index, then of the file."""
-        with self._changing:
-            self._being_changed = True
-            try:
-                self._rows.announce(ids)
-                yield self._rows
-            except BaseException:
-                self._in_step = False
-                raise
-            finally:
-                self._being_changed = False
-
-    def nearest(
-        self, vector: ArrayLike, k: int, document_ids: Sequence[str], space: Space
-    ) -> list[tuple[str, float]] | None:
-        """Return the `k` closest (id, distance) of some documents, or None where it cannot tell."""
-        self.repair()
-        return self._rows.nearest(vector, k, document_ids, space)
-
-    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
-        """Return the existing ids in order, and their vectors [n, dimension]."""
-        self.repair()
-        return self._rows.vectors(ids)
-
-    def repair(self) -> None:
-        """Copy entries in doubt again; without any it takes no time."""
-        if self._in_step:
-            return
-        with self._changing:
-            doubtful = self._rows.announced()
-            if self._rows.count() != self._index.count():
-                doubtful |= self._rows.ids() ^ self._index.ids()
-            for batch in batches(sorted(doubtful)):
-                self._rows.delete(batch)
-                there = self._index.entries(batch)
-                if there.ids:
-                    self._rows.put(*there)
-            self._in_step = True
-
-    def close(self) -> None:
-        """Release the files."""
-        self._rows.close()

@@ -8,7 +8,7 @@ import logging
 import sqlite3
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from rag.errors import FootnoteError, IndexUnusable, SettingsError, StoreFailed
 from rag.index.exact import Floats, VectorFile, batches, distances
-from rag.index.vector_index import Filter, Hydrate, VectorIndex, chosen_documents, documents_of, mmr
+from rag.index.vector_index import Filter, Hits, Hydrate, VectorIndex, chosen_documents, documents_of
 from rag.text.normalize import clean
 
 log = logging.getLogger(__name__)
@@ -44,10 +44,9 @@ Scored = list[tuple[Document, float]]
 
 
 class PrecomputedEmbeddings(Embeddings):
-    """Embeddings wrapper that returns precomputed vectors; for one thread at a time.
+    """Embeddings wrapper that returns precomputed vectors, for one thread at a time.
 
-    Stores embed the texts they are given. Ours are embedded before, in batches with progress that can be
-    cancelled, so the store gets these vectors; any other text is embedded.
+    Stores embed the texts they are given, and ours are embedded before. Any other text is embedded.
     """
 
     def __init__(self, embeddings: Embeddings):
@@ -95,8 +94,7 @@ class PrecomputedEmbeddings(Embeddings):
 class StoreSpec:
     """Vector store of the settings: "chroma" or "package.module:Class", with the class's arguments.
 
-    "{owner}" in an argument stands for the owner's folder name, so that each owner can have a collection
-    or directory.
+    "{owner}" in an argument stands for the owner's folder name.
     """
 
     name: str = CHROMA
@@ -246,8 +244,7 @@ def _secret_texts(value: Any) -> Iterator[str]:
 class ExternalStore:
     """LangChain vector store opened for one owner, limited to what every store can do. Thread-safe.
 
-    An entry's id is a UUID made of the chunk's id, which every store takes; the chunk's id is in its
-    metadata. Raises StoreFailed for any error of the store.
+    An entry's id is a UUID made of the chunk's id, which every store takes. Raises StoreFailed for any error.
     """
 
     def __init__(self, spec: StoreSpec, embeddings: Embeddings, owner: str):
@@ -349,28 +346,36 @@ def _chunk_ids(documents: Sequence[Document]) -> Iterator[str]:
 class ExternalVectorIndex(VectorIndex):
     """Vector index over the chunks of one owner in the external store of `spec`.
 
-    Stores differ in scores, filters and persistence, so the store only gives near entries. Their vectors,
-    kept in `directory`, give the distances and refill a store that has lost them. `hydrate` gives the
-    owner's texts, so that no other owner's chunk is shown from a shared store. Scores are cosine distances.
+    The store only finds candidates. Their vectors, kept in `directory`, give cosine distances and refill a
+    store that has lost them. `hydrate` gives the owner's texts, so that no other owner's chunk is shown.
     Raises StoreFailed for errors of the store, IndexUnusable for those of the kept vectors.
     """
 
     _hydrate: Hydrate
 
     def __init__(
-        self, spec: StoreSpec, embeddings: Embeddings, *, directory: Path, owner: str, hydrate: Hydrate
+        self,
+        spec: StoreSpec,
+        embeddings: Embeddings,
+        directory: Path,
+        owner: str,
+        hydrate: Hydrate,
+        *,
+        refill: bool = False,
     ):
-        """`owner` is the folder name that "{owner}" stands for in the store's arguments."""
+        """`owner` is the folder name that "{owner}" stands for; `refill` gives the store what it has lost."""
         self._embeddings = embeddings
         self._hydrate = hydrate
         with self._errors("opened"):
             directory.mkdir(parents=True, exist_ok=True)
             self._kept = VectorFile(directory, "kept")
-        try:
+        with ExitStack() as opened:
+            opened.callback(self._kept.close)
             self._store = ExternalStore(spec, embeddings, owner)
-        except StoreFailed:
-            self._kept.close()
-            raise
+            opened.callback(self._store.close)
+            if refill:
+                self.refill()
+            opened.pop_all()
 
     @classmethod
     def from_texts(cls, *_: Any, **__: Any) -> "ExternalVectorIndex":
@@ -422,19 +427,9 @@ class ExternalVectorIndex(VectorIndex):
         """Return the `k` closest chunks with their distance; `filter` limits the search."""
         return self._closest(embedding, k, **kwargs)
 
-    def max_marginal_relevance_search_by_vector(
-        self,
-        embedding: list[float],
-        k: int = 4,
-        fetch_k: int = 20,
-        lambda_mult: float = 0.5,
-        **kwargs: Any,
-    ) -> list[Document]:
-        """As `max_marginal_relevance_search`, from a vector, with the kept vectors."""
-        found = {str(d.id): d for d, _ in self._closest(embedding, max(k, fetch_k), **kwargs)}
-        there, vectors = self.rows_of(list(found))
-        chosen = mmr(embedding, vectors, k=k, lambda_mult=lambda_mult)
-        return [found[there[position]] for position in chosen]
+    def nearest(self, vector: Sequence[float], k: int, **kwargs: Any) -> Hits:
+        """Return at most `k` ids with their distance, closest first; `filter` limits the search."""
+        return [(str(document.id), far) for document, far in self._closest(vector, k, **kwargs)]
 
     def close(self) -> None:
         """Release the kept vectors and the store."""

@@ -2,7 +2,7 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -11,21 +11,30 @@ from typing import Any
 from langchain_core.documents import Document
 
 from rag.errors import (
+    Cancelled,
     EmbeddingError,
-    FootnoteError,
     IndexMismatch,
     IndexUnusable,
     RetrievalError,
     StoreFailed,
 )
-from rag.index.bm25_index import WordIndex
+from rag.index.bm25 import Entry, TantivyIndex, to_entry
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
 from rag.index.chunks import to_document, to_label
 from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
 from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
-from rag.index.staged import IndexPair, fresh_folder
+from rag.index.staged import (
+    Hits,
+    IndexPair,
+    ReindexProgress,
+    StagedIndex,
+    fresh_folder,
+    sample_chunks,
+    verify_index,
+)
 from rag.index.vector_index import Hydrate, VectorIndex
+from rag.jobs import Cancel
 from rag.models.embeddings import Embedder
 from rag.text.tokenize import Analyser
 from storage.documents import Documents, IndexStates
@@ -33,6 +42,11 @@ from storage.records import ChunkRecord
 
 log = logging.getLogger(__name__)
 VECTORS, NEXT = "vectors", "vectors-next"  # index in use, and the staged one
+WORDS, NEXT_WORDS = "words", "words-next"
+STOPPED = "The {} anew any more. What is done is kept for the next time."
+WORDS_BATCH = 500  # chunks between two commits of a rebuild
+NEAREST_WORDS = 10  # hits among which a chunk must find itself: editions of one text differ in a word
+MISSED_WORDS = 0.1  # of the sample may be missed; damage misses nearly all
 EMBEDDED = ("searchable_by_meaning", "ready")  # states of documents that have their vectors
 CHUNKS, TREE = "chunks", "tree"  # collections, each in a folder of its own
 MadeWith = Mapping[str, Any]  # fingerprint of an index: embedding model and store
@@ -61,10 +75,9 @@ def check_same_index(made_with: MadeWith, mine: MadeWith) -> None:
             f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
             "Choose that model again, or embed everything anew: `footnote reindex`."
         )
-    store = made_with.get("store", CHROMA)  # earlier versions had only Chroma
-    if store != mine["store"]:
+    if made_with["store"] != mine["store"]:
         raise IndexMismatch(
-            f"The documents' vectors are in {store}, not in {mine['store']}. "
+            f"The documents' vectors are in {made_with['store']}, not in {mine['store']}. "
             "Name that store again, or embed everything anew: `footnote reindex`."
         )
 
@@ -72,6 +85,190 @@ def check_same_index(made_with: MadeWith, mine: MadeWith) -> None:
 def _model(made_with: MadeWith) -> str:
     weights = str(made_with["fingerprint"])[:8]
     return f"{made_with['model']} (dimension {made_with['dimension']}, weights {weights})"
+
+
+class WordIndex:
+    """`LexicalIndex` in a folder of `directory`, with a staged one beside it after a change of tokenizer.
+
+    Both are written to. The one in use is searched with the present tokenizer.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        states: IndexStates,
+        directory: Path,
+        analysers: Sequence[Analyser] = (),
+    ):
+        self._documents = documents
+        self._pair = IndexPair(documents, states, directory, WORDS, NEXT_WORDS)
+        self._directory = directory
+        self._analysers = analysers
+        self._writing = RLock()
+        self._answering = self._open(documents.index_state(WORDS) or {"folder": WORDS}, allow_outdated=True)
+        if self._answering.stale:
+            log.warning("The word index cannot be used any more. It is made anew.")
+            self._answering.clear()
+        self._staged = self._begin() if self._answering.outdated else None
+        if self._staged is None:
+            self._pair.give_up()
+        else:
+            self._pair.sweep()
+
+    @property
+    def outdated(self) -> bool:
+        """True where another tokenizer made the index in use, so that `renew` has to rebuild it."""
+        return self._staged is not None
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Add entries, replacing those with the same id; raises IndexUnusable."""
+        kept = list(entries)
+        self._write(lambda index: index.add(kept))
+
+    def delete(self, ids: Collection[str]) -> None:
+        """Remove entries; unknown ids are no error."""
+        self._write(lambda index: index.delete(ids))
+
+    def search(
+        self, query: str, k: int, document_ids: Collection[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return at most `k` (id, BM25 score), best first, equal scores by id."""
+        return self._answering.search(query, k, document_ids)
+
+    def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
+        """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
+        return self._answering.scores(query, ids)
+
+    def ids(self) -> set[str]:
+        """Return the id of every entry."""
+        return self._answering.ids()
+
+    def rarity(self, token: str) -> float:
+        """Return a token's inverse document frequency."""
+        return self._answering.rarity(token)
+
+    def warm(self) -> None:
+        """Load the analysers of the languages in the index; raises RetrievalError."""
+        self._answering.warm()
+
+    def clear(self) -> None:
+        """Remove every entry of the index in use; `recover` adds them again."""
+        with self._writing:
+            self._answering.clear()
+
+    def recover(self) -> None:
+        """Bring the index in step with the ledger."""
+        there = self.ids()  # read before the ledger, which then knows all of them
+        self.delete(there - self._documents.chunk_ids(searchable=False))
+        missing = sorted(self._documents.chunk_ids() - there)
+        if missing:
+            log.warning("Adding %d chunks to the word index", len(missing))
+        for start in range(0, len(missing), WORDS_BATCH):
+            self.add(_entries(self._documents, missing[start : start + WORDS_BATCH]))
+
+    def renew(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        """Rebuild the index with the present tokenizer; see `StagedIndex.rebuild`."""
+        if self._staged is not None:
+            yield from self._staged.rebuild(cancelled)
+
+    def close(self) -> None:
+        """Release files and threads."""
+        with self._writing:
+            self._answering.close()
+            if self._staged is not None:
+                self._staged.index.close()
+
+    def replace(self, staged: TantivyIndex) -> None:
+        """Use the staged index; the one before ends with its last search."""
+        before, self._answering, self._staged = self._answering, staged, None
+        before.close_writer()
+
+    def unstage(self) -> None:
+        """Close the staged index."""
+        staged, self._staged = self._staged, None
+        if staged is not None:
+            staged.index.close()
+
+    def _write(self, change: Callable[[TantivyIndex], None]) -> None:
+        with self._writing:
+            change(self._answering)
+            if self._staged is not None:
+                change(self._staged.index)
+
+    def _begin(self) -> "StagedWords":
+        """Open the staged index, resumed or new, without entries that were deleted since."""
+        index = self._open(self._pair.resume(lambda _: True) or self._pair.begin())
+        if index.stale:
+            index.clear()
+        index.delete(index.ids() - self._documents.chunk_ids(searchable=False))
+        return StagedWords(self._pair, self, index, self._writing)
+
+    def _open(self, state: dict[str, Any], *, allow_outdated: bool = False) -> TantivyIndex:
+        folder = self._directory / str(state["folder"])
+        return TantivyIndex(folder, analysers=self._analysers, allow_outdated=allow_outdated)
+
+
+class StagedWords(StagedIndex):
+    """Staged BM25 index: it and the one in use in `words` take the same writes, under the lock `writing`."""
+
+    def __init__(self, pair: IndexPair, words: WordIndex, index: TantivyIndex, writing: RLock):
+        super().__init__(pair)
+        self.index = index
+        self._words = words
+        self._writing = writing
+
+    def fill(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
+        """Add the chunks that are missing, batch by batch; raises Cancelled."""
+        wanted = self.documents.chunk_ids()
+        missing = sorted(wanted - self.index.ids())
+        there, total = len(wanted) - len(missing), len(wanted)
+        yield ReindexProgress("words", there, total)
+        for start in range(0, len(missing), WORDS_BATCH):
+            if cancelled():
+                raise Cancelled(STOPPED.format("words are not indexed"))
+            batch = missing[start : start + WORDS_BATCH]
+            with self._writing:  # a chunk deleted meanwhile is not read here, or is deleted after this
+                self.index.add(_entries(self.documents, batch))
+            yield ReindexProgress("words", there + start + len(batch), total)
+
+    def verify(self) -> Iterator[ReindexProgress]:
+        """Raise IndexUnusable where chunks do not find themselves; too quick to report progress."""
+        sample = sample_chunks(self.documents, self.index.ids())
+        asked = [chunk for chunk in sample if self.index.has_tokens(to_entry(chunk).text)]
+        *_, (_, missed) = verify_index(self.documents, asked, self._search)
+        if missed > MISSED_WORDS * len(asked):
+            raise IndexUnusable(
+                f"The new word index in {self.pair.directory} does not find its own passages, so the one "
+                "before goes on answering. It is made again at the next start; if that fails too, look at "
+                "the disk."
+            )
+        yield from ()
+
+    def exchange(self) -> bool:
+        """Use the index where it lacks no chunk."""
+        with self._writing:
+            if self.documents.chunk_ids() - self.index.ids():
+                return False
+            self.pair.exchange()
+            self._words.replace(self.index)
+            self.pair.sweep()
+            return True
+
+    def give_up(self) -> None:
+        """Forget the index and remove it."""
+        with self._writing:
+            self._words.unstage()
+            self.pair.give_up()
+
+    def _search(self, texts: Sequence[str]) -> Iterator[Hits]:
+        yield {
+            at: [id_ for id_, _ in self.index.search(text, NEAREST_WORDS)] for at, text in enumerate(texts)
+        }
+
+
+def _entries(documents: Documents, ids: Iterable[str]) -> list[Entry]:
+    """Return chunks as index entries; ids that are gone are left out."""
+    return [to_entry(chunk) for chunk in documents.chunks_by_id(sorted(ids)).values()]
 
 
 class Indexes:
@@ -87,10 +284,7 @@ class Indexes:
         analysers: Sequence[Analyser] = (),
         open_named: Callable[[str], Embedder] | None = None,
     ):
-        """`directory` belongs to the owner; its name stands for the owner in an external store's arguments.
-
-        `open_named` opens the model that made the index while `open_embedder`'s model makes a staged one.
-        """
+        """`directory` belongs to the owner and has their name; `open_named` opens a model by its spec."""
         self._documents = documents
         self._states = states
         self._directory = directory
@@ -100,9 +294,9 @@ class Indexes:
         self.store = store
         lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
         self._embedder = Slot(self._open_answering_embedder, lock)
-        self._words = IndexSlot(self._open_words, lock)
+        self._words = IndexSlot(partial(WordIndex, documents, states, directory, analysers), lock)
         self._vectors: IndexSlot[VectorIndex] = IndexSlot(self._open_vectors, lock)
-        self._tree = IndexSlot(self._open_tree, lock)
+        self._tree = IndexSlot(lambda: self.open_tree(self._vectors_folder(), self.embedder), lock)
 
     @property
     def embedder(self) -> Embedder:
@@ -134,7 +328,7 @@ class Indexes:
     def _open_answering_embedder(self) -> Embedder:
         made_with = self._documents.index_state(VECTORS)
         if made_with and self._open_named and self._documents.index_state(NEXT):
-            return self._open_named(made_with.get("spec", made_with["model"]))
+            return self._open_named(made_with["spec"])
         return self._open_embedder()
 
     @property
@@ -148,17 +342,11 @@ class Indexes:
         vectors = self._vectors.current
         return vectors is not None and vectors.at_hand
 
-    def _open_words(self) -> WordIndex:
-        return WordIndex(self._documents, self._states, self._directory, self.analysers)
-
     def _open_vectors(self) -> VectorIndex:
         folder = self._vectors_folder()
         if self.store.name != CHROMA:
             return self._open_external(self._directory / folder, refill=True)
         return self.open_chunks(folder, self.embedder)
-
-    def _open_tree(self) -> ChromaVectorStore:
-        return self.open_tree(self._vectors_folder(), self.embedder)
 
     def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
         """Open the chunks' vectors of an index by its folder, which is made where there is none."""
@@ -188,10 +376,7 @@ class Indexes:
             return
         try:
             self.vectors.delete(ids)
-        except (
-            EmbeddingError,
-            RetrievalError,
-        ) as error:  # searches leave them out, and `recover` removes them
+        except (EmbeddingError, RetrievalError) as error:  # not shown, and removed by `recover`
             log.warning("%s", error)
 
     def copy_vectors(self, pairs: Sequence[tuple[ChunkRecord, str]]) -> None:
@@ -217,7 +402,9 @@ class Indexes:
     def recover_vectors(self) -> None:
         """Bring the vector index in step with the ledger; start a damaged one anew."""
         if not self._documents.index_state(VECTORS):
-            self._demote_embedded()  # a crash may have come after an index was dropped, and before this
+            for record in self._documents.list():  # a crash may have come after an index was dropped
+                if record.state in EMBEDDED:
+                    self._documents.set_state(record.id, "searchable_by_words")
             return
         try:
             there = self.vectors.ids()
@@ -264,12 +451,12 @@ class Indexes:
 
     def unstage(self) -> list[Closeable]:
         """Give up the staged indexes; return those to close."""
-        return _existing(self._vectors.unstage(), self._tree.unstage())
+        return [index for index in (self._vectors.unstage(), self._tree.unstage()) if index is not None]
 
     def exchange(self, embedder: Embedder) -> list[Closeable]:
         """Use the staged indexes; return those before, to be closed after their last search."""
         self._embedder.put(embedder)
-        return _existing(self._vectors.exchange(), self._tree.exchange())
+        return [index for index in (self._vectors.exchange(), self._tree.exchange()) if index is not None]
 
     def reopen(self) -> None:
         """Release a model that did not make the index in use; the next use opens the one that did."""
@@ -298,23 +485,9 @@ class Indexes:
         for document_id in sorted({chunk.document_id for chunk in chunks}):
             self._documents.set_state(document_id, "searchable_by_words")
 
-    def _demote_embedded(self) -> None:
-        """Set every embedded document back to the state before embedding."""
-        for record in self._documents.list():
-            if record.state in EMBEDDED:
-                self._documents.set_state(record.id, "searchable_by_words")
-
     def _open_external(self, directory: Path, *, refill: bool) -> ExternalVectorIndex:
-        index = ExternalVectorIndex(
-            self.store, self.embedder, directory=directory, owner=self._directory.name, hydrate=self.hydrate
-        )
-        try:
-            if refill:
-                index.refill()
-        except FootnoteError:
-            index.close()
-            raise
-        return index
+        owner = self._directory.name
+        return ExternalVectorIndex(self.store, self.embedder, directory, owner, self.hydrate, refill=refill)
 
     def _empty_external(self) -> None:
         """Remove this owner's vectors from an external store; Chroma's are removed with their folder."""
@@ -339,17 +512,10 @@ class Indexes:
 
 
 def _open_store(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
+    guard = CrashGuard(directory, name)
     return ChromaVectorStore(
-        embedder,
-        directory=directory,
-        collection_name=name,
-        hydrate=hydrate,
-        guard=CrashGuard(directory, name),
+        embedder, directory=directory, collection_name=name, hydrate=hydrate, guard=guard
     )
-
-
-def _existing(*indexes: Closeable | None) -> list[Closeable]:
-    return [index for index in indexes if index is not None]
 
 
 def _named_only(ids: Sequence[str]) -> dict[str, Document]:

@@ -30,10 +30,9 @@ Index = TypeVar("Index", bound=Closeable)
 
 
 class Slot(Generic[T]):
-    """Value opened on first use, once, for all threads that need it at the same time.
+    """Value opened on first use, once, for all threads; what could not be opened is tried again.
 
-    What could not be opened is tried again. Slots whose values need each other share a `lock`, which is
-    held while one of them opens; reading an open value takes no lock.
+    Slots whose values need each other share a `lock`; reading an open value takes none.
     """
 
     def __init__(self, open_value: Callable[[], T], lock: "RLock | None" = None):

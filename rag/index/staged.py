@@ -31,20 +31,10 @@ class ReindexProgress:
 
 
 @dataclass(frozen=True)
-class Verification:
-    """Self-queries so far: `done` of `total` chunks searched for, `missed` of them not found."""
-
-    done: int
-    total: int
-    missed: int
-
-
-@dataclass(frozen=True)
 class IndexPair:
     """Ledger states of an index in use and of one staged beside it, each with its folder.
 
-    The staged one has a state from the beginning of its build, so that a build that was cut off at any
-    moment can be resumed. Folders without a state are removed.
+    The staged one has a state from the beginning of its build, so that the build can be resumed.
     """
 
     documents: Documents
@@ -88,17 +78,19 @@ class IndexPair:
 
 
 class StagedIndex(ABC):
-    """Index that is built beside the one in use."""
+    """Index built beside the one in use; `stop_writers` stops those that write only to that one."""
+
+    stop_writers: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, pair: IndexPair):
         self.pair = pair
         self.documents = pair.documents
 
     def rebuild(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
-        """Fill the index, verify it, and put it to use.
+        """Fill the index, verify it, and put it to use; the index in use stays as it is until then.
 
-        Raises Cancelled, after which the build can be resumed; DiskFull and IndexUnusable, after which it is
-        given up. The index in use stays as it is in each case.
+        Raises Cancelled, after which the build can be resumed; DiskFull and IndexUnusable, after which it
+        cannot.
         """
         try:
             self.open()
@@ -122,9 +114,6 @@ class StagedIndex(ABC):
     def verify(self) -> Iterator[ReindexProgress]:
         """Raise IndexUnusable where chunks do not find themselves."""
 
-    def stop_writers(self) -> None:  # noqa: B027 - most have none
-        """Stop writers that know only the index in use."""
-
     @abstractmethod
     def exchange(self) -> bool:
         """Put the index to use; return False where chunks were added that it lacks."""
@@ -147,21 +136,20 @@ def sample_chunks(documents: Documents, ids: Collection[str]) -> list[ChunkRecor
 
 def verify_index(
     documents: Documents, sample: Sequence[ChunkRecord], search: Callable[[Sequence[str]], Iterator[Hits]]
-) -> Iterator[Verification]:
-    """Search for each chunk by its own text; yield how many were found so far, at least once.
+) -> Iterator[tuple[int, int]]:
+    """Search for each chunk by its own text; yield how many were done and missed so far, at least once.
 
     `search` yields ids of hits by the position of the text, batch by batch. Another chunk of the same text
     counts as a hit. Damage to an index is often silent: it answers, with the wrong passages.
     """
     texts = [index_text(chunk) for chunk in sample]
-    verification = Verification(0, len(texts), 0)
-    yield verification
+    done = missed = 0
+    yield done, missed
     for hits in search(texts):
-        missed = sum(
-            not _finds_itself(documents, sample[at].id, texts[at], found) for at, found in hits.items()
-        )
-        verification = Verification(verification.done + len(hits), len(texts), verification.missed + missed)
-        yield verification
+        done += len(hits)
+        for at, found in hits.items():
+            missed += not _finds_itself(documents, sample[at].id, texts[at], found)
+        yield done, missed
 
 
 def _finds_itself(documents: Documents, id_: str, text: str, hits: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from rag.errors import Cancelled, IndexUnusable
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chunks import index_text
 from rag.index.external import CHROMA
-from rag.index.indexes import NEXT, VECTORS, Indexes, description, same_model
+from rag.index.indexes import NEXT, STOPPED, VECTORS, Indexes, description, same_model
 from rag.index.slot import Closeable
 from rag.index.staged import Hits, IndexPair, ReindexProgress, StagedIndex, sample_chunks, verify_index
 from rag.jobs import Cancel, never
@@ -27,66 +28,60 @@ PER_VECTOR = 900  # bytes on disk for each vector besides: its id, its neighbour
 PER_INDEX = 1 << 20  # bytes on disk of an empty index
 RESERVE = 64 << 20  # bytes of disk kept free for the index in use
 
-_STOPPED = "The documents are not embedded anew any more. What is done is kept for the next time."
-
 NodeText = Callable[[NodeRecord], str]
 
 
+@dataclass
 class VectorReindexer:
     """Re-indexing of an owner's documents by another embedding model, while the present index is in use.
 
-    `base` is the owner's folder of indexes, `open_embedder` opens the model of the settings, and `node_text`
-    gives the text by which a node of a tree is embedded.
+    `open_embedder` opens the model of the settings; `node_text` gives the text that is embedded for a tree
+    node.
     """
 
-    def __init__(
-        self,
-        documents: Documents,
-        states: IndexStates,
-        trees: Trees,
-        indexes: Indexes,
-        base: Path,
-        open_embedder: Callable[[], Embedder],
-        node_text: NodeText,
-    ):
-        self._documents = documents
-        self._pair = IndexPair(documents, states, base, VECTORS, NEXT)
-        self._trees = trees
-        self._indexes = indexes
-        self._base = base
-        self._open_embedder = open_embedder
-        self._node_text = node_text
+    documents: Documents
+    states: IndexStates
+    trees: Trees
+    indexes: Indexes
+    base: Path
+    open_embedder: Callable[[], Embedder]
+    node_text: NodeText
+
+    @property
+    def pair(self) -> IndexPair:
+        """The ledger's states of both indexes."""
+        return IndexPair(self.documents, self.states, self.base, VECTORS, NEXT)
 
     @property
     def begun(self) -> str | None:
         """The model of the staged index; None where there is none."""
-        state = self._documents.index_state(NEXT)
+        state = self.documents.index_state(NEXT)
         return None if state is None else str(state["model"])
 
     @property
     def answering(self) -> str | None:
         """The model of the index in use; None where nothing is embedded yet."""
-        state = self._documents.index_state(VECTORS)
+        state = self.documents.index_state(VECTORS)
         return None if state is None else str(state["model"])
 
     @property
     def possible(self) -> bool:
         """True where there is an index in Chroma: an external store cannot hold two at once."""
-        answering = self._documents.index_state(VECTORS)
-        return answering is not None and answering.get("store", CHROMA) == self._indexes.store.name == CHROMA
+        answering = self.documents.index_state(VECTORS)
+        return answering is not None and answering["store"] == self.indexes.store.name == CHROMA
 
     def due(self) -> bool:
         """Return whether a build was begun, or the settings name another model. Raises EmbeddingError."""
-        answering = self._documents.index_state(VECTORS)
+        answering = self.documents.index_state(VECTORS)
         if answering is None or not self.possible or self.begun is not None:
             return self.begun is not None
-        return not same_model(answering, description(self._indexes.embedder, self._indexes.store))
+        return not same_model(answering, description(self.indexes.embedder, self.indexes.store))
 
     def needs(self, dimension: int | None = None) -> int:
         """Return about how many bytes of disk the staged index takes."""
-        answering = self._documents.index_state(VECTORS)
+        answering = self.documents.index_state(VECTORS)
         numbers = dimension or (answering["dimension"] if answering else 0)
-        count = len(self._documents.chunk_ids()) + len(self._trees.node_ids())
+        count = len(self.documents.chunk_ids()) + len(self.trees.node_ids())
         return PER_INDEX + count * (int(numbers) * PER_NUMBER + PER_VECTOR)
 
     def run(
@@ -99,44 +94,41 @@ class VectorReindexer:
     ) -> Iterator[ReindexProgress]:
         """Build or resume the staged index, and put it to use; with `force` also by the same model.
 
-        `stop_writers` is called before the exchange, to stop writers of the index in use. Questions that
-        still search it have `drain_seconds`. See `StagedIndex.rebuild` for what it raises; after
-        an EmbeddingError the build can be resumed, too.
+        `stop_writers` is called before the exchange; questions that still search the old index then have
+        `drain_seconds`. Raises as `StagedIndex.rebuild`, and EmbeddingError, after which it can be resumed.
         """
         begun = self._begin(force)
         if begun is None:
             return
         state, embedder = begun
-        staged = StagedVectors(
-            self._pair, self._indexes, self._trees, state, embedder, self._node_text, stop_writers
-        )
+        staged = StagedVectors(self, state, embedder, stop_writers)
         try:
             yield from staged.rebuild(cancelled)
             time.sleep(drain_seconds)
         finally:
-            close_all([*staged.retired, *self._indexes.unstage()])
-            self._pair.sweep()
+            close_all([*staged.retired, *self.indexes.unstage()])
+            self.pair.sweep()
 
     def _begin(self, force: bool) -> tuple[dict[str, Any], Embedder] | None:
         """Return the state of the index to build, new or resumed, and its model; None where none is due."""
-        answering = self._documents.index_state(VECTORS)
-        embedder = self._open_embedder()
-        wanted = description(embedder, self._indexes.store)
-        state = self._pair.resume(lambda begun: same_model(begun, wanted))
+        answering = self.documents.index_state(VECTORS)
+        embedder = self.open_embedder()
+        wanted = description(embedder, self.indexes.store)
+        state = self.pair.resume(lambda begun: same_model(begun, wanted))
         if state is None:
             if answering is None or not self.possible or (same_model(answering, wanted) and not force):
                 return None
             self._refuse_if_too_large(embedder)
-            state = self._pair.begin(**wanted)
-        self._indexes.reopen()
+            state = self.pair.begin(**wanted)
+        self.indexes.reopen()
         return state, embedder
 
     def _refuse_if_too_large(self, embedder: Embedder) -> None:
-        needed, free = self.needs(embedder.dimension), shutil.disk_usage(self._base).free
+        needed, free = self.needs(embedder.dimension), shutil.disk_usage(self.base).free
         if free < needed + RESERVE:
             raise DiskFull(
                 f"Embedding with {embedder.name} needs about {needed / 1e6:,.0f} MB beside the present index "
-                f"in {self._base}, and {free / 1e6:,.0f} MB are free. Nothing was changed: free some, then "
+                f"in {self.base}, and {free / 1e6:,.0f} MB are free. Nothing was changed: free some, then "
                 "try again."
             )
 
@@ -149,21 +141,18 @@ class StagedVectors(StagedIndex):
 
     def __init__(
         self,
-        pair: IndexPair,
-        indexes: Indexes,
-        trees: Trees,
+        reindexer: VectorReindexer,
         state: dict[str, Any],
         embedder: Embedder,
-        node_text: NodeText,
         stop_writers: Callable[[], None],
     ):
-        super().__init__(pair)
-        self._indexes = indexes
-        self._trees = trees
+        super().__init__(reindexer.pair)
+        self._indexes = reindexer.indexes
+        self._trees = reindexer.trees
+        self._node_text = reindexer.node_text
         self._state = state
         self._embedder = embedder
-        self._node_text = node_text
-        self._stop_writers = stop_writers
+        self.stop_writers = stop_writers  # of the index in use; later documents wait for this one
         self.retired: list[Closeable] = []  # indexes in use before, which searches may still use
 
     def open(self) -> None:
@@ -178,18 +167,15 @@ class StagedVectors(StagedIndex):
     def verify(self) -> Iterator[ReindexProgress]:
         """Raise IndexUnusable where chunks do not find themselves by their own text embedded again."""
         sample = sample_chunks(self.documents, self._chunks.ids())
-        for last in verify_index(self.documents, sample, self._search):
-            yield ReindexProgress("verifying", last.done, last.total)
-        if last.missed > MISSED * last.total:
+        for step in verify_index(self.documents, sample, self._search):
+            done, missed = step
+            yield ReindexProgress("verifying", done, len(sample))
+        if missed > MISSED * len(sample):
             raise IndexUnusable(
-                f"The documents embedded with {self._embedder.name} do not find themselves: {last.missed} of "
-                f"{last.total} passages were missed. They are found as before; try again, or choose another "
+                f"The documents embedded with {self._embedder.name} do not find themselves: {missed} of "
+                f"{len(sample)} passages were missed. They are found as before; try again, or choose another "
                 "model."
             )
-
-    def stop_writers(self) -> None:
-        """Stop the writers of the index in use; later documents wait for this one."""
-        self._stop_writers()
 
     def exchange(self) -> bool:
         """Put the index to use where it holds exactly the chunks of the ledger."""
@@ -254,7 +240,7 @@ class StagedVectors(StagedIndex):
     def _check_continue(self, cancelled: Cancel) -> None:
         """Raise Cancelled where the build was stopped or given up, DiskFull where the disk is nearly full."""
         if cancelled() or self.documents.index_state(NEXT) != self._state:
-            raise Cancelled(_STOPPED)
+            raise Cancelled(STOPPED.format("documents are not embedded"))
         if shutil.disk_usage(self.pair.directory).free < RESERVE:
             raise DiskFull(
                 f"{self.pair.directory} has less than {RESERVE >> 20} MB left, so the documents were not "

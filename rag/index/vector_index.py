@@ -24,17 +24,14 @@ Scored = list[tuple[Document, float]]
 Filter = Mapping[str, Any]
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 NamesOf = Callable[[Sequence[str]], Mapping[str, str]]
-Ranked = list[tuple[str, float]]
+Hits = list[tuple[str, float]]
 AnyFloats = NDArray[np.floating[Any]]
 Ranking = Sequence[tuple[str, float]]
 Rate = Callable[[Sequence[str]], Mapping[str, float]]
 
 
 class Candidates(NamedTuple):
-    """Ids with scores, best first, and a function that scores other ids for the same question.
-
-    It leaves out the ids that it cannot score.
-    """
+    """Ids with scores, best first, and a function that scores other ids, as far as it can."""
 
     ranking: Ranking
     rate: Rate
@@ -52,10 +49,9 @@ def with_score(document: Document, score: float, id_: str | None = None) -> Docu
 class VectorStoreRetriever(LangChainRetriever):
     """Retriever over any LangChain vector store: "similarity", "similarity_score_threshold" or "mmr".
 
-    `search_kwargs` are the store's: `k`, `filter`; for "mmr" `fetch_k` and `lambda_mult`. With a
-    `score_threshold`, from 0 to 1, less relevant documents are left out. Each result's metadata has its
-    relevance as "score", where the store gives it; results of "mmr" have none, since their order depends
-    on how much they differ from those before.
+    `search_kwargs` are the store's: `k`, `filter`, `score_threshold`, 0 to 1; for "mmr" `fetch_k` and
+    `lambda_mult`. Each result's metadata has its relevance as "score", where the store gives it; "mmr" has
+    none.
     """
 
     @model_validator(mode="before")
@@ -139,8 +135,7 @@ def _is_relevance(value: object) -> bool:
 class VectorIndex(VectorStore):
     """LangChain vector store that is kept in step with the ledger, chunk id by chunk id.
 
-    Its searches take a `filter` of equal or listed values, ``{"document_id": {"$in": [...]}}``, and its
-    relevance scores are the cosine, at least 0. Raises RetrievalError for what it cannot do.
+    Its searches take a `filter` of equal or listed values, ``{"document_id": {"$in": [...]}}``.
     """
 
     _embeddings: Embeddings
@@ -156,6 +151,10 @@ class VectorIndex(VectorStore):
     def at_hand(self) -> bool:
         """True where it answers in milliseconds, from this process's memory."""
         return False
+
+    @abstractmethod
+    def nearest(self, vector: Sequence[float], k: int, **kwargs: Any) -> Hits:
+        """Return at most `k` ids with their distance, closest first; `filter` limits the search."""
 
     @abstractmethod
     def similarity_search_by_vector_with_score(
@@ -224,11 +223,19 @@ class VectorIndex(VectorStore):
         """Return the vectors [dimension] of the existing ids, in their order."""
         return dict(zip(*self.rows_of(ids), strict=True))
 
-    def ranked(self, vector: Sequence[float], k: int, chosen: Mapping[str, Any] | None = None) -> Ranked:
+    def ranked(self, vector: Sequence[float], k: int, chosen: Mapping[str, Any] | None = None) -> Hits:
         """Return at most `k` ids that a filter chooses with their relevance to a vector, best first."""
-        limits = {} if chosen is None else {"filter": chosen}
-        found = self.similarity_search_by_vector_with_score(vector, k, **limits)
-        return [(str(document.id), RELEVANCE[self.space](distance)) for document, distance in found]
+        hits = self.nearest(vector, k, filter=chosen)
+        return [(id_, RELEVANCE[self.space](distance)) for id_, distance in hits]
+
+    def max_marginal_relevance_search_by_vector(
+        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
+    ) -> list[Document]:
+        """As `max_marginal_relevance_search`, from a vector; the documents' vectors come from the index."""
+        hits = [id_ for id_, _ in self.nearest(embedding, max(k, fetch_k), **kwargs)]
+        there, vectors = self.rows_of(hits)
+        chosen = mmr(embedding, vectors, k=k, lambda_mult=lambda_mult)
+        return self.get_by_ids([there[position] for position in chosen])
 
     def relevances(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
         """Return the relevance of the existing ids to a vector."""
@@ -293,10 +300,8 @@ def documents_of(metadatas: Iterable[Mapping[str, Any] | None]) -> list[str | No
 def mmr(question: ArrayLike, vectors: ArrayLike, *, k: int, lambda_mult: float = 0.5) -> list[int]:
     """Return the positions of `k` vectors [n, d] by maximal marginal relevance, best first.
 
-    The next is that of the highest lambda * cosine to the question [d] - (1 - lambda) * highest cosine to
-    one chosen before (Carbonell and Goldstein, SIGIR 1998); the first of equals. lambda 1 is plain
-    relevance. A vector of zeros, or with a number that is not finite, has cosines of 0. Vectors of float32
-    are compared as such, which takes less time.
+    The next has the highest lambda * cosine to the question [d] - (1 - lambda) * highest cosine to one chosen
+    before (Carbonell and Goldstein, SIGIR 1998). Vectors without a direction have cosines of 0.
 
     >>> mmr([1, 0], [[1, 0], [0.9, 0.1], [0.6, -0.8]], k=2, lambda_mult=0.3)
     [0, 2]

@@ -12,8 +12,9 @@ from typing import Literal, TypeVar
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
+from rag.index.bm25 import to_entry
 from rag.index.chroma import WriteBuffer
-from rag.index.chunks import index_text, same_text_pairs, to_entry
+from rag.index.chunks import index_text, same_text_pairs
 from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
 from rag.index.staged import ReindexProgress

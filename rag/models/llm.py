@@ -1,21 +1,19 @@
 """Client of language models on OpenAI-compatible servers: complete(), stream() and log-probabilities.
 
-Requests run on an event loop in a thread, so that a cancel closes the connection at once, even while the
-server is silent. Error texts quote only a short cleaned detail of a server's message, and never the key.
-
-Retries are done here, not by the SDK: it would wait for a silent server three times, wait two minutes where
-a server asks for that, and not repeat an answer that broke off before its first word.
+Requests run on an event loop in a thread, so that a cancel closes the connection at once. Retries are done
+here, not by the SDK, which would wait for a silent server three times, or as long as a server asks, and would
+not repeat an answer that broke off before its first word. No error text holds the key.
 """
 
 import asyncio
 import contextlib
 import queue
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,19 +21,18 @@ from rag.errors import Cancelled, LLMError, LLMGarbled, LLMUnreachable
 from rag.jobs import never
 from rag.models.llm_errors import (
     Failure,
-    host_of,
     idle_timeout_error,
     read_connection_error,
     read_status,
     timeout_error,
 )
 from rag.models.logprobs import Logprobs, first_token_logprobs, not_an_answer
+from rag.models.protocol import Chat, LLMSettings
 
 if TYPE_CHECKING:
     import openai
 
 T = TypeVar("T")
-Chat = Sequence[Mapping[str, str]]
 Body = dict[str, Any]
 
 ANSWER_CHARS = 200_000
@@ -48,27 +45,6 @@ LONGEST_WAIT = 10.0
 TOP_LOGPROBS = 20
 """Tokens with log-probabilities per request: the most that common servers give."""
 _POLL = 0.05  # seconds
-
-
-@dataclass(frozen=True)
-class LLMSettings:
-    """Address and limits of a model: `timeout` of a whole answer and `idle_timeout` of a piece, in seconds.
-
-    `brief` is for a small model on a small machine: its prompt has few short passages.
-    """
-
-    base_url: str
-    model: str
-    api_key: str = field(default="", repr=False)
-    timeout: float = 300.0
-    idle_timeout: float = 60.0
-    context_tokens: int = 4096
-    brief: bool = False
-
-    @property
-    def host(self) -> str:
-        """The server's address without user, password or path."""
-        return host_of(self.base_url)
 
 
 @dataclass(frozen=True)
@@ -100,10 +76,7 @@ class LLM:
     def stream(
         self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never
     ) -> Iterator[str]:
-        """Yield the answer in pieces as they arrive; pieces before an error are valid.
-
-        Raises a kind of LLMError, and Cancelled as soon as `cancelled()` is true.
-        """
+        """Yield the answer in pieces; those before an error are valid. Raises LLMError and Cancelled."""
         return self._pieces(messages, max_tokens, cancelled, throttled=True)
 
     def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
@@ -111,10 +84,7 @@ class LLM:
         return "".join(self._pieces(messages, max_tokens, cancelled, throttled=False))
 
     def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
-        """Return the log-probabilities of the answer's first token; None where the server gives none.
-
-        Such a server is not asked again. Errors as of `stream`.
-        """
+        """Return the log-probabilities of the answer's first token; None where the server gives none."""
         if not self.supports_logprobs:
             return None
         request = {**self._request(messages, 1), "logprobs": True, "top_logprobs": TOP_LOGPROBS}
@@ -267,10 +237,7 @@ class Requests:
         *,
         throttled: bool = False,
     ) -> None:
-        """Put the pieces of one answer; pieces before an error are valid.
-
-        `throttled` reads a few times a second after the first words.
-        """
+        """Put the pieces of one answer, `throttled` a few times a second; those before an error are valid."""
         from rag.models.llm_stream import stream_text
 
         spoken, idle = 0, self.settings.idle_timeout
@@ -289,7 +256,7 @@ class Requests:
 
     async def logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
         """Return the log-probabilities of an answer's first token; None where the server gives none."""
-        return await self._retry(request, lambda request: self._logprobs(client, request), lambda: False)
+        return await self._retry(request, partial(self._logprobs, client))
 
     async def listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
         """Return the server's list of models."""
@@ -307,7 +274,7 @@ class Requests:
             raise (await self._failure(error)).error from _safe_cause(error)
 
     async def _retry(
-        self, request: Body, once: Callable[[Body], Awaitable[T]], spoke: Callable[[], bool]
+        self, request: Body, once: Callable[[Body], Awaitable[T]], spoke: Callable[[], bool] = never
     ) -> T:
         """Run `once` with retries, as long as it failed before it `spoke` and a retry may help."""
         settings, attempt = self.settings, 1

@@ -25,11 +25,8 @@ _LINE = 40  # bytes kept of an unfinished line: longer than a match of `_DONE`
 class ThrottledStream(httpx2.AsyncByteStream):
     """Response body that coalesces chunks: while `throttled`, it pauses after each chunk it waited for.
 
-    Waking up for one token costs half a millisecond or more, which kept a core busy for twenty answers of
-    fifty tokens a second. `throttled` is false at first, so that the first tokens appear at once.
-
-    It ends, and `done` is true, where the server sent `data: [DONE]`. `plain` is what it sent before
-    `keep_plain` was set to false.
+    Waking up for every token kept a core busy for twenty answers. The body ends, and `done` is true, where
+    the server sent `data: [DONE]`; `plain` is what came before `keep_plain` was set to false.
     """
 
     def __init__(self, body: AsyncIterable[bytes], pause: Callable[[], Any] = lambda: asyncio.sleep(PAUSE)):
@@ -86,9 +83,7 @@ async def stream_text(
     """Yield the text of one answer, even where the server sends it as one JSON completion.
 
     Each chunk may take `idle_timeout` seconds; with `throttled` the rest after the first words is read a few
-    times a second. Raises the SDK's errors, LLMUnreachable when the stream ends before the answer,
-    LLMRejected when the server reports an error within it, LLMGarbled when it is not a chat completion or
-    holds no text.
+    times a second. Raises the SDK's errors and LLMError.
     """
     async with asyncio.timeout(idle_timeout):
         # `chat.completions.create` makes objects of every token, which takes four times the processor time.

@@ -15,10 +15,7 @@ _AROUND = " \t\r\n*_\"'`.,:!▁Ġ"
 
 
 def first_token_logprobs(completion: Any) -> Logprobs | None:
-    """Return the log-probabilities of a `ChatCompletion`; None where it has none, empty for no answer.
-
-    Raises LLMGarbled for anything else, which the SDK does not check.
-    """
+    """Return those of a `ChatCompletion`: None without any, empty for no answer; raises LLMGarbled."""
     try:
         logprobs = completion.choices[0].logprobs
         if not logprobs or not isinstance(logprobs.content, list):
@@ -49,13 +46,10 @@ def yes_against_no(logprobs: Logprobs) -> float | None:
     """Return p(yes) / (p(yes) + p(no)), each summed over its spellings; None where neither is listed.
 
     A side that is not listed is taken to be as likely as the least likely listed token.
-    Below, .6 + .1 against .2:
 
     >>> from math import log
     >>> round(yes_against_no({"Yes": log(0.6), " yes": log(0.1), "No": log(0.2), "The": log(0.05)}), 4)
     0.7778
-    >>> round(yes_against_no({"Yes": log(0.9), "The": log(0.1)}), 4)
-    0.9
     """
     yes, no = (_log_probability_of(logprobs, words) for words in (YES, NO))
     if max(yes, no) == -math.inf:

@@ -1,7 +1,7 @@
 """Language model protocol, an adapter for LangChain chat models, and a recording and metering wrapper."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from langchain_core.messages import BaseMessage, convert_to_messages
@@ -9,9 +9,29 @@ from langchain_core.runnables import Runnable
 
 from rag.errors import Cancelled, FootnoteError, LLMError, LLMGarbled
 from rag.jobs import never
-from rag.models.llm import Chat, LLMSettings
+from rag.models.llm_errors import host_of
 from rag.models.logprobs import Logprobs
 from rag.text.prompt_parts import count_tokens
+
+Chat = Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class LLMSettings:
+    """Address and limits of a model, in seconds; `brief` asks for few short passages, for a small model."""
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    timeout: float = 300.0
+    idle_timeout: float = 60.0
+    context_tokens: int = 4096
+    brief: bool = False
+
+    @property
+    def host(self) -> str:
+        """The server's address without user, password or path."""
+        return host_of(self.base_url)
 
 
 class LanguageModel(Protocol):
@@ -38,8 +58,7 @@ class LanguageModel(Protocol):
 class ChatModel:
     """Adapter for a LangChain chat model, or a runnable around one, such as `model.with_fallbacks([...])`.
 
-    Its own settings limit the length of an answer. `context_tokens` is its context size, which LangChain
-    does not tell; passages beyond it are left out of the prompt.
+    Its own settings limit the length of an answer; `context_tokens` is what LangChain does not tell.
     """
 
     supports_logprobs = False  # LangChain has no common way to ask for them
@@ -110,11 +129,10 @@ class UsageMeter(Protocol):
 
 
 class ObservedModel:
-    """Language model wrapper that records requests and meters tokens.
+    """Language model wrapper that records requests in `sent` before they go out, and meters tokens.
 
-    A request is added to `sent`, as one for `purpose`, before it goes out; `meter` counts it and may refuse
-    it. An observed model is not wrapped twice: the new wrapper takes over its records and meters. Servers
-    report tokens in different ways or not at all, so they are estimated here, rather too high.
+    An observed model is not wrapped twice: the new wrapper takes over its records and meters. Tokens are
+    estimated, rather too high, since servers report them in different ways or not at all.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Clustering of a layer of nodes: UMAP and Gaussian mixtures, with a node in one or more clusters.
 
-As in RAPTOR (arXiv 2401.18059, section 3): UMAP over a whole layer finds large themes, UMAP within each theme
-small ones; the Bayesian information criterion gives the number of clusters. All functions are deterministic
-in their arguments and the seed.
+As in RAPTOR (arXiv 2401.18059, section 3): UMAP over a whole layer finds large themes, within each theme
+small ones; the BIC gives the number of clusters. All functions are deterministic in their arguments and the
+seed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,10 +34,10 @@ HALVINGS = 40  # of the interval in the search of a width
 
 
 def project(vectors: Floats, dimensions: int, neighbours: int, seed: int) -> Floats:
-    """Return the UMAP projection of vectors, float [n, d], as float32 [n, dimensions].
+    """Return the UMAP projection of vectors, float [n, d], by cosine as float32 [n, dimensions].
 
-    Distances are cosines. `neighbours` is the neighbourhood's size, at most n - 1; n must be above
-    `dimensions`. Five thousand vectors with 70 neighbours take about 20 seconds on one core.
+    `neighbours` is at most n - 1; n must be above `dimensions`. 5,000 vectors with 70 neighbours take 20
+    seconds.
     """
     distances, nearest_ids = nearest(vectors, min(neighbours, len(vectors) - 1))
     graph = fuzzy_graph(edge_weights(distances), nearest_ids)
@@ -68,8 +68,7 @@ def nearest(vectors: Floats, count: int) -> tuple[Floats, NDArray[np.int64]]:
 def edge_weights(distances: Floats) -> Floats:
     """Return the membership of each neighbour in its point's neighbourhood, 0 to 1, [n, k].
 
-    The nearest has 1. A point's width is such that its memberships add up to log2(k), which makes up for
-    different densities.
+    The nearest has 1; each point's memberships add up to log2(k), which makes up for different densities.
 
     >>> [round(float(share), 2) for share in edge_weights(np.array([[0.1, 0.2, 0.3, 0.4]], np.float32))[0]]
     [1.0, 0.54, 0.3, 0.16]
@@ -208,8 +207,6 @@ def m_step(points: MixtureFloats, shares: MixtureFloats) -> GaussianComponents:
 def bic(log_likelihood: float, points: int, dimensions: int, components: int) -> float:
     """Return the Bayesian information criterion, ln(n) k - 2 ln(L): less is better.
 
-    `k` counts the weights but one, the means and the covariances: 2 components in 1 dimension have 5.
-
     >>> round(bic(-100.0, points=50, dimensions=1, components=2), 2)
     219.56
     """
@@ -243,10 +240,9 @@ def _squares(points: MixtureFloats, centres: MixtureFloats) -> MixtureFloats:
 
 @dataclass(frozen=True)
 class ClusteringOptions:
-    """Options of clustering; the defaults are the paper's.
+    """Options of clustering, by default the paper's.
 
-    `dimensions` are those of the projection, `threshold` is the probability from which a node belongs to a
-    cluster, `most` the largest number of clusters tried, `tokens` the largest cluster.
+    `threshold` is of a membership, `most` the largest number of clusters tried, `tokens` the largest cluster.
     """
 
     dimensions: int = 10
@@ -262,9 +258,8 @@ def clusters(
 ) -> list[Members]:
     """Return the clusters of nodes with these vectors, float [n, d], and lengths in tokens.
 
-    Every node is in at least one cluster, and no two clusters are equal. One that is too long is clustered
-    again, and cut in order where that does not divide it. Up to `dimensions` + 1 nodes are one cluster; one
-    node is none, since there is nothing to summarise.
+    Every node is in at least one cluster. One that is too long is clustered again, and cut in order where
+    that does not divide it. Up to `dimensions` + 1 nodes are one cluster; a single node is none.
     """
     if len(vectors) < 2:
         return []
@@ -290,8 +285,7 @@ def memberships(probabilities: NDArray[Any], threshold: float) -> list[Members]:
 def argmin_unimodal(score: Callable[[int], float], most: int) -> int:
     """Return the number from 1 to `most` with the least score, evaluating about a dozen of 50.
 
-    The numbers are tried at growing distances, then halfway on both sides of the best. That is exact where
-    the score falls and then rises, as the criterion does but for noise.
+    Exact where the score falls and then rises, as the criterion does but for noise.
 
     >>> argmin_unimodal(lambda n: abs(n - 23), 50)
     23

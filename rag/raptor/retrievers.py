@@ -3,7 +3,8 @@
 import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -11,13 +12,13 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from rag.raptor.view import QueryView, to_document
+from rag.index.chunks import to_document
+from rag.raptor.tree import Forest, path_up
 from rag.text.language import KOREAN_PARTICLES, words_of
+from rag.text.prompt_parts import count_tokens
 from rag.text.tokenize import tokens
-
-if TYPE_CHECKING:
-    from rag.raptor.tree import Forest
-
+from storage.records import ChunkRecord
+from storage.trees import NodeRecord
 
 PER_SUMMARY = 3  # leaves that a summary found adds
 HELD_BACK = (
@@ -34,8 +35,7 @@ def order_collapsed(
 ) -> list[str]:
     """Return leaves, best first, each by its own similarity or that of a summary above it.
 
-    `similarity` is of all nodes found, `leaves` are the leaves among them, `above` has their ancestors. A
-    summary adds at most three leaves under it, those found that are nearest the question.
+    `similarity` is of all nodes found; a summary adds its three leaves among those nearest the question.
 
     >>> near = {"a": 0.9, "b": 0.8, "c": 0.2, "sum": 1.3}
     >>> order_collapsed(near, ["a", "b", "c"], {"b": ["sum"], "c": ["sum"]})
@@ -74,9 +74,7 @@ def round_robin(groups: Iterable[Iterator[str]]) -> Iterator[str]:
 
 
 def fill_budget(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
-    """Return ids in their order whose sizes fit into a budget, skipping those that do not fit.
-
-    It ends after a few that did not fit, since later ones are less relevant.
+    """Return ids in their order whose sizes fit into a budget; after four that do not fit it ends.
 
     >>> fill_budget("abcd", {"a": 5, "b": 9, "c": 4, "d": 1}.__getitem__, 10)
     ['a', 'c', 'd']
@@ -136,11 +134,110 @@ def asks_for_overview(question: str) -> bool:
     return named <= _ENGLISH and bool(named or _WHOLES.search(question))
 
 
+DescribedLeaf = tuple[NodeRecord, float, list[NodeRecord]]  # leaf, its similarity, summaries above it
+
+
+class QueryView:
+    """View of a forest for one question, which reads each node once. Not thread-safe."""
+
+    def __init__(self, forest: Forest, query: str, document_ids: Collection[str] | None):
+        self._forest = forest
+        self._query = query
+        self._document_ids = document_ids
+        self._nodes: dict[str, NodeRecord] = {}
+        self._near: dict[str, float] = {}
+
+    def roots(self) -> list[str]:
+        """Return the ids of the topmost nodes; raises RetrievalError where there is no tree."""
+        found = self._forest.roots(self._document_ids)
+        self._nodes |= {node.id: node for node in found}
+        return [node.id for node in found]
+
+    def nearest(self, count: int) -> dict[str, float]:
+        """Return the nodes nearest the question with their similarity, -1 to 1, the nearest first.
+
+        Raises RetrievalError where there is no tree.
+        """
+        self._forest.check()
+        hits = self._forest.nearest(self._vector, count, self._document_ids)
+        there = self._read_nodes(hits)
+        found = {id_: near for id_, near in hits.items() if id_ in there}
+        self._near |= found
+        return found
+
+    def similarities(self, ids: Sequence[str]) -> dict[str, float]:
+        """Return the nodes' similarities to the question, -1 for a node without a vector."""
+        missing = [id_ for id_ in ids if id_ not in self._near]
+        vectors = self._forest.vectors.vectors_of(missing) if missing else {}
+        question = np.asarray(self._vector, np.float32)
+        self._near |= {
+            id_: float(np.asarray(vectors[id_]) @ question) if id_ in vectors else -1.0 for id_ in missing
+        }
+        return {id_: self._near[id_] for id_ in ids}
+
+    def children(self, node_id: str) -> list[str]:
+        """Return the ids of a node's existing children."""
+        return list(self._read_nodes(self._nodes[node_id].children))
+
+    def is_leaf(self, node_id: str) -> bool:
+        """Return whether a node is a leaf, a passage of a document."""
+        return self._nodes[node_id].level == 0
+
+    def leaves_among(self, ids: Iterable[str]) -> list[str]:
+        """Return the leaves among the nodes, in their order."""
+        return [id_ for id_ in ids if self.is_leaf(id_)]
+
+    def weight(self, leaf_id: str) -> float:
+        """Return how informative a leaf is about its document."""
+        return self._nodes[leaf_id].weight
+
+    def size(self, leaf_id: str) -> int:
+        """Return a leaf's length in tokens."""
+        return count_tokens(self._nodes[leaf_id].text)
+
+    def described(self, leaf_ids: Sequence[str]) -> list[DescribedLeaf]:
+        """Return leaves with their similarity and one path from each to the root."""
+        parents = self._forest.parents(leaf_ids)
+        ways = {leaf: path_up(leaf, parents) for leaf in leaf_ids}
+        self._read_nodes({id_ for way in ways.values() for id_ in way})
+        near = self.similarities(leaf_ids)
+        return [
+            (self._nodes[leaf], near[leaf], [self._nodes[id_] for id_ in ways[leaf] if id_ in self._nodes])
+            for leaf in leaf_ids
+        ]
+
+    @cached_property
+    def _vector(self) -> list[float]:
+        return self._forest.embedder.embed_query(self._query)
+
+    def _read_nodes(self, ids: Iterable[str]) -> dict[str, NodeRecord]:
+        wanted = list(ids)
+        self._nodes |= self._forest.trees.nodes_by_id([id_ for id_ in wanted if id_ not in self._nodes])
+        return {id_: self._nodes[id_] for id_ in wanted if id_ in self._nodes}
+
+
+def leaf_document(leaf: NodeRecord, score: float, path: Sequence[NodeRecord]) -> Document:
+    """Return a leaf as a LangChain document with its similarity and the summaries above it."""
+    above = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
+    place = ChunkRecord(
+        leaf.id,
+        leaf.document_id or "",
+        leaf.document,
+        leaf.sha256,
+        0,
+        leaf.start,
+        leaf.end,
+        leaf.page,
+        leaf.heading,
+        leaf.text,
+    )
+    return to_document(place, score=score, path=above)
+
+
 class TreeRetriever(BaseRetriever):
     """Retriever of at most `k` leaves that fill a budget of `tokens`, of the chosen documents or of all.
 
-    Each result's metadata has its similarity to the question as "score", and the summaries above it as
-    "path", ``[{"id", "level", "text"}]``, the topmost last. Raises RetrievalError where there is no tree.
+    Metadata have the similarity as "score", and the summaries above as "path". Raises RetrievalError.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -156,10 +253,9 @@ class TreeRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
-        forest: Forest = self.forest
-        view = QueryView(forest, query, self.document_ids)
+        view = QueryView(self.forest, query, self.document_ids)
         chosen = fill_budget(self._ordered(query, view), view.size, self.tokens)
-        return [to_document(*found) for found in view.described(chosen[: self.k])]
+        return [leaf_document(*found) for found in view.described(chosen[: self.k])]
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
         """Yield the ids of leaves, best first."""
@@ -169,8 +265,7 @@ class TreeRetriever(BaseRetriever):
 class CollapsedTreeRetriever(TreeRetriever):
     """Collapsed tree search: all nodes at once, nearest first; a summary stands for the leaves under it.
 
-    Similarity says little for an overview question: it is answered from the root down, each part of the tree
-    in turn, by the most informative leaves.
+    An overview question is answered from the root down by the most informative leaves of each part.
     """
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
@@ -179,7 +274,7 @@ class CollapsedTreeRetriever(TreeRetriever):
             return
         near = view.nearest(CANDIDATES)
         leaves = view.leaves_among(near)
-        yield from order_collapsed(near, leaves, view.ancestors(leaves))
+        yield from order_collapsed(near, leaves, self.forest.ancestors(leaves))
 
 
 class TreeTraversalRetriever(TreeRetriever):

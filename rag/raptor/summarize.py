@@ -38,7 +38,7 @@ def extract(texts: Sequence[str], rarity: Mapping[str, float], *, size: int = SI
     """Return an extractive summary: sentences of the texts in their order, up to `size` tokens, or one.
 
     `texts` start with the one nearest the cluster's centre; each gives one sentence before any gives a
-    second. `rarity` weighs words; see `rarities`.
+    second.
     """
     pool = [sentence for member, text in enumerate(texts) for sentence in _sentences(member, text)]
     weights = _centre(pool, rarity)
@@ -75,8 +75,7 @@ def rarities(texts: Iterable[str]) -> dict[str, float]:
 def weights(texts: Sequence[str], rarity: Mapping[str, float]) -> list[float]:
     """Return how informative each text is about all of them, in standard deviations from the mean.
 
-    A word of medium frequency weighs most, ``ln(1 + df) √ln(n / df)``; the sum is divided by the root of the
-    text's length.
+    A word of medium frequency weighs most, ``ln(1 + df) √ln(n / df)``; the sum is divided by √length.
     """
     if not texts:
         return []

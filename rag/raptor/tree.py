@@ -80,7 +80,6 @@ class Builder:
     ) -> Iterator[LayerProgress | Growth]:
         """Yield the progress, and at the end the nodes: `leaves` and the layers above them.
 
-        Leaves of one document make its branch; the tops of several branches make the layers above all.
         `known` are nodes of an earlier build: the same children need no new summary. `keep` stores nodes as
         they are made. Raises Cancelled.
         """
@@ -196,8 +195,8 @@ def is_leaf_id(passage_id: str) -> bool:
 def leaves(text: str, chunks: Sequence[ChunkSpan | ChunkRecord], size: int = SIZE) -> list[ChunkSpan]:
     """Return the leaves of a document, in order: the text of its chunks, cut between sentences.
 
-    A leaf is full where another sentence would take it above `size` tokens; a longer sentence is a leaf of
-    its own. Text on one page and under one heading is cut as a whole, since chunks overlap.
+    Text on one page and under one heading is cut as a whole, since chunks overlap. A sentence longer than
+    `size` tokens is a leaf of its own.
     """
     found = []
     for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
@@ -233,10 +232,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Cost:
-    """Estimate of a build: `summaries`, `tokens` that a model reads and writes, and `seconds` here.
-
-    The seconds exclude the model's, which depend on its server.
-    """
+    """Estimate of a build: `tokens` that a model reads and writes, and `seconds` here without the model's."""
 
     leaves: int
     summaries: int
@@ -274,10 +270,7 @@ class ForestProgress:
 
 
 class Forest:
-    """Trees over `documents`: one branch for each, and the layers above all.
-
-    `open_vectors` opens the index of the nodes' vectors, which has none of chunks.
-    """
+    """Trees over `documents`: one branch for each, and the layers above all."""
 
     def __init__(
         self,
@@ -311,20 +304,14 @@ class Forest:
         return self._open_summariser()
 
     def build_branch(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
-        """Build or resume the branch of a document, unless it is ready.
-
-        Raises Cancelled, and NotFound where the document is removed meanwhile.
-        """
+        """Build or resume the branch of a document, unless it is ready; raises Cancelled and NotFound."""
         chunks = self._documents.chunks(document_id)
         branch = self.trees.begin(document_id, self._made_with(), fingerprint(chunks))
         if branch.state != "ready":
             yield from self._build(branch, self._leaves(document_id), cancelled)
 
     def build_top(self, cancelled: Cancel = never) -> Iterator[LayerProgress]:
-        """Build the layers above all branches; unchanged clusters keep their summaries.
-
-        A single document has none.
-        """
+        """Build the layers above all branches; unchanged clusters keep their summaries."""
         self.forget()
         self._sweep()
         tops = [node for branch in self._ready_branches() for node in self.trees.tops(branch.id)]
@@ -339,10 +326,7 @@ class Forest:
     def build_due(
         self, cancelled: Cancel = never, *, rewrite_summaries: bool = False
     ) -> Iterator[ForestProgress]:
-        """Build the branches that are due, then the layers above all.
-
-        With `rewrite_summaries` also those whose summaries another summariser wrote.
-        """
+        """Build the branches that are `due`, then the layers above all."""
         done = 0
         while due := self.due(rewrite_summaries=rewrite_summaries):
             record = self._documents.get(due[0])
@@ -360,7 +344,7 @@ class Forest:
     def due(self, *, rewrite_summaries: bool = False) -> list[str]:
         """Return the ids of the ready documents whose branch is missing, or was built with other settings.
 
-        Summaries by another model stay, unless `rewrite_summaries`: a change of model asks for no new ones.
+        Summaries by another model stay, unless `rewrite_summaries`.
         """
         asked = {} if rewrite_summaries else {"summaries": None}
         now = {**self._made_with(), **asked}
@@ -391,10 +375,7 @@ class Forest:
             log.warning("%s", error)
 
     def roots(self, document_ids: Collection[str] | None = None) -> list[NodeRecord]:
-        """Return the topmost nodes over the chosen documents, or over all.
-
-        Raises RetrievalError where there is no tree yet.
-        """
+        """Return the topmost nodes over the chosen documents, or over all; raises RetrievalError."""
         self.check()
         over_all = self.trees.branch(None)
         if document_ids is None and over_all is not None and over_all.state == "ready":
@@ -404,12 +385,24 @@ class Forest:
 
     def path(self, leaf_id: str) -> list[NodeRecord]:
         """Return the summaries above a passage, the topmost last: one way, where there are several."""
-        way: list[NodeRecord] = []
-        at = leaf_id
-        while above := self.trees.parents([at]).get(at):
-            at = above[0]
-            way += self.trees.nodes_by_id([at]).values()
-        return way
+        way = path_up(leaf_id, self.parents([leaf_id]))
+        nodes = self.trees.nodes_by_id(way)
+        return [nodes[id_] for id_ in way if id_ in nodes]
+
+    def parents(self, ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return the parents of nodes, of their parents, and so on."""
+        found: dict[str, tuple[str, ...]] = {}
+        layer = list(ids)
+        while layer:
+            above = self.trees.parents(layer)
+            found |= above
+            layer = sorted({id_ for parents in above.values() for id_ in parents} - found.keys())
+        return found
+
+    def ancestors(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        """Return the ids of all summaries above each node, the lowest first."""
+        parents = self.parents(ids)
+        return {id_: _all_ancestors(id_, parents) for id_ in ids}
 
     def check(self) -> None:
         """Raise RetrievalError where there is no tree yet."""
@@ -421,10 +414,7 @@ class Forest:
     def nearest(
         self, vector: Sequence[float], count: int, document_ids: Collection[str] | None
     ) -> dict[str, float]:
-        """Return the nodes of all layers nearest a vector with their cosine, nearest first.
-
-        For chosen documents only their own branches are searched: the layers above summarise others, too.
-        """
+        """Return the nodes nearest a vector with their cosine, for chosen documents of their branches."""
         limits = {"document_id": {"$in": sorted(document_ids)}} if document_ids is not None else None
         hits = self.vectors.similarity_search_by_vector_with_score(vector, count, filter=limits)
         return {document.id or "": 1.0 - distance for document, distance in hits}
@@ -482,3 +472,70 @@ class Forest:
             "model": self.embedder.fingerprint,
             "seed": self.rule.seed,
         }
+
+
+def _all_ancestors(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    found: dict[str, None] = {}
+    layer = list(parents.get(leaf, ()))
+    while layer:
+        found.update(dict.fromkeys(layer))
+        layer = [id_ for below in layer for id_ in parents.get(below, ()) if id_ not in found]
+    return list(found)
+
+
+def path_up(leaf: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the ids of one path from a leaf to the top."""
+    way: list[str] = []
+    at = leaf
+    while parents.get(at):
+        at = parents[at][0]
+        way.append(at)
+    return way
+
+
+@dataclass(frozen=True)
+class OpenedPath:
+    """Path from the top to an open node: ``way[n]`` is one of ``layers[n]``, then the node's children."""
+
+    way: tuple[NodeRecord, ...]
+    layers: tuple[tuple[NodeRecord, ...], ...]
+
+    @property
+    def node(self) -> NodeRecord | None:
+        """The open node; None where there are several tops and none is open."""
+        return self.way[-1] if self.way else None
+
+    @property
+    def below(self) -> tuple[NodeRecord, ...]:
+        """The children of the open node."""
+        return self.layers[-1] if len(self.layers) > len(self.way) else ()
+
+
+def open_tree(forest: Forest, document_id: str | None, way: Sequence[str]) -> OpenedPath:
+    """Open a document's tree, or the one over all, along `way`, ids from the top.
+
+    An unknown `way` opens a single top. Raises RetrievalError where there is no tree.
+    """
+    layers = [tuple(forest.roots(None if document_id is None else {document_id}))]
+    wanted = list(way) if way and way[0] in {node.id for node in layers[0]} else []
+    if not wanted and len(layers[0]) == 1:
+        wanted = [layers[0][0].id]
+    opened: list[NodeRecord] = []
+    for node_id in wanted:
+        node = next((node for node in layers[-1] if node.id == node_id), None)
+        if node is None:
+            break
+        opened.append(node)
+        if not node.children:
+            break
+        layers.append(tuple(forest.trees.nodes_by_id(node.children).values()))
+    return OpenedPath(tuple(opened), tuple(layers))
+
+
+def numbers_above(forest: Forest, numbers: Mapping[str, Collection[int]]) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of leaves by node, also for all ancestors: each number once, in order."""
+    given = {leaf: set(those) for leaf, those in numbers.items()}
+    for leaf, above in forest.ancestors(list(numbers)).items():
+        for node_id in above:
+            given.setdefault(node_id, set()).update(numbers[leaf])
+    return {node_id: tuple(sorted(those)) for node_id, those in given.items()}

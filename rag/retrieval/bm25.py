@@ -21,10 +21,8 @@ Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 class BM25Retriever(BaseRetriever):
     """Retriever of the `k` documents that share the rarest words with a question, best first.
 
-    `hydrate` gives the documents of ids; ids it does not know are left out. `document_ids` limits
-    the search to the chunks of these documents, those with such a "document_id" in their metadata.
-    Each result's metadata has its raw BM25 "score". `from_texts` and `from_documents` keep their
-    documents in memory; these can be added to and deleted from.
+    `hydrate` gives the documents of ids; `document_ids` limits the search to their chunks. Metadata have the
+    raw BM25 "score". `from_texts` and `from_documents` keep their documents in memory, and can be added to.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -72,10 +70,7 @@ class BM25Retriever(BaseRetriever):
         return self.add_documents(_documents(texts, metadatas, ids))
 
     def add_documents(self, documents: Iterable[Document]) -> list[str]:
-        """Add documents, replacing those with the same id; return the ids. The next question finds them.
-
-        Raises RetrievalError when the documents are kept elsewhere.
-        """
+        """Add documents, replacing those with the same id; return the ids. Raises RetrievalError."""
         store = self._store()
         added = [(document.id or uuid4().hex, document) for document in documents]
         store.update(added)
@@ -86,10 +81,7 @@ class BM25Retriever(BaseRetriever):
         return [id_ for id_, _ in added]
 
     def delete(self, ids: Sequence[str] | None = None) -> None:
-        """Remove documents, all of them without `ids`; unknown ids are no error.
-
-        Raises RetrievalError when the documents are kept elsewhere.
-        """
+        """Remove documents, all of them without `ids`; raises RetrievalError as `add_documents`."""
         store = self._store()
         gone = list(store) if ids is None else ids
         self.index.delete(gone)

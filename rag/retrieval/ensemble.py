@@ -93,8 +93,11 @@ def successful(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure)
     return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Exception)}
 
 
-def _log_failure(name: str, error: Exception) -> None:
-    log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
+def _log_failure(name: str, error: Exception, message: str = "The %s search was left out: %s") -> None:
+    log.warning(message, name, error, extra=fields(search=name))
+
+
+_log_unscored = partial(_log_failure, message="The %s search did not rate what others found: %s")
 
 
 def _run_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:
@@ -117,25 +120,21 @@ class CandidateRetriever(Protocol):
 
 
 class EnsembleRetriever(BaseRetriever):
-    """Ensemble of retrievers, fused by convex combination or reciprocal rank.
+    """Ensemble of named retrievers, fused by convex combination or reciprocal rank.
 
-    `retrievers` are named; a list of them is named "1", "2", ... A document's key is its id, or the
-    metadata under `id_key`, or else its text. `weights` default to equal shares, and may be a function
-    of the question; `normalisers` default to theoretical min-max from 0, which BM25 scores and relevances
-    cannot fall below. A retriever that fails or takes longer than `timeout` seconds is left out, and
-    `on_failure` gets its name and error; where all fail, RetrievalError is raised. Results have the fused
-    "score" and "found_by" in metadata: ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
+    A document's key is its id, or the metadata under `id_key`, or else its text. `weights` are equal shares
+    by default, and may be a function of the question; `normalisers` are theoretical min-max from 0. A
+    retriever that fails or takes longer than `timeout` seconds is left out, and `on_failure` gets its name
+    and error; where all fail, RetrievalError is raised. Results have the fused "score" and "found_by" in
+    metadata: ``{"words": {"rank": 1, "score": 9.2, "normalised": 1.0}, ...}``.
 
-    With `hydrate`, which gives documents by id, retrievers that have `candidates` return only ids and make
-    no runs of their own. Where scores are combined, each then also scores what only the others found, since
-    a document just below its best fifty is worth more than nothing. A retriever that cannot do so within
-    RATING seconds counts with its own results. Only the best `k` documents are read; the next one replaces
-    a document that is gone.
+    With `hydrate`, which gives documents by id, retrievers that have `candidates` return only ids, and where
+    scores are combined, each scores what only the others found, within RATING seconds. Only the best `k` are
+    read.
 
     `names` gives the names of documents by id; an id without one is no candidate. `boost` may change the
-    order by them: from question, scores and names to scores, best first, and each name's match.
-    `inline` names retrievers that cannot hang: the first searches in the calling thread, since a new thread
-    starts on a cold core, and all of them score there, which is quicker than starting a thread.
+    order by them. `inline` names retrievers that cannot hang: the first searches in the calling thread, since
+    a new thread starts on a cold core, and all of them score there.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -184,16 +183,16 @@ class EnsembleRetriever(BaseRetriever):
         found = require_results(run_parallel(searches, self.timeout, here=inline[:1]), self.on_failure)
         rankings: dict[str, Ranking] = {name: each.ranking for name, each in found.items()}
         scored = rankings if self.fusion == "rrf" else self._rated(found, inline)
-        comparable = {name: normalised(scored[name], self._normaliser(name)) for name in scored}
+        normalisers = self.normalisers or dict.fromkeys(scored, theoretical_min_max(0.0))
+        comparable = {name: normalised(scored[name], normalisers[name]) for name in scored}
         scores = rrf(rankings, weigh(), self.c) if self.fusion == "rrf" else weighted(comparable, weigh())
         names = {key: name for each in found.values() for key, name in each.names.items()}
         scores, matches = self.boost(query, scores, names) if self.boost else (scores, {})
         findings = _Findings(rankings, comparable, names, matches)
         read = self.hydrate or _reader_of(found)
-        return [
-            _result(document, scores[key], findings.of(key))
-            for key, document in _read_first(list(scores), self.k if k is None else k, read)
-        ]
+        count = self.k if k is None else k
+        hits = islice(_read_first(list(scores), max(1, count), read), count)
+        return [_result(document, scores[key], findings.of(key)) for key, document in hits]
 
     def _find(
         self, name: str, query: str, weigh: Callable[[], object], run_manager: CallbackManagerForRetrieverRun
@@ -207,8 +206,11 @@ class EnsembleRetriever(BaseRetriever):
                 weigh()
                 return found
         documents = retriever.invoke(query, config={"callbacks": run_manager.get_child(name)})
-        by_key = {self._key(document): document for document in documents}
-        return self._named(_Hits(self._ranking(documents), documents=by_key))
+        ranking = [
+            (self._key(document), float(document.metadata.get("score", 1 / rank)))
+            for rank, document in enumerate(documents, start=1)
+        ]
+        return self._named(_Hits(ranking, documents={self._key(each): each for each in documents}))
 
     def _named(self, found: "_Hits") -> "_Hits":
         """Return hits with the names of their documents, without hits that have none."""
@@ -228,16 +230,6 @@ class EnsembleRetriever(BaseRetriever):
         if self.id_key is not None:
             return str(document.metadata[self.id_key])
         return document.id or document.page_content
-
-    def _ranking(self, documents: Sequence[Document]) -> Ranking:
-        """Return keys and raw scores, 1 / rank for a retriever without scores."""
-        return [
-            (self._key(document), float(document.metadata.get("score", 1 / rank)))
-            for rank, document in enumerate(documents, start=1)
-        ]
-
-    def _normaliser(self, name: str) -> Normaliser:
-        return theoretical_min_max(0.0) if self.normalisers is None else self.normalisers[name]
 
     def _weights(self, query: str) -> Mapping[str, float]:
         if callable(self.weights):
@@ -292,24 +284,12 @@ def _reader_of(found: Mapping[str, _Hits]) -> Hydrate:
 
 
 def _read_first(keys: Sequence[str], count: int, read: Hydrate) -> Iterator[tuple[str, Document]]:
-    """Yield the first `count` keys whose document exists, with it, reading in batches."""
-    return islice(_read_in_batches(keys, max(1, count), read), count)
-
-
-def _read_in_batches(keys: Sequence[str], size: int, read: Hydrate) -> Iterator[tuple[str, Document]]:
-    for start in range(0, len(keys), size):
-        batch = keys[start : start + size]
-        documents = read(batch)
-        yield from ((key, documents[key]) for key in batch if key in documents)
-
-
-def _log_unscored(name: str, error: Exception) -> None:
-    log.warning("The %s search did not rate what others found: %s", name, error, extra=fields(search=name))
+    """Yield the keys whose document exists, with it, reading `count` at a time."""
+    for start in range(0, len(keys), count):
+        documents = read(keys[start : start + count])
+        yield from ((key, documents[key]) for key in keys[start : start + count] if key in documents)
 
 
 def _result(document: Document, score: float, found_by: dict[str, Finding]) -> Document:
-    return Document(
-        id=document.id,
-        page_content=document.page_content,
-        metadata={**document.metadata, "score": score, "found_by": found_by},
-    )
+    metadata = {**document.metadata, "score": score, "found_by": found_by}
+    return Document(id=document.id, page_content=document.page_content, metadata=metadata)

@@ -1,8 +1,7 @@
 """Rank fusion: reciprocal ranks, or a weighted sum of normalised scores.
 
-Pure functions over rankings, ``[(id, score), ...]`` best first. An id that occurs twice in a list
-counts at its best place; the result is ordered by score, then id, and never by the order in which
-the lists were given. Scores that are not finite count as the lowest of their list.
+Pure functions over rankings, ``[(id, score), ...]`` best first. An id counts at its best place; the result is
+ordered by score, then id. Scores that are not finite count as the lowest of their list.
 """
 
 import math
@@ -16,9 +15,7 @@ Normaliser = Callable[[Sequence[float]], list[float]]
 def rrf(
     rankings: Mapping[str, Ranking], weights: Mapping[str, float] | None = None, c: float = 60
 ) -> dict[str, float]:
-    """Fuse by weighted reciprocal rank: the sum of weight / (c + rank), ranks from 1.
-
-    Cormack, Clarke, Büttcher (SIGIR 2009).
+    """Fuse by weighted reciprocal rank: the sum of weight / (c + rank), ranks from 1 (SIGIR 2009).
 
     >>> rrf({"words": [("a", 9.0), ("b", 1.0)], "meaning": [("b", 0.9)]}, c=1)
     {'b': 0.8333333333333333, 'a': 0.5}
@@ -37,8 +34,7 @@ def convex_combination(
 ) -> dict[str, float]:
     """Fuse by the weighted sum of normalised scores; a list that did not find an id adds nothing.
 
-    Bruch, Gai, Ingber (TOIS 2023, arXiv 2210.11934). Weights are used as given; without normalisers
-    each list's scores go from its lowest to its highest.
+    Bruch, Gai, Ingber (TOIS 2023, arXiv 2210.11934).
 
     >>> lists = {"words": [("a", 9.0), ("b", 3.0), ("c", 0.0)], "meaning": [("b", 0.9), ("c", 0.1)]}
     >>> convex_combination(lists, {"words": 0.5, "meaning": 0.5})
@@ -52,11 +48,7 @@ def convex_combination(
 def weighted(
     comparable: Mapping[str, Mapping[str, float]], weights: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """Add each id's comparable scores, a mapping for each list, by weight; the result best first.
-
-    >>> weighted({"words": {"a": 1.0}, "meaning": {"a": 0.5, "b": 1.0}}, {"words": 0.5, "meaning": 0.5})
-    {'a': 0.75, 'b': 0.5}
-    """
+    """Add each id's comparable scores, a mapping for each list, by weight; the result best first."""
     scores: dict[str, list[float]] = {}
     for name, of in comparable.items():
         weight = _weight(weights, name)
@@ -78,11 +70,7 @@ def missing_ids(rankings: Mapping[str, Ranking]) -> dict[str, list[str]]:
 
 
 def normalised(ranking: Ranking, normaliser: Normaliser) -> dict[str, float]:
-    """Return each id's normalised score.
-
-    >>> normalised([("a", 4.0), ("b", 2.0), ("a", 1.0)], min_max)
-    {'a': 1.0, 'b': 0.0}
-    """
+    """Return each id's normalised score."""
     scores = distinct(ranking)
     return dict(zip(scores, normaliser(list(scores.values())), strict=True))
 
@@ -117,10 +105,7 @@ def theoretical_min_max(minimum: float) -> Normaliser:
 
 
 def z_score(scores: Sequence[float]) -> list[float]:
-    """Return (score - mean) / deviation, lifted so that the lowest is 0: ``[4, 3, 2] -> [2.4, 1.2, 0]``.
-
-    Lifting lets a list that did not find an id add nothing, as an id below its lowest would.
-    """
+    """Return (score - mean) / deviation, lifted so that the lowest is 0: ``[4, 3, 2] -> [2.4, 1.2, 0]``."""
     finite = _finite(scores)
     lowest, spread = min(finite, default=0.0), _deviation(finite)
     if spread == 0:

@@ -1,8 +1,7 @@
 """Retrievers by name, and the boost of documents whose file name a question mentions."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, lru_cache
 from math import fsum, log
 from pathlib import PurePath
@@ -25,17 +24,13 @@ OnFailure = Callable[[str, Exception], None]
 WEIGHT = 0.1
 """Boost of a full file-name match ("in the Q3 2023 report", `2023 Q3.pdf`), as a share of the best score:
 more than the difference between two passages that say the same, less than that between one that answers and
-one that does not. A share, since the scale of fused scores depends on the retrievers that answered. Over
-130 questions on 20 quarterly reports the first citation is from the right one for 55 % instead of 41 %; .05
-and .2 give 53 and 56 %."""
+one that does not."""
 
 
 def boost_by_name(
     question: str, scores: Mapping[str, float], names: Mapping[str, str]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Boost passages whose document's name shares words with the question.
-
-    Returns the scores by id, best first and equal ones in their order, and each name's match.
+    """Boost passages whose document's name shares words with the question; return scores and name matches.
 
     >>> boost_by_name("Sales in 2023?", {"a": 0.9, "b": 0.85}, {"a": "2022.pdf", "b": "2023.pdf"})
     ({'b': 0.94, 'a': 0.9}, {'2022.pdf': 0.0, '2023.pdf': 1.0})
@@ -102,74 +97,52 @@ def choose_retriever(
 ) -> BaseRetriever:
     """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
 
-    `vectors` is called at the first search, and `near_at_hand` tells whether it answers in milliseconds;
-    `mixture`, called during a search, gives the weights of "ensemble-cc". `hydrate` gives documents by id,
-    `label` the same without text, `names` only their names: an ensemble orders many and reads few. Raises
-    SettingsError for an unknown name.
+    `vectors` and `mixture` are called during a search; `near_at_hand` tells whether vectors answer in
+    milliseconds. `hydrate` gives documents by id, `label` the same without text, `names` only their names.
+    Raises SettingsError for an unknown name.
     """
-    retrievers = _Retrievers(words, vectors, near_at_hand, hydrate, label, names, document_ids)
-    match name:
-        case "bm25":
-            return retrievers.bm25(k)
-        case "similarity":
-            return retrievers.vector("similarity", hydrate, k=k)
-        case "mmr":
-            return retrievers.vector("mmr", hydrate, k=k, fetch_k=POOL)
-        case "ensemble-cc":
-            loaded = cache(mixture)  # at the first search, and once
-            return retrievers.ensemble(
-                k,
-                on_failure,
-                weights=lambda question: loaded().weights_for(question),
-                normalisers=dict.fromkeys(
-                    ("similarity", "bm25"), lambda scores: NORMALISERS[loaded().normaliser](scores)
-                ),
-                boost=boost_by_name,
-            )
-        case "ensemble-rrf":
-            return retrievers.ensemble(k, on_failure, fusion="rrf")
-    raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
 
+    def bm25(count: int) -> BM25Retriever:
+        return BM25Retriever(index=words, hydrate=hydrate, k=count, document_ids=document_ids)
 
-@dataclass(frozen=True)
-class _Retrievers:
-    """Factory of BM25, vector and ensemble retrievers over the chosen documents or all."""
+    def vector(search_type: str, read: Hydrate, **search: Any) -> LazyRetriever:
+        if document_ids is not None:
+            search["filter"] = {"document_id": {"$in": list(document_ids)}}
+        options = {"search_type": search_type, "search_kwargs": search}
+        return LazyRetriever(
+            open=lambda: VectorStoreRetriever(vectorstore=vectors().read_by(read), **options)
+        )
 
-    words: LexicalIndex
-    vectors: Callable[[], VectorIndex]
-    near_at_hand: Callable[[], bool]
-    hydrate: Hydrate
-    label: Hydrate
-    names: NamesOf
-    document_ids: Collection[str] | None
-
-    def ensemble(self, k: int, on_failure: OnFailure | None, **fusing: Any) -> EnsembleRetriever:
-        """Return an ensemble of both retrievers."""
-        near = self.vector("similarity", self.label, k=POOL)
+    def ensemble(**fusing: Any) -> EnsembleRetriever:
         return EnsembleRetriever(
-            retrievers={"similarity": near, "bm25": self.bm25(POOL)},
-            inline=self.inline,
-            names=self.names,
-            hydrate=self.hydrate,
+            retrievers={"similarity": vector("similarity", label, k=POOL), "bm25": bm25(POOL)},
+            # The slower first in the calling thread, unless it may have to wait.
+            inline=lambda: ("similarity", "bm25") if near_at_hand() else ("bm25",),
+            names=names,
+            hydrate=hydrate,
             k=k,
             on_failure=on_failure,
             **fusing,
         )
 
-    def inline(self) -> Sequence[str]:
-        """Name the retrievers for the calling thread: the slower first, unless it may have to wait."""
-        return ("similarity", "bm25") if self.near_at_hand() else ("bm25",)
+    choices: dict[str, Callable[[], BaseRetriever]] = {
+        "bm25": lambda: bm25(k),
+        "similarity": lambda: vector("similarity", hydrate, k=k),
+        "mmr": lambda: vector("mmr", hydrate, k=k, fetch_k=POOL),
+        "ensemble-cc": lambda: ensemble(boost=boost_by_name, **_calibrated(mixture)),
+        "ensemble-rrf": lambda: ensemble(fusion="rrf"),
+    }
+    if name not in choices:
+        raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
+    return choices[name]()
 
-    def bm25(self, k: int) -> BM25Retriever:
-        return BM25Retriever(index=self.words, hydrate=self.hydrate, k=k, document_ids=self.document_ids)
 
-    def vector(self, search_type: str, hydrate: Hydrate, **search: Any) -> LazyRetriever:
-        if self.document_ids is not None:
-            search["filter"] = {"document_id": {"$in": list(self.document_ids)}}
-        return LazyRetriever(
-            open=lambda: VectorStoreRetriever(
-                vectorstore=self.vectors().read_by(hydrate),
-                search_type=search_type,
-                search_kwargs=search,
-            )
-        )
+def _calibrated(mixture: Callable[[], HybridWeights]) -> dict[str, Any]:
+    """Return weights and normalisers of an ensemble by a mixture that is loaded at the first search."""
+    loaded = cache(mixture)
+    return {
+        "weights": lambda question: loaded().weights_for(question),
+        "normalisers": dict.fromkeys(
+            ("similarity", "bm25"), lambda scores: NORMALISERS[loaded().normaliser](scores)
+        ),
+    }

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from random import Random
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -38,13 +38,9 @@ NORMALISERS: dict[str, Normaliser] = {
     "theoretical": theoretical_min_max(0.0),
 }
 DEFAULT_WEIGHTS = {"alphabet": 0.55, "ko": 0.5, "ja": 0.5, "zh": 0.5}
-"""Weight of vector search by script, before calibration. By z-score, with the default embedding model,
-nDCG@10 is at most .004 below the best weight of XQuAD (English, Spanish, Chinese), SciFact, Cranfield,
-Qasper, MTRAG's govt, KorQuAD and JaQuAD, and .016 of NQ, where vector search is much the stronger
-(docs/developer/retrieval.md)."""
+"""Weight of vector search by script, before calibration (docs/developer/retrieval.md)."""
 STRONG, WEAK = 0.65, 0.2
-"""Default weight where vector search is significantly better than BM25, or less than half as good: NQ is then
-.008 below its best, KorQuAD and JaQuAD with an English model .002 and .001."""
+"""Default weight where vector search is significantly better than BM25, or less than half as good."""
 FOREIGN = 0.9
 """Weight of vector search for a question in a script that no passage has: hardly any word can match."""
 _OWN_SCRIPT = ("ko", "ja", "zh")
@@ -55,9 +51,6 @@ class HybridWeights:
     """Normaliser of the scores, and weight of vector search by script, 0 to 1; BM25 has the rest.
 
     `passages` is the number of passages it was calibrated with, 0 for the default.
-
-    >>> HybridWeights(weights={"ko": 0.2}).weights_for("서울은 어디인가요?")
-    {'bm25': 0.8, 'similarity': 0.2}
     """
 
     normaliser: str = "z-score"
@@ -69,15 +62,6 @@ class HybridWeights:
         asked = script_of(question)
         meaning = self.weights.get(asked, FOREIGN if self.weights else DEFAULT_WEIGHTS[asked])
         return {"bm25": round(1 - meaning, 6), "similarity": meaning}
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the weights as `from_dict` takes them."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "HybridWeights":
-        """Return stored weights."""
-        return cls(stored["normaliser"], dict(stored["weights"]), stored["passages"])
 
 
 def script_of(text: str) -> str:
@@ -127,7 +111,9 @@ def make_synthetic_queries(texts: Sequence[str], count: int, seed: int = 0) -> l
             break
         text = texts[position]
         spans = sentences(text)
-        fitting = [(a, b) for a, b in spans if SHORTEST <= _size(text[a:b]) <= LONGEST]
+        fitting = [
+            (a, b) for a, b in spans if SHORTEST <= len(text[a:b].encode("utf-8", "replace")) <= LONGEST
+        ]
         if fitting and len(spans) > 1:
             start, end = random.choice(fitting)
             rest = f"{text[:start]} {text[end:]}".strip()
@@ -138,10 +124,7 @@ def make_synthetic_queries(texts: Sequence[str], count: int, seed: int = 0) -> l
 
 
 def half_sentence(sentence: str, random: Random) -> str:
-    """Return about half of a sentence: of its words, or a stretch of its characters where it has no spaces.
-
-    ``"The lease ends in March 2027." -> "lease in 2027."``, ``"契約は三月に終わる。" -> "契約は三月"``.
-    """
+    """Return about half of a sentence: of its words, or a stretch of its characters without spaces."""
     words = sentence.split()
     if len(words) < FEWEST_WORDS:
         length = max(1, len(sentence) // 2)
@@ -149,11 +132,6 @@ def half_sentence(sentence: str, random: Random) -> str:
         return sentence[start : start + length]
     kept = sorted(random.sample(range(len(words)), len(words) // 2))
     return " ".join(words[i] for i in kept)
-
-
-def _size(sentence: str) -> int:
-    """Return a sentence's length in bytes, which is comparable over scripts, unlike characters."""
-    return len(sentence.encode("utf-8", "replace"))
 
 
 # Calibration.
@@ -199,18 +177,15 @@ def calibrate(
 ) -> Iterator[CalibrationProgress]:
     """Calibrate weights on passages with their vectors [n, dimension] of length 1; the last event has them.
 
-    It takes about three embeddings a query; `analysers` are those of the BM25 index. A script of too few
-    passages gets no weight of its own. Raises Cancelled and EmbeddingError.
+    A script of too few passages gets no weight of its own. Raises Cancelled and EmbeddingError.
     """
-    probes = {
-        group: make_synthetic_queries([texts[i] for i in at], PROBES)
-        for group, at in _by_script(texts).items()
-    }
+    scripts = _by_script(texts)
+    probes = {group: make_synthetic_queries([texts[i] for i in at], PROBES) for group, at in scripts.items()}
     enough = {group: found for group, found in probes.items() if len(found) >= FEWEST}
     total, done = sum(map(len, enough.values())), 0
     cases: dict[str, list[Case]] = {}
     for group, found in enough.items():
-        at = _by_script(texts)[group]
+        at = scripts[group]
         pool = _Pool([texts[i] for i in at], vectors[at], found, embedder, analysers)
         cases[group] = []
         for probe in found:
@@ -231,8 +206,7 @@ def sample(ids: Collection[str], seed: int = 0) -> list[str]:
 def best_weights(cases: Mapping[str, Sequence[Case]], passages: int) -> HybridWeights:
     """Return the default weights, changed where both kinds of query reject them by more than chance.
 
-    Each kind is biased: echoes to BM25, since they repeat words, gaps to vector search. Where both agree,
-    the result can be trusted.
+    Echoes favour BM25, since they repeat words, and gaps favour vector search.
     """
     if not cases:
         return HybridWeights(passages=passages)
@@ -246,10 +220,7 @@ def best_weights(cases: Mapping[str, Sequence[Case]], passages: int) -> HybridWe
 
 
 def _default_weight(group: str, gap: Gains) -> float:
-    """Return the default weight of a script, STRONG or WEAK by how well each retriever finds gaps.
-
-    Echoes are no measure of that: BM25 finds nearly every one.
-    """
+    """Return the default weight of a script by how well each retriever finds gaps."""
     mostly_words, mostly_meaning = gap[:, 0], gap[:, -1]
     if surely_better(mostly_meaning, mostly_words):
         return STRONG
@@ -276,8 +247,7 @@ def _best_normaliser(found: Mapping[str, Sequence[Sequence[Gains]]]) -> str:
 def best_weight(kinds: Sequence[Gains], usual: float) -> float:
     """Return the weight nearest to the usual one of those that some kind of query does not surely reject.
 
-    Each kind is a result of `gains`. A kind rejects a weight that its best one is surely better than. Where
-    one kind prefers less than the usual weight and another more, the usual weight is returned.
+    Each kind is a result of `gains`. Where the kinds lie on both sides, the usual weight is returned.
 
     >>> echoes = np.array([[0.9, 0.9, 0.9, 0.8, 0.8, 0.7, 0.6, 0.5, 0.4]] * 3)
     >>> gaps = np.array([[0.6, 0.6, 0.5, 0.5, 0.5, 0.4, 0.3, 0.2, 0.1]] * 3)
@@ -296,20 +266,13 @@ def best_weight(kinds: Sequence[Gains], usual: float) -> float:
 
 
 def surely_better(one: Gains, other: Gains) -> bool:
-    """Return whether the mean of `one` is above that of `other` by more than SURE standard errors.
-
-    The test is paired, case by case: [.9, .7] is surely better than
-    [.8, .6], by .1 with no error at all, and not than [.8, .7], by .05 with an error of .035.
-    """
+    """Return whether the mean of `one` is above that of `other` by more than SURE paired standard errors."""
     difference = one - other
     return float(difference.mean()) > SURE * float(difference.std()) / math.sqrt(len(difference))
 
 
 def gains(cases: Sequence[Case], normaliser: str) -> Gains:
-    """Return nDCG@10, 0 to 1, of each case with each of WEIGHTS: [cases, weights].
-
-    Each weight is averaged with its neighbours, which avoids weights next to a sharp drop.
-    """
+    """Return nDCG@10 of each case with each of WEIGHTS and its neighbours: [cases, weights]."""
     raw = np.array([[_ndcg(case, normaliser, weight) for weight in WEIGHTS] for case in cases])
     return np.stack([raw[:, max(0, i - 1) : i + 2].mean(axis=1) for i in range(len(WEIGHTS))], axis=1)
 
@@ -417,8 +380,8 @@ class HybridCalibration:
         if state is None:
             return None
         found = datetime.fromisoformat(state["found"])
-        mixture, rule = HybridWeights.from_dict(state["mixture"]), state.get("rule", 0)
-        return CalibratedWeights(mixture, found, state["chunks"], state["fingerprint"], rule)
+        mixture = HybridWeights(**state["mixture"])
+        return CalibratedWeights(mixture, found, state["chunks"], state["fingerprint"], state["rule"])
 
     @property
     def mixture(self) -> HybridWeights:

@@ -9,7 +9,8 @@ from rag.connectors.sync import Sync
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.sources import SourceItems, SourceStore

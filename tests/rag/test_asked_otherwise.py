@@ -8,7 +8,8 @@ from rag.chat.answer import Token
 from rag.chat.conversation import Conversation, to_records
 from rag.chat.pipeline import RagPipeline
 from rag.jobs import never
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.passage import Passage
 from tests.rag.fake_llm import Reply
 from tests.rag.shelf import Shelf, ask

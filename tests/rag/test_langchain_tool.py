@@ -6,7 +6,8 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
 from rag.langchain import ConversationalRetrievalChain, conversation_tool
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.retrieval.bm25 import BM25Retriever
 from tests.rag.fake_llm import FakeLLM, Reply
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rag.models.llm import LLMSettings, Requests
+from rag.models.llm import Requests
+from rag.models.protocol import LLMSettings
 from tests.rag.fake_llm import FakeLLM, Reply
 
 

@@ -3,8 +3,8 @@ from collections.abc import Iterator
 import pytest
 
 from rag.errors import LimitReached
-from rag.models.llm import LLM, LLMSettings
-from rag.models.protocol import ObservedModel, Sent
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings, ObservedModel, Sent
 from rag.quota import Limits, Quota
 from storage.accounts import Account, People
 from storage.database import Database

@@ -13,8 +13,8 @@ from rag.errors import Cancelled, ModelUnavailable, SettingsError
 from rag.factory import make_pipeline, make_reranker
 from rag.ingest.library import Library
 from rag.jobs import never
-from rag.models.llm import LLM, LLMSettings
-from rag.models.protocol import Sent
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings, Sent
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker
 from rag.retrieval.rerank.registry import Reordered, Reranking

@@ -14,8 +14,8 @@ from rag.chat.conversation import Conversation
 from rag.chat.pipeline import RagPipeline
 from rag.citations.support import citation_of, markers, passage_of
 from rag.jobs import never
-from rag.models.llm import LLM, LLMSettings
-from rag.models.protocol import Sent
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings, Sent
 from rag.passage import Passage
 from rag.text.prompt_parts import fenced
 from storage.conversations import Conversations

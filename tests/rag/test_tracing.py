@@ -7,8 +7,8 @@ from rag.chat.corpus import PlainCorpus, UnsearchedFile
 from rag.chat.pipeline import RagPipeline
 from rag.citations.judges import LanguageModelJudge
 from rag.jobs import never
-from rag.models.llm import LLM, LLMSettings
-from rag.models.protocol import Sent
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings, Sent
 from storage.answers import Trace, Traces
 from storage.conversations import Conversations
 from storage.database import Database

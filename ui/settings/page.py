@@ -8,7 +8,8 @@ import streamlit as st
 from pydantic import SecretStr
 
 from rag.index.staged import ReindexProgress
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
 from rag.retrieval.weights import DEFAULT_WEIGHTS, FEWEST, CalibratedWeights

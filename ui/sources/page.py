@@ -362,8 +362,8 @@ def _finish(here: Workspace, form: _SourceForm, verb: str, save: Callable[[dict[
         if kept:
             save(settings)
             st.rerun()
-        with st.spinner("Connecting…"), here.source(form.kind, settings) as source:
-            st.success(escape_text(source.test()), icon=":material/check_circle:")
+        with st.spinner("Connecting…"):
+            st.success(escape_text(here.source(form.kind, settings).test()), icon=":material/check_circle:")
 
 
 @st.dialog("Delete this source?", width="small", icon=":material/delete:")

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from rag.raptor.view import OpenedPath
+from rag.raptor.tree import OpenedPath
 from storage.trees import NodeRecord
 from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from rag.raptor.view import OpenedPath, numbers_above, open_tree
+from rag.raptor.tree import OpenedPath, numbers_above, open_tree
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages

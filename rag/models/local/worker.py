@@ -1,7 +1,6 @@
 """Child process in which llama.cpp serves a model: `python -m rag.models.local.worker`.
 
-It reads one line of JSON, the model, from standard input and writes one, the address, to standard output. It
-ends when its standard input closes, so that no server outlives the app.
+It reads one line of JSON, the model, and writes one, the address. It ends when its standard input closes.
 """
 
 import json

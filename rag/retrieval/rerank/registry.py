@@ -29,10 +29,7 @@ NAMES = (NONE, "cross-encoder", *LLM_RERANKERS, "remote")
 
 @dataclass(frozen=True)
 class RerankerParts:
-    """Models for rerankers: the connected language model, and a reranking model with its server.
-
-    `opened` gives a cross-encoder by folder or hub id, and may cache it.
-    """
+    """Models for rerankers: the connected one, and a cross-encoder, `opened` by name, or a server."""
 
     llm: LanguageModel | None = None
     model: str = ""
@@ -42,10 +39,7 @@ class RerankerParts:
 
 
 def choose_reranker(name: str, parts: RerankerParts, **options: Any) -> Reranker | None:
-    """Return the reranker called `name`, or None for "none"; `options` are those of every Reranker.
-
-    Raises SettingsError for an unknown name, and where a part that it needs is missing.
-    """
+    """Return the reranker called `name`, or None for "none"; raises SettingsError."""
     if name == NONE:
         return None
     if name in LLM_RERANKERS:

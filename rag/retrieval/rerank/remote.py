@@ -30,10 +30,7 @@ _POLL = 0.05
 
 
 class RemoteReranker(Reranker):
-    """Reranker on a server at `base_url`, with or without ``/rerank`` at its end.
-
-    TEI's format is used where the server's error asks for texts, which each reranker finds out once.
-    """
+    """Reranker on a server; TEI's format is used where the server's first error asks for texts."""
 
     base_url: str
     model: str = ""

@@ -6,7 +6,8 @@ import pytest
 from rag.chat.answer import Done, Sources, Token, answer
 from rag.chat.extractive import NOT_FOUND
 from rag.errors import Cancelled, LLMRejected, LLMUnreachable
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.passage import Passage
 from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply

@@ -10,7 +10,8 @@ from rag.chat.conversation import Conversation, Failed, title_of
 from rag.chat.pipeline import RagPipeline, Timings, validated_question
 from rag.errors import QuestionRefused, RetrievalError
 from rag.jobs import Jobs, never
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.retrieval.degradation import DegradationRecorder, Degraded
 from storage.answers import Traces
 from storage.errors import NotFound

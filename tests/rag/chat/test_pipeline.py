@@ -9,7 +9,8 @@ from rag.factory import make_pipeline
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.retrieval.degradation import Degraded
 from rag.settings import Settings
 from storage.database import Database

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 
 from rag.chat.answer import Done, Sources, Token, answer
 from rag.chat.prompts import fitting_excerpts, small_model_messages
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.passage import Passage
-from rag.retrieval.excerpts import EXCERPT_TOKENS, PASSAGES, PROMPT_TOKENS, best_excerpts, excerpts
+from rag.retrieval.sentences import EXCERPT_TOKENS, PASSAGES, PROMPT_TOKENS, best_excerpts, excerpts
 from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM
 

@@ -6,7 +6,8 @@ from rag.chat.prompts import fitting_turns
 from rag.chat.rewrite import make_standalone, rewritten
 from rag.errors import Cancelled
 from rag.jobs import never
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from storage.answers import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf

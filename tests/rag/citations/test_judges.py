@@ -6,7 +6,8 @@ from rag.citations.checker import Checker, Judge
 from rag.citations.judges import CrossEncoderJudge, LanguageModelJudge
 from rag.errors import JudgeUnavailable, SettingsError
 from rag.factory import make_judge
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.passage import Passage
 from rag.settings import Settings
 from tests.rag.fake_llm import FakeLLM, Reply

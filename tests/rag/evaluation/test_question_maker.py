@@ -9,7 +9,8 @@ from rag.errors import LLMUnreachable, QuestionRefused, SettingsError
 from rag.evaluation.lab import LANES, Lab
 from rag.ingest.library import Library
 from rag.jobs import Jobs
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM, Reply
 

@@ -9,7 +9,8 @@ from rag.evaluation.question_maker import (
     question_from_passage,
     question_from_sentence,
 )
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.passage import Passage
 from rag.text.tokenize import tokens
 from tests.rag.fake_llm import FakeLLM, Reply

@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 from rag.errors import IndexUnusable
-from rag.index.chroma import EF_SEARCH, ChromaVectorStore, open_client
+from rag.index.chroma import ChromaVectorStore
 from rag.index.exact import Space
 from tests.rag.index.by_angle import ByAngle, texts
 
@@ -155,18 +155,6 @@ def test_a_collection_keeps_the_space_it_was_made_with(tmp_path: Path):
     store.close()
 
 
-def test_a_collection_of_an_earlier_version_is_searched_with_todays_effort(tmp_path: Path):
-    client = open_client(tmp_path)
-    earlier = {"hnsw": {"space": "cosine", "ef_search": 300}}
-    client.create_collection("chunks", embedding_function=None, configuration=earlier)
-    client.close()
-    ChromaVectorStore(ByAngle(), directory=tmp_path, collection_name="chunks").close()
-    client = open_client(tmp_path)
-    found = client.get_collection("chunks", embedding_function=None).configuration_json["hnsw"]
-    client.close()
-    assert found["ef_search"] == EF_SEARCH
-
-
 def test_more_entries_than_one_batch_takes():
     store = ChromaVectorStore(ByAngle())
     ids = [str(n) for n in range(5600)]
@@ -199,6 +187,6 @@ def test_a_thousand_random_vectors_find_their_true_neighbours():
     hits = 0
     for n in range(50):
         true = {str(i) for i in np.argsort(-unit @ unit[n])[:10]}
-        found = store._query(vectors[n].tolist(), 10)
+        found = store.nearest(vectors[n].tolist(), 10)
         hits += len(true & {id_ for id_, _ in found})
     assert hits >= 495

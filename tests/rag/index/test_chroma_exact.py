@@ -43,9 +43,9 @@ def test_a_search_in_chosen_documents_is_exact_through_changes_and_restarts(tmp_
     add(store, range(380, 420))
     chosen = {id_: vector for id_, vector in kept.items() if id_.split("-")[0] in ("3", "17")}
     for asked in random.normal(size=(5, 16)).astype(np.float32):
-        found = store._query(asked.tolist(), 10, filter={"document_id": {"$in": ["3", "17"]}})
+        found = store.nearest(asked.tolist(), 10, filter={"document_id": {"$in": ["3", "17"]}})
         assert dict(found) == pytest.approx(brute_force(chosen, asked, 10, space), abs=1e-4)
-        (one,) = store._query(asked.tolist(), 1, filter={"document_id": "3"})
+        (one,) = store.nearest(asked.tolist(), 1, filter={"document_id": "3"})
         assert one[0].startswith("3-")
     with pytest.raises(IndexUnusable, match="searched"):
         store.similarity_search_by_vector([1.0, 2.0], filter={"document_id": "3"})
@@ -81,13 +81,13 @@ def test_searches_go_on_while_documents_come_and_go(tmp_path: Path):
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        found = store._query([1.0] * 8, 20, filter={"document_id": {"$in": ["kept", "x"]}})
+        found = store.nearest([1.0] * 8, 20, filter={"document_id": {"$in": ["kept", "x"]}})
         assert found[0][0] == "stays"
         assert all(id_.startswith(("stays", "x-")) for id_, _ in found)
     for thread in threads:
         thread.join()
     assert failures == []
-    assert len(store._query([1.0] * 8, 20, filter={"document_id": {"$in": ["x", "y"]}})) == 8
+    assert len(store.nearest([1.0] * 8, 20, filter={"document_id": {"$in": ["x", "y"]}})) == 8
     store.close()
 
 

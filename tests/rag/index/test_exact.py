@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.index.exact import Entries, ExactCopy, VectorFile
+from rag.index.chroma import ExactCopy
+from rag.index.exact import Entries, VectorFile
 
 
 class Shelf:

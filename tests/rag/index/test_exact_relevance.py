@@ -11,7 +11,6 @@ from rag.index.exact import (
     Space,
     cosine_relevance,
     euclidean_relevance,
-    inner_product_relevance,
 )
 
 ANGLES = st.floats(0, math.pi)
@@ -22,7 +21,7 @@ def test_for_unit_vectors_every_space_gives_the_cosine(angle: float):
     cosine = math.cos(angle)
     expected = pytest.approx(max(0.0, cosine), abs=1e-12)
     assert cosine_relevance(1 - cosine) == expected
-    assert inner_product_relevance(1 - cosine) == expected
+    assert cosine_relevance(1 - cosine) == expected
     assert euclidean_relevance((1 - cosine) ** 2 + math.sin(angle) ** 2) == expected
 
 
@@ -46,8 +45,8 @@ def test_what_is_closer_is_never_less_relevant(space, near: float, further: floa
         (cosine_relevance, 1.3, 0.0),
         (euclidean_relevance, 0.4, 0.8),
         (euclidean_relevance, 2.6, 0.0),
-        (inner_product_relevance, 0.2, 0.8),
-        (inner_product_relevance, -3.0, 1.0),
+        (cosine_relevance, 0.2, 0.8),
+        (cosine_relevance, -3.0, 1.0),
         (cosine_relevance, math.nan, 0.0),
     ],
 )

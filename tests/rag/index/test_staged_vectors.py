@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, EmbeddingError, IndexUnusable
-from rag.index.chunks import to_entry
+from rag.index.bm25 import to_entry
 from rag.index.slot import IndexState
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest, Reindexing
@@ -346,7 +346,7 @@ def test_in_the_server_a_model_that_cannot_be_had_is_said_and_the_old_one_answer
     def unavailable() -> Embedder:
         raise EmbeddingError("There is no such model.")
 
-    opened.library.reindexer._open_embedder = unavailable
+    opened.library.reindexer.open_embedder = unavailable
     reindexing.start()
     assert wait_until(done(reindexing))
     assert reindexing.failed == "There is no such model."

@@ -9,7 +9,7 @@ import pytest
 
 from rag.errors import IndexMismatch, ModelUnavailable
 from rag.index.bm25 import TantivyIndex
-from rag.index.bm25_index import BATCH
+from rag.index.indexes import WORDS_BATCH
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import Library
 from rag.jobs import never
@@ -185,7 +185,7 @@ def test_an_analyser_that_comes_or_goes_makes_the_word_index_anew_and_whole(
 def test_a_word_index_of_more_than_a_batch_is_made_anew_whole(database: Database):
     library = Library(database, "ann", no_embedder)
     read(library, "castles.md", "".join(f"# Castle {n}\n\nIts moat.\n\n" for n in range(600)))
-    assert len(library.documents.chunk_ids()) > BATCH
+    assert len(library.documents.chunk_ids()) > WORDS_BATCH
     library.indexes.words.clear()
     library.recover()
     assert library.indexes.words.ids() == library.documents.chunk_ids()

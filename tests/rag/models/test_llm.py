@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, LLMRejected, LLMUnreachable
-from rag.models.llm import ANSWER_CHARS, LLM, LLMSettings
+from rag.models.llm import ANSWER_CHARS, LLM
+from rag.models.protocol import LLMSettings
 from tests.rag.fake_llm import FakeLLM, Reply
 
 KEY = "sk-very-secret-mark-1234567890"

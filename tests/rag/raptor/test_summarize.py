@@ -2,7 +2,8 @@ import pytest
 
 from rag.errors import Cancelled
 from rag.factory import make_summariser
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.raptor.summarize import TRIES, ExtractiveSummariser, LLMSummariser, summary_messages
 from rag.settings import Settings
 

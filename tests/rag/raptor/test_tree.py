@@ -1,7 +1,8 @@
 import pytest
 
 from rag.errors import Cancelled, RetrievalError
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.raptor.retrievers import CollapsedTreeRetriever
 from rag.raptor.summarize import LLMSummariser
 from rag.raptor.tree import LayerProgress

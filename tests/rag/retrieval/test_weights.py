@@ -1,3 +1,5 @@
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +25,7 @@ def test_a_question_in_a_writing_that_no_passage_has_is_left_to_meaning():
 
 def test_a_stored_mixture_comes_back_equal():
     mixture = HybridWeights("z-score", {"ko": 0.2}, passages=812)
-    assert HybridWeights.from_dict(mixture.as_dict()) == mixture
+    assert HybridWeights(**asdict(mixture)) == mixture
 
 
 @pytest.mark.parametrize(

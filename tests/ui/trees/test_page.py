@@ -4,8 +4,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag.raptor.tree import Cost, ForestProgress, LayerProgress
-from rag.raptor.view import OpenedPath, open_tree
+from rag.raptor.tree import Cost, ForestProgress, LayerProgress, OpenedPath, open_tree
 from rag.workspace import Workspace
 from storage.records import ChunkSpan
 from storage.trees import NodeRecord

@@ -15,8 +15,7 @@ SAID = f"The model '{ID}' is not on this disk, and the hub that may have it cann
 OPEN = """
 import sys
 from pathlib import Path
-from rag.models.cross_encoder import open_cross_encoder
-from rag.models.packaged.catalog import only_on_disk
+from rag.models.hub import only_on_disk, open_cross_encoder
 from rag.models.embeddings import open_embedder
 from rag.errors import ModelUnavailable
 for open_it in {

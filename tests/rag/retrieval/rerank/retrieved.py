@@ -2,7 +2,8 @@
 
 from langchain_core.documents import Document
 
-from rag.models.llm import LLM, LLMSettings
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 
 
 def found(*texts: str) -> list[Document]:

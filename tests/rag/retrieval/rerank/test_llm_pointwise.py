@@ -5,8 +5,8 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 
 from rag.errors import LLMRejected
-from rag.models.llm import LLM, LLMSettings
-from rag.models.protocol import ChatModel
+from rag.models.llm import LLM
+from rag.models.protocol import ChatModel, LLMSettings
 from rag.retrieval.rerank.llm import NO_LOGPROBS, LogprobReranker, RatingReranker, parse_rating
 from rag.text.prompt_parts import count_tokens
 from tests.rag.fake_llm import FakeLLM, Reply, Request

@@ -1,7 +1,7 @@
 import pytest
 
 from rag.errors import RetrievalError
-from rag.raptor.view import numbers_above, open_tree
+from rag.raptor.tree import numbers_above, open_tree
 from tests.rag.raptor.conftest import add, grow, story
 
 

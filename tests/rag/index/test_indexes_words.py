@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, IndexUnusable
-from rag.index.bm25 import Entry, TantivyIndex
-from rag.index.bm25_index import BATCH, NEXT, WORDS
-from rag.index.chunks import to_entry
+from rag.index.bm25 import Entry, TantivyIndex, to_entry
+from rag.index.indexes import NEXT_WORDS, WORDS, WORDS_BATCH
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
@@ -108,10 +107,10 @@ def test_one_that_was_stopped_is_gone_on_with(copy: Path):
         library = open_library(database, find())
         with pytest.raises(Cancelled):
             list(library.indexes.words.renew(lambda: True))
-        begun = library.documents.index_state(NEXT)
+        begun = library.documents.index_state(NEXT_WORDS)
         library.close()
         again = open_library(database, find())
-        assert again.indexes.words.outdated and again.documents.index_state(NEXT) == begun
+        assert again.indexes.words.outdated and again.documents.index_state(NEXT_WORDS) == begun
         list(again.indexes.words.renew(never))
         assert again.documents.index_state(WORDS) == begun and in_step(again)
         again.close()
@@ -125,14 +124,12 @@ def test_after_an_end_at_any_step_the_old_one_answers_or_the_new_one(copy: Path,
 
     with closing(Database.open(copy)) as database:
         before = open_library(database, ())
-        put(before, "long", parts=BATCH + 1)
+        put(before, "long", parts=WORDS_BATCH + 1)
         before.close()
         library = open_library(database, find())
         for _ in library.indexes.words.renew(never):
             keep()
         keep()
-        state = library.documents.index_state(WORDS)
-        library.documents.set_index_state(NEXT, state)  # as where it ends between the two commits
         keep()
         library.close()
     assert len(snapshots) == 5
