@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, delete, func, select, union
+from sqlalchemy import Select, bindparam, delete, func, select, union
 from sqlalchemy.orm import Session
 
 from storage import tables
-from storage.database import Database, OwnerStore
+from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.documents import UNFINISHED
 from storage.errors import AccountClosed, NotFound
 from storage.records import Holdings, PersonRecord, Used
@@ -23,6 +23,7 @@ from storage.tables import (
     to_record,
 )
 
+_LIMITS = Lookup(select(UserRow.id, UserRow.limits).where(UserRow.id == bindparam("owner")), UserRow.id)
 SEEN_EVERY = timedelta(minutes=5)  # between two updates of "last seen"; pages are drawn more often
 
 
@@ -63,8 +64,8 @@ class Account(OwnerStore):
 
     def limits(self) -> Mapping[str, int]:
         """Return the quotas set for this owner alone; empty where there are none."""
-        with self._database.reading() as session:
-            return session.scalar(select(UserRow.limits).where(UserRow.id == self._owner)) or {}
+        found = self._database.look_up(_LIMITS, [self._owner], self._owner)
+        return next((parsed(limits) for _, limits in found if limits is not None), {})
 
     def holds(self) -> Holdings:
         """Count the documents and add up the sizes of their originals."""

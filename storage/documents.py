@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from storage.database import Database, OwnerStore
+from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
 from storage.tables import (
@@ -83,8 +83,8 @@ _CHUNKS: Select[*tuple[Any, ...]] = select(
 # The owner and the replaced document are in expressions, which no index serves: else SQLite starts from all
 # the owner's chunks.
 _SEARCHED = (Document.owner.concat("") == bindparam("owner"), func.coalesce(Document.replaces, "") == "")
-_CHOSEN = _CHUNKS.where(*_SEARCHED)
-_NAMES = select(Document.id, Document.edition, Document.name).where(*_SEARCHED)
+_BY_ID = Lookup(_CHUNKS.where(*_SEARCHED), Chunk.id)
+_NAMES = Lookup(select(Document.id, Document.edition, Document.name).where(*_SEARCHED), Document.id)
 
 
 def edition(splitting: Mapping[str, int] | None) -> str:
@@ -130,6 +130,10 @@ def chunk_records(
 
 
 # Index states
+_STATES = Lookup(
+    select(IndexStateRow.name, IndexStateRow.state).where(IndexStateRow.owner == bindparam("owner")),
+    IndexStateRow.name,
+)
 
 
 class IndexStates(OwnerStore):
@@ -269,7 +273,7 @@ class Documents(OwnerStore):
         So a replacement is searched as a whole from the commit that promotes it.
         """
         wanted = list(dict.fromkeys(ids))
-        rows = self._by_id(_CHOSEN, Chunk.id, wanted)
+        rows = self._database.look_up(_BY_ID, wanted, self._owner)
         found = {row[0]: ChunkRecord(*row) for row in rows}
         return {id_: found[id_] for id_ in wanted if id_ in found}
 
@@ -280,7 +284,7 @@ class Documents(OwnerStore):
         """
         wanted = {id_: id_.rpartition("-")[0].partition(".")[::2] for id_ in ids}
         documents = list({document_id for document_id, _ in wanted.values()})
-        rows = self._by_id(_NAMES, Document.id, documents)
+        rows = self._database.look_up(_NAMES, documents, self._owner)
         found = {(id_, edition): (id_, name) for id_, edition, name in rows}
         return {id_: found[document] for id_, document in wanted.items() if document in found}
 
@@ -314,9 +318,8 @@ class Documents(OwnerStore):
 
     def index_state(self, index: str) -> dict[str, Any] | None:
         """Return the recorded state of an index, as its model; None when nothing was recorded."""
-        with self._database.reading() as session:
-            row = session.get(IndexStateRow, (self._owner, index))
-            return None if row is None else row.state
+        rows = self._database.look_up(_STATES, [index], self._owner)
+        return next((parsed(state) for _, state in rows), None)
 
     def set_index_state(self, index: str, state: dict[str, Any] | None) -> None:
         """Record the state of an index: ``"vectors", {"model": …}``; None deletes it."""
