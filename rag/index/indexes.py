@@ -75,9 +75,10 @@ def check_same_index(made_with: MadeWith, mine: MadeWith) -> None:
             f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
             "Choose that model again, or embed everything anew: `footnote reindex`."
         )
-    if made_with["store"] != mine["store"]:
+    store = made_with.get("store", CHROMA)  # earlier versions had only Chroma
+    if store != mine["store"]:
         raise IndexMismatch(
-            f"The documents' vectors are in {made_with['store']}, not in {mine['store']}. "
+            f"The documents' vectors are in {store}, not in {mine['store']}. "
             "Name that store again, or embed everything anew: `footnote reindex`."
         )
 
@@ -328,7 +329,7 @@ class Indexes:
     def _open_answering_embedder(self) -> Embedder:
         made_with = self._documents.index_state(VECTORS)
         if made_with and self._open_named and self._documents.index_state(NEXT):
-            return self._open_named(made_with["spec"])
+            return self._open_named(made_with.get("spec", made_with["model"]))
         return self._open_embedder()
 
     @property

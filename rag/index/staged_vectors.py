@@ -68,7 +68,7 @@ class VectorReindexer:
     def possible(self) -> bool:
         """True where there is an index in Chroma: an external store cannot hold two at once."""
         answering = self.documents.index_state(VECTORS)
-        return answering is not None and answering["store"] == self.indexes.store.name == CHROMA
+        return answering is not None and answering.get("store", CHROMA) == self.indexes.store.name == CHROMA
 
     def due(self) -> bool:
         """Return whether a build was begun, or the settings name another model. Raises EmbeddingError."""

@@ -381,7 +381,7 @@ class HybridCalibration:
             return None
         found = datetime.fromisoformat(state["found"])
         mixture = HybridWeights(**state["mixture"])
-        return CalibratedWeights(mixture, found, state["chunks"], state["fingerprint"], state["rule"])
+        return CalibratedWeights(mixture, found, state["chunks"], state["fingerprint"], state.get("rule", 0))
 
     @property
     def mixture(self) -> HybridWeights:

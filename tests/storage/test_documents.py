@@ -221,5 +221,5 @@ def test_a_thousand_documents_are_listed_and_a_thousand_chunks_read_at_once(docu
     chunks = sorted(documents.chunk_ids())[:1000]
     assert len(chunks) == 1000
     assert statements(database, documents.list) == 1
-    assert statements(database, lambda: documents.chunks_by_id(chunks)) <= 3
+    assert statements(database, lambda: documents.chunks_by_id(chunks)) <= 2
     assert statements(database, lambda: documents.chunks_by_id(chunks[:20])) == 1
