@@ -8,15 +8,6 @@ import streamlit as st
 from ui.components.markdown import plain_line
 
 _bodies: dict[str, Callable[[], None]] = {}
-
-
-CHAT: st.Page
-DOCUMENTS: st.Page
-SOURCES: st.Page
-TREES: st.Page
-LAB: st.Page
-SETTINGS: st.Page
-PEOPLE: st.Page
 _ICONS = {
     "CHAT": ":material/forum:",
     "DOCUMENTS": ":material/library_books:",

@@ -7,6 +7,7 @@ when a document is deleted.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,11 +19,11 @@ from rag.raptor.tree import is_leaf_id
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.errors import FootnoteError, NotFound
-from storage.records import CitationFeedback, PageSpan, PassageRecord
+from storage.records import PageSpan, PassageRecord
 from ui import pages
 from ui.chat.citations import CitedPassage, resolve
 from ui.components.markdown import escape_text, highlight, label, unwrap
-from ui.components.messages import flash_errors
+from ui.components.messages import action
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
 
 SCALE = 2.0  # pixels per point: sharp on dense screens, about 200 kB a page
@@ -206,20 +207,14 @@ def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
         return
     answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)
     wrong = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"
-    st.button(
+    action(
         "Marked as wrong source" if wrong else "Wrong source",
-        key=f"wrong-{answer_id}-{position}",
-        icon=":material/flag:",
-        type="secondary" if wrong else "tertiary",
+        "flag",
+        f"wrong-{answer_id}-{position}",
+        partial(workspace.feedback.mark, answer_id, position, None if wrong else "wrong"),
+        kind="secondary" if wrong else "tertiary",
         help="Remove the mark" if wrong else "Saves your feedback on this citation, for evaluation",
-        on_click=_mark,
-        args=(workspace, answer_id, position, None if wrong else "wrong"),
     )
-
-
-@flash_errors
-def _mark(workspace: Workspace, answer_id: str, position: int, feedback: CitationFeedback | None) -> None:
-    workspace.feedback.mark(answer_id, position, feedback)
 
 
 def _neighbours(

@@ -32,7 +32,7 @@ from ui.chat.message import (
 )
 from ui.components.labels import count
 from ui.components.markdown import label, safe_answer
-from ui.components.messages import show_errors
+from ui.components.messages import action, show_errors
 from ui.documents.upload import add_files, report
 from ui.server.services import services
 
@@ -75,9 +75,7 @@ def show_refusal(here: Workspace) -> None:
         st.error(label(said, 500), icon=":material/error:")
         st.session_state.setdefault(_REWORDED, sent.text)  # Streamlit forgets it while it is not drawn
         st.text_area("Your question", key=_REWORDED)
-        st.button(
-            "Ask again", icon=":material/refresh:", key="ask-again", on_click=_send_anew, args=(sent, here)
-        )
+        action("Ask again", "refresh", "ask-again", _send_anew, sent, here, kind="secondary")
 
 
 def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
@@ -193,13 +191,8 @@ def _follow_answer(
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
         partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.container())
         if deadline is None:
-            st.button(
-                "Stop",
-                key=f"stop-{turn.answer_id}",
-                icon=":material/stop_circle:",
-                on_click=workspace.stop,
-                args=(turn.answer_id,),
-            )
+            key = f"stop-{turn.answer_id}"
+            action("Stop", "stop_circle", key, workspace.stop, turn.answer_id, kind="secondary")
         _write(job, partial, turn.conversation_id, deadline)
 
 

@@ -17,7 +17,7 @@ from ui.chat import evidence_panel, trace_panel
 from ui.chat.citations import cited_numbers, links
 from ui.components.labels import count
 from ui.components.markdown import escape_text, label, safe_answer
-from ui.components.messages import flash_errors
+from ui.components.messages import action, flash_errors
 
 PAGE = 30  # messages shown at once: hundreds make every click slow
 _KEY = "turned-back"
@@ -130,7 +130,7 @@ def _button(
     kind: Literal["secondary", "tertiary"] = "tertiary",
 ) -> None:
     """Show a button that runs an action and goes to the newest messages."""
-    st.button(name, key=key, icon=f":material/{icon}:", type=kind, on_click=_act, args=(act,))
+    action(name, icon, key, _act, act, kind=kind)
 
 
 @st.dialog("Edit question", icon=":material/edit:")
@@ -153,14 +153,13 @@ def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], obje
         changed = st.text_area(name, text, key=key, max_chars=pipeline.MAX_QUESTION)
         st.caption("Starts a new branch. Earlier messages stay available.")
         if st.form_submit_button(submit, type="primary") and changed.strip():
-            _act(lambda: act(changed))
+            flash_errors(_act)(lambda: act(changed))
             st.rerun()
 
 
-@flash_errors
-def _act(action: Callable[[], object]) -> None:
+def _act(act: Callable[[], object]) -> None:
     show_newest()
-    action()
+    act()
 
 
 QUESTION_AVATAR, ANSWER_AVATAR = ":material/person:", ":material/format_quote:"
@@ -176,8 +175,8 @@ _UNSEARCHED = {
     "refused": "could not be read",
 }
 _RATINGS: dict[Rating, tuple[str, str, str]] = {
-    "up": (":material/thumb_up:", "Helpful", "Marked helpful"),
-    "down": (":material/thumb_down:", "Not helpful", "Marked not helpful"),
+    "up": ("thumb_up", "Helpful", "Marked helpful"),
+    "down": ("thumb_down", "Not helpful", "Marked not helpful"),
 }
 
 
@@ -302,22 +301,12 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
             return
         for rating, (icon, unmarked, marked) in _RATINGS.items():
             chosen = message.rating == rating
-            st.button(
-                marked if chosen else unmarked,
-                key=f"rate-{rating}-{message.id}",
-                icon=icon,
-                type="secondary" if chosen else "tertiary",
-                on_click=_rate,
-                args=(workspace, message.id, None if chosen else rating),
-            )
+            name, key = marked if chosen else unmarked, f"rate-{rating}-{message.id}"
+            rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
+            action(name, icon, key, rate, kind="secondary" if chosen else "tertiary")
         if settled:
             again = partial(workspace.answer_again, message.id)
             _button("Answer again", f"again-{message.id}", "refresh", again)
-
-
-@flash_errors
-def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
-    workspace.conversations.rate(answer_id, rating)
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import streamlit as st
 
@@ -78,6 +78,26 @@ def flash_errors(act: Callable[P, object]) -> Callable[P, None]:
             flash(label(str(error), 300), ":material/error:")
 
     return wrapped
+
+
+def action(
+    name: str,
+    icon: str,
+    key: str,
+    act: Callable[..., object],
+    *args: object,
+    kind: Literal["primary", "secondary", "tertiary"] = "tertiary",
+    **options: Any,
+) -> None:
+    """Show a button that calls `act` with `args`; an error of it is shown by the next run of the page."""
+    callback = flash_errors(act)
+    st.button(name, icon=f":material/{icon}:", key=key, type=kind, on_click=callback, args=args, **options)
+
+
+def rename_action(title: str, name: str, limit: int, key: str, act: Callable[[], None], *, at: str) -> None:
+    """Show a popover at the key `at` to change a name; `act` reads the new one from the state of `key`."""
+    with st.popover("Rename", icon=":material/edit:", type="tertiary", key=at):
+        st.text_input(title, value=name, max_chars=limit, key=key, on_change=flash_errors(act))
 
 
 def confirm_deletion(question: str, consequence: str, *, key: str, act: Callable[[], None]) -> None:

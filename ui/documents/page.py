@@ -13,7 +13,7 @@ from ui import pages
 from ui.components.job_progress import INGEST_TICK, share, state_name, step_name
 from ui.components.labels import count, page_of
 from ui.components.markdown import escape_text, label, plain_line
-from ui.components.messages import confirm_deletion, flash, flash_errors, show_errors
+from ui.components.messages import action, confirm_deletion, flash, flash_errors, show_errors
 from ui.documents import collections
 from ui.documents.collections import UNSORTED
 from ui.documents.upload import show_report, uploader
@@ -30,21 +30,13 @@ def _show_selection(
     chosen = [record for record in records if record.id in marked]
     with st.container(key="documents-ticked-bar", horizontal=True, gap="small", vertical_alignment="center"):
         if not chosen:
-            st.button(
-                f"Select all {len(shown):,}",
-                key="tick-all",
-                icon=":material/select_all:",
-                type="tertiary",
-                on_click=_select,
-                args=([record.id for record in shown],),
-            )
+            ids = [record.id for record in shown]
+            action(f"Select all {len(shown):,}", "select_all", "tick-all", _select, ids)
             return
         st.caption(f"{len(chosen):,} selected", width="content")
         if st.button("Move", key="move-ticked", icon=":material/drive_file_move:", type="tertiary"):
             _move_dialog(chosen, here)
-        st.button(
-            "Clear selection", key="tick-none", icon=":material/deselect:", type="tertiary", on_click=_select
-        )
+        action("Clear selection", "deselect", "tick-none", _select)
 
 
 @st.dialog("Move to collection", icon=":material/drive_file_move:")

@@ -1,6 +1,7 @@
 """Lab page: question sets over the user's own documents, and search modes compared on them."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -18,7 +19,7 @@ from ui import pages
 from ui.components.job_progress import follow_job
 from ui.components.labels import RETRIEVERS, USES, page_of
 from ui.components.markdown import escape_text, label, plain_line
-from ui.components.messages import confirm_deletion, flash, flash_errors, show_flash, show_refusal
+from ui.components.messages import confirm_deletion, flash, rename_action, show_flash, show_refusal
 from ui.lab import results
 from ui.lab.results import question_count
 from ui.server.services import services, workspace
@@ -152,15 +153,9 @@ def _question(number: int, question: QuestionRecord, here: Workspace) -> None:
 
 def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
     with st.container(horizontal=True, gap="small"):
-        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="lab-rename"):
-            st.text_input(
-                "Set name",
-                value=chosen.name,
-                max_chars=120,
-                key=f"lab-name-{chosen.id}",
-                on_change=_rename,
-                args=(here, chosen.id),
-            )
+        key = f"lab-name-{chosen.id}"
+        rename = partial(_rename, here, chosen.id, key)
+        rename_action("Set name", chosen.name, 120, key, rename, at="lab-rename")
         if st.button("Delete set", icon=":material/delete:", type="tertiary", key="lab-delete"):
             confirm_deletion(
                 "Delete this question set?",
@@ -170,9 +165,8 @@ def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
             )
 
 
-@flash_errors
-def _rename(here: Workspace, set_id: str) -> None:
-    name = " ".join(str(st.session_state[f"lab-name-{set_id}"]).split())
+def _rename(here: Workspace, set_id: str, key: str) -> None:
+    name = " ".join(str(st.session_state[key]).split())
     if name:
         here.lab.sets.rename(set_id, name)
 

@@ -19,7 +19,7 @@ from ui import pages
 from ui.components.job_progress import follow_job
 from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, retriever_help, retriever_name
 from ui.components.markdown import label
-from ui.components.messages import flash, flash_errors, show_refusal, show_sentence
+from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
 from ui.settings.local_model import FIXED, model_in_use, show_local_models
 from ui.trees.labels import MODES, cost_of
@@ -67,9 +67,7 @@ def reindex_progress(step: ReindexProgress | None) -> tuple[float, str]:
 
 
 def _button(workspace: Workspace, name: str) -> None:
-    st.button(
-        name, icon=":material/refresh:", on_click=flash_errors(workspace.reindexing.start), key="reindex"
-    )
+    action(name, "refresh", "reindex", workspace.reindexing.start, kind="secondary")
 
 
 TICK = 1.0  # seconds between updates
@@ -139,8 +137,6 @@ def _by_writing(weights: Mapping[str, float]) -> list[str]:
 
 
 class _Shared(TypedDict):
-    """Arguments that the inputs of all settings share."""
-
     disabled: bool
     help: str | None
 
@@ -300,6 +296,7 @@ def _cost(here: Workspace, *, by_model: bool) -> str:
     return f"For your documents: {cost_of(cost)}." if cost.leaves else "Nothing to build now."
 
 
+_MORE = "More passages find more, and take longer."
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
 _ANY_EMBEDDING = (
     "Also `openai:<model>`, or any sentence-transformers model. Changing the model re-indexes every document."
@@ -346,7 +343,7 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
     with st.form("finding", border=True):
         changes = {
             "retriever": _search(settings, fixed),
-            "k": _passages(settings, fixed),
+            "k": st.slider("Passages per answer", 1, 20, min(settings.k, 20), **_shared("k", fixed, _MORE)),
             "embedding_model": _embedding_model(settings, fixed),
         }
         save = st.form_submit_button("Save", type="primary", key="save-finding")
@@ -375,11 +372,6 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
         **_shared("retriever", fixed, retriever_help()),
     )
-
-
-def _passages(settings: Settings, fixed: frozenset[str]) -> int:
-    more = "More passages find more, and take longer."
-    return st.slider("Passages per answer", 1, 20, min(settings.k, 20), **_shared("k", fixed, more))
 
 
 def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:

@@ -1,6 +1,7 @@
 """Trees page: build summary trees and browse them level by level."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,7 @@ from ui import pages
 from ui.chat.citations import CitedPassage, marked
 from ui.components.labels import count
 from ui.components.markdown import escape_text, label, plain_line
-from ui.components.messages import flash_errors, show_errors
+from ui.components.messages import action, show_errors
 from ui.server.services import services, workspace
 from ui.trees.chart import draw_tree, show_list
 from ui.trees.labels import (
@@ -63,13 +64,8 @@ def _show_due(here: Workspace) -> None:
             f"{count(len(due), 'document has', 'documents have')} no tree yet or an unfinished one. Cost: "
             f"{cost_of(forest.cost())}."
         )
-        st.button(
-            "Continue building" if begun else "Build",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="tree-build",
-            on_click=flash_errors(here.ingest.grow),
-        )
+        name = "Continue building" if begun else "Build"
+        action(name, "play_arrow", "tree-build", here.ingest.grow, kind="primary")
         if on:
             st.caption("Also starts with the next document, or when Footnote restarts.")
     elif on and not due:
@@ -92,13 +88,8 @@ def _show_outdated(here: Workspace) -> None:
         st.markdown(
             f"They are kept until you rewrite them. Cost: {cost_of(forest.cost(rewrite_summaries=True))}."
         )
-        st.button(
-            "Rewrite summaries",
-            icon=":material/refresh:",
-            key="tree-anew",
-            on_click=flash_errors(here.ingest.grow),
-            kwargs={"anew": True},
-        )
+        rewrite = partial(here.ingest.grow, anew=True)
+        action("Rewrite summaries", "refresh", "tree-anew", rewrite, kind="secondary")
 
 
 def _show_left_out(here: Workspace) -> None:
@@ -111,10 +102,9 @@ def _show_left_out(here: Workspace) -> None:
         "tree.",
         icon=":material/warning:",
     )
-    st.button("Try again", icon=":material/refresh:", key="tree-retry", on_click=_try_again, args=(here,))
+    action("Try again", "refresh", "tree-retry", _try_again, here, kind="secondary")
 
 
-@flash_errors
 def _try_again(here: Workspace) -> None:
     here.library.forest.trees.reopen(incomplete=True)
     here.ingest.grow()
