@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from rag.errors import EntryRefused, SettingsError
 from rag.settings import LOCAL_OWNER, Settings
@@ -63,23 +63,6 @@ class Visitor:
 
 
 LOCAL_VISITOR = Visitor(LOCAL_OWNER, admin=True)
-
-
-class Secrets(Protocol):
-    """Interface of Streamlit's secrets."""
-
-    def load_if_toml_exists(self) -> bool:
-        """Read the secrets files; return True if there are any."""
-
-    def __contains__(self, key: object, /) -> bool: ...
-
-    def __getitem__(self, key: str, /) -> Any: ...
-
-
-def read_auth_mode(settings: Settings, secrets: Secrets) -> AuthMode:
-    """Return the sign-in mode from settings and secrets; raises SettingsError."""
-    there = secrets.load_if_toml_exists() and "auth" in secrets
-    return auth_mode(settings, dict(secrets["auth"]) if there else None)
 
 
 def auth_mode(settings: Settings, auth: Mapping[str, Any] | None) -> AuthMode:
