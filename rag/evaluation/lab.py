@@ -21,6 +21,7 @@ from rag.evaluation.lab_run import (
     RunProgress,
     asked_records,
     prepare_questions,
+    searchable,
 )
 from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
 from rag.ingest.library import Library
@@ -31,7 +32,6 @@ from rag.retrieval.registry import NAMES
 from rag.retrieval.weights import describe_weights
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.documents import SEARCHABLE
 from storage.lab import QuestionSets, Runs
 from storage.records import (
     DocumentRecord,
@@ -210,9 +210,9 @@ class Lab:
         QuestionRefused for no questions or no documents, NotFound.
         """
         names = tuple(dict.fromkeys(retrievers))
-        unknown = [name for name in names if name not in NAMES]
+        unknown = [f"There is no retriever {name!r}." for name in names if name not in NAMES]
         if unknown or not names:
-            said = f"There is no retriever {unknown[0]!r}." if unknown else "No retriever is chosen."
+            said = [*unknown, "No retriever is chosen."][0]
             raise SettingsError(f"{said} Choose among: {', '.join(NAMES)}.")
         if not self.sets.get(set_id).questions:
             raise QuestionRefused("This question set has no questions yet. Add some first.")
@@ -265,11 +265,7 @@ class Lab:
 
     def _chosen(self, document_ids: Collection[str] | None) -> list[DocumentRecord]:
         """Return the chosen documents that can be searched; raises QuestionRefused when none can."""
-        there = [
-            record
-            for record in self._library.documents.list()
-            if record.state in SEARCHABLE and record.replaces is None
-        ]
+        there = searchable(self._library.documents)
         chosen = [record for record in there if document_ids is None or record.id in document_ids]
         if not chosen:
             raise QuestionRefused("None of the chosen documents can be searched. Choose others, or add some.")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import NamedTuple
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -20,6 +21,7 @@ from storage.records import (
     AskedRecord,
     AskedStatus,
     ChunkRecord,
+    DocumentRecord,
     FindingRecord,
     FoundRecord,
     MarkedPassage,
@@ -32,8 +34,7 @@ from storage.records import (
 HALF = 0.5  # the share of a chunk or of a marked passage that makes the chunk a right one
 
 
-@dataclass(frozen=True)
-class GoldPassages:
+class GoldPassages(NamedTuple):
     """The chunks of a document that hold a marked passage, in their order."""
 
     document_id: str
@@ -58,6 +59,11 @@ class PreparedQuestion:
         return dict.fromkeys(self.targets.values(), 1.0)
 
 
+def searchable(documents: Documents) -> list[DocumentRecord]:
+    """Return the documents that can be searched, without those that are to replace another."""
+    return [each for each in documents.list() if each.replaces is None and each.state in SEARCHABLE]
+
+
 def prepare_questions(
     documents: Documents, questions: Sequence[QuestionRecord], document_ids: Collection[str] | None = None
 ) -> list[PreparedQuestion]:
@@ -78,7 +84,7 @@ def locate_passages(
     The document is the one with the same contents, or else the one of the same name, which has replaced
     it; each is read once.
     """
-    there = [record for record in documents.list() if record.replaces is None and record.state in SEARCHABLE]
+    there = searchable(documents)
     by_content = {record.sha256: record for record in there}
     by_name = {record.name: record for record in there}
     wanted: dict[str, list[MarkedPassage]] = {}
@@ -119,8 +125,7 @@ def overlapping_chunks(chunks: Sequence[ChunkRecord], start: int, end: int) -> t
     ('a', 'b')
     """
     shares = {chunk.id: _share(chunk, start, end) for chunk in chunks}
-    best = max(shares.values(), default=0.0)
-    enough = min(HALF, best)
+    enough = min(HALF, max(shares.values(), default=0.0))
     return tuple(id_ for id_, share in shares.items() if share and share >= enough)
 
 

@@ -14,7 +14,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
-from rag.evaluation.datasets import QuestionSet, read_text
+from rag.evaluation.datasets import QuestionSet, lines_with_places
 from rag.evaluation.metrics import METRICS, measure, ndcg, percentile
 from rag.jobs import Cancel, never
 from rag.retrieval.rerank.base import Reranker
@@ -151,10 +151,9 @@ def _ids(documents: Iterable[Document]) -> tuple[str, ...]:
 def read_run(path: Path) -> Run:
     """Read a run file, in four columns or TREC's six; raises QuestionRefused naming file and line."""
     ranked: dict[str, dict[str, float]] = {}
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            question, passage, rank = _columns(line, f"Line {number} of {path}")
-            ranked.setdefault(question, {}).setdefault(passage, rank)
+    for line, place in lines_with_places(path):
+        question, passage, rank = _columns(line, place)
+        ranked.setdefault(question, {}).setdefault(passage, rank)
     return {question: tuple(sorted(of, key=lambda id_: of[id_])) for question, of in ranked.items()}
 
 

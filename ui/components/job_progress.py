@@ -42,11 +42,6 @@ STATES = {
 _STAGES = {"reading": "reading", "words": "indexing words", "meaning": "indexing meaning"}
 
 
-def state_name(record: DocumentRecord) -> str:
-    """Return the label of a document's ingest state."""
-    return STATES[record.state]
-
-
 def share(progress: IngestProgress | None) -> float:
     """Return the share of the current stage that is done, from 0 to 1."""
     return progress.done / progress.total if progress and progress.total else 0.0

@@ -10,7 +10,7 @@ from storage.collections import LONGEST_NAME, CollectionRecord, Collections
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui import pages
-from ui.components.job_progress import INGEST_TICK, share, state_name, step_name
+from ui.components.job_progress import INGEST_TICK, STATES, share, step_name
 from ui.components.labels import count, page_of
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import action, confirm_deletion, flash, flash_errors, show_errors
@@ -170,7 +170,7 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
             st.markdown(f"**{label(record.name, 90)}**", width="stretch")
             _actions(record, here)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.badge(state_name(record), icon=icon, color=color)
+            st.badge(STATES[record.state], icon=icon, color=color)
             if collection is not None:
                 st.badge(label(collection, 60), icon=":material/folder:", color="gray")
             st.caption(_facts(record), width="content")

@@ -8,12 +8,11 @@ import streamlit as st
 from rag.chat.export import cases, to_jsonl
 from rag.errors import FootnoteError
 from rag.evaluation.lab import MOST_MADE, Lab
-from rag.evaluation.lab_run import RunProgress
+from rag.evaluation.lab_run import RunProgress, searchable
 from rag.evaluation.question_maker import MakingProgress
 from rag.jobs import Job
 from rag.passage import Passage
 from rag.workspace import Workspace
-from storage.documents import SEARCHABLE
 from storage.records import DocumentRecord, QuestionRecord, QuestionSetRecord
 from ui import pages
 from ui.components.job_progress import follow_job
@@ -39,12 +38,8 @@ def show() -> None:
     here = workspace()
     st.title("Lab")
     st.markdown("Compare search modes on your own questions.")
-    searchable = [
-        record
-        for record in here.library.documents.list()
-        if record.state in SEARCHABLE and record.replaces is None
-    ]
-    if not searchable:
+    documents = searchable(here.library.documents)
+    if not documents:
         st.markdown("No documents to search yet. Add documents first.")
         st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
         return
@@ -53,16 +48,16 @@ def show() -> None:
     chosen = _choose_set(here)
     if chosen is None:
         st.markdown("No questions yet. Add some:")
-        _show_add_questions(here, searchable, None)
+        _show_add_questions(here, documents, None)
         return
     _show_set(here, chosen)
     with st.expander("Add questions, or start another set", icon=":material/add:", key="lab-more"):
-        _show_add_questions(here, searchable, chosen)
-    _show_comparison(here.lab, chosen, searchable)
+        _show_add_questions(here, documents, chosen)
+    _show_comparison(here.lab, chosen, documents)
     results.show(here, chosen)
 
 
-def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[DocumentRecord]) -> None:
+def _show_comparison(lab: Lab, chosen: QuestionSetRecord, records: Sequence[DocumentRecord]) -> None:
     st.header("Search modes to compare")
     job = lab.running(chosen.id)
     if job is not None:
@@ -74,7 +69,7 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
             for name in RETRIEVERS
             if st.checkbox(f"**{RETRIEVERS[name]}.** {USES[name]}", value=True, key=f"lab-compare-{name}")
         ]
-    documents = _choose_documents(searchable, "lab-documents")
+    documents = _choose_documents(records, "lab-documents")
     if not wanted:
         st.caption("Select at least one search mode.")
     ready = bool(wanted) and chosen.questions > 0
@@ -116,8 +111,8 @@ def _choose_next(set_id: str, notice: str) -> None:
     flash(notice, ":material/science:")
 
 
-def _choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str]:
-    names = {record.id: record.name for record in searchable}
+def _choose_documents(records: Sequence[DocumentRecord], key: str) -> list[str]:
+    names = {record.id: record.name for record in records}
     return st.multiselect(
         "Documents",
         list(names),
@@ -181,14 +176,14 @@ TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
 
 
 def _show_add_questions(
-    here: Workspace, searchable: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
+    here: Workspace, records: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
 ) -> None:
     """Show the three ways to add questions; a typed one is added to `chosen` or to a new set."""
     way = st.segmented_control(
         "How", list(SOURCES), format_func=SOURCES.__getitem__, default="made", required=True, key="lab-way"
     )
     if way == "made":
-        _make(here, searchable)
+        _make(here, records)
     elif way == "typed":
         _type(here, chosen)
     else:
@@ -220,9 +215,9 @@ def _making_progress(progress: MakingProgress | None) -> tuple[float, str]:
     return progress.done / progress.total, said
 
 
-def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
+def _make(here: Workspace, records: Sequence[DocumentRecord]) -> None:
     by = _choose_author()
-    documents = _choose_documents(searchable, "lab-made-of")
+    documents = _choose_documents(records, "lab-made-of")
     number = st.number_input("Number of questions", 1, MOST_MADE, 20, key="lab-made-count")
     name = st.text_input("Set name", "Questions from my documents", max_chars=120, key="lab-made-name")
     if not st.button("Create questions", type="primary", icon=":material/science:", key="lab-make"):

@@ -17,7 +17,7 @@ from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
 from ui.components.job_progress import follow_job
-from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, retriever_help, retriever_name
+from ui.components.labels import RECOMMENDED, RETRIEVERS, TREE_RETRIEVERS, USES, retriever_name
 from ui.components.markdown import label
 from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
@@ -370,7 +370,9 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         offered,
         index=offered.index(settings.retriever),
         format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
-        **_shared("retriever", fixed, retriever_help()),
+        **_shared(
+            "retriever", fixed, "\n".join(f"- **{RETRIEVERS[one]}.** {USES[one]}" for one in RETRIEVERS)
+        ),
     )
 
 
@@ -401,21 +403,18 @@ def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[s
 def _test(settings: Settings, changes: Mapping[str, str]) -> None:
     """List the server's models, using the unsaved values of the form."""
     with show_refusal():
-        with LLM(_unsaved_settings(settings, changes)) as llm, st.spinner("Connecting…"):
+        unsaved = LLMSettings(
+            base_url=changes["llm_base_url"],
+            api_key=changes.get("llm_api_key", settings.llm_api_key.get_secret_value()),
+            model=changes["llm_model"],
+            timeout=TEST_SECONDS,
+            idle_timeout=TEST_SECONDS,
+            context_tokens=settings.llm_context_tokens,
+        )
+        with LLM(unsaved) as llm, st.spinner("Connecting…"):
             models = llm.models()
         st.success("Connected.", icon=":material/check_circle:")
         wanted = changes["llm_model"]
         if wanted and wanted not in models:
             st.warning(f"The server has no model named {label(wanted)}.", icon=":material/info:")
         st.markdown("Available models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
-
-
-def _unsaved_settings(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:
-    return LLMSettings(
-        base_url=changes["llm_base_url"],
-        api_key=changes.get("llm_api_key", settings.llm_api_key.get_secret_value()),
-        model=changes["llm_model"],
-        timeout=TEST_SECONDS,
-        idle_timeout=TEST_SECONDS,
-        context_tokens=settings.llm_context_tokens,
-    )
