@@ -107,7 +107,6 @@ def _add_command(
 def _collection(
     settings: Settings, questions: QuestionSet, bar: ProgressBar
 ) -> AbstractContextManager[Collection]:
-    """Open the set's collection with the settings' embedding model and the analysers there are."""
     return open_collection(
         questions.corpus,
         lambda: make_embedder(settings),
@@ -132,7 +131,6 @@ def _embedder_if_there(open_embedder: Callable[[], Embedder]) -> Embedder | None
 
 
 def _print_report(report: Mapping[str, Any], width: int, point: str, options: Options) -> None:
-    """Print a report as JSON, or a line for each figure, its name padded, and for each point of the curve."""
     lines = [f"{name:<{width}} {value}" for name, value in report.items() if name != "curve"]
     lines += [point.format_map(each) for each in report.get("curve", ())]
     print_result(report, "\n".join(lines), options)
@@ -194,7 +192,6 @@ def _add_retrieval(kinds: Commands) -> None:
 
 
 def _retrieval_command(settings: Settings, options: Options) -> int:
-    """Print a line per retriever as soon as all its answers are there; 1 when a search failed."""
     settings = settings.model_copy(update={"embedding_model": options.model or settings.embedding_model})
     questions = load(options.dataset, limit=options.limit)
     if options.queries == "rewrite":
@@ -215,7 +212,6 @@ def _retrieval_command(settings: Settings, options: Options) -> int:
 def _condensed_search(
     settings: Settings, questions: QuestionSet, collection: Collection, bar: ProgressBar
 ) -> Search:
-    """Return a search for the query variants of each question, as the app makes them."""
     asked, rarity = questions.questions, collection.words.rarity
     embedder = _embedder_if_there(lambda: collection.embedder)
     with _open_llm(settings) as llm:
@@ -452,7 +448,6 @@ def rerankers(text: str) -> tuple[str, ...]:
 
 
 def _rerank_command(settings: Settings, options: Options) -> int:
-    """Print a line per reranker as soon as it is done; 1 when one left a question's order as it was."""
     questions = load(options.dataset, limit=options.limit)
     if options.queries == "rewrite":
         questions = questions.rewritten()
@@ -560,7 +555,6 @@ def _open_summariser(settings: Settings, kind: str) -> Iterator[Summariser]:
 
 
 def _figures(line: Mapping[str, Any], name: str) -> str:
-    """Return a mean with its difference from flat search and the interval of that."""
     if line[name] is None:
         return f"{'-':>8} {'':>26}"
     difference = f"{line[f'{name}_diff']:+.4f} [{line[f'{name}_low']:+.4f}, {line[f'{name}_high']:+.4f}]"

@@ -28,10 +28,7 @@ class Answer:
 
 
 def ask_answers(questions: QuestionSet, pipeline: RagPipeline, cancelled: Cancel = never) -> Iterator[Answer]:
-    """Yield the answer to each question of the set that has `answers`, in order.
-
-    Raises QuestionRefused where no question has any.
-    """
+    """Yield the answer to each question of the set that has `answers`; QuestionRefused where none has."""
     if not questions.answers:
         raise QuestionRefused(
             f"{questions.name} has no question with answers, so there is nothing to compare citations with."

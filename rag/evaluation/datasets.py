@@ -122,10 +122,7 @@ def _find_squad_file(path: Path) -> Path | None:
 
 
 def _read_squad(file: Path) -> Parts:
-    """Return the passages, questions and judgements of a file; raises QuestionRefused naming it.
-
-    Questions that are marked impossible have no right passage.
-    """
+    """Read a file in SQuAD's form; raises QuestionRefused. Impossible questions have no right passage."""
     try:
         return _parts(json.loads(read_text(file))["data"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

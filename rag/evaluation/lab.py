@@ -1,8 +1,4 @@
-"""The lab: question sets over the user's own documents, and runs of retrievers over them.
-
-A set is typed, collected from answers that were rated as good, or generated from the documents. Runs and
-question generation are background jobs, which continue while the page is closed.
-"""
+"""The lab: question sets over the user's own documents, and background runs of retrievers over them."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -57,10 +53,7 @@ def searched_record(records: Sequence[DocumentRecord], *, every: bool) -> Search
 
 
 def differences(newer: RunRecord, older: RunRecord) -> list[str]:
-    """Return the differences of two runs over a set, besides the retrievers, as parts of a sentence.
-
-    For example ``["10 questions in place of 8"]``. Empty when their figures can be compared directly.
-    """
+    """Return the differences of two runs over a set: ``["10 questions in place of 8"]``."""
     numbers = {
         "questions": (newer.asked, older.asked),
         "passages a search": (newer.k, older.k),
@@ -120,19 +113,12 @@ class Lab:
         self._llm = llm
 
     def candidates(self, question: str) -> list[Passage]:
-        """Return passages among which a person may mark the right one: the best of BM25 and vectors.
-
-        Both halves have equal weight, so that neither decides which passages can be marked. Raises
-        QuestionRefused, RetrievalError.
-        """
+        """Return passages to mark the right ones among: of BM25 and vectors, equally weighted."""
         retriever = self._library.retriever("ensemble-rrf", FOUND)
         return [Passage.from_document(found) for found in retriever.invoke(validated_question(question))]
 
     def add_typed(self, set_id: str, question: str, chunk_ids: Sequence[str]) -> QuestionRecord:
-        """Add a typed question with the chunks that were marked as answering it.
-
-        Raises QuestionRefused for a question without words or right passage, or a set that is full.
-        """
+        """Add a typed question with the chunks that were marked as answering it; raises QuestionRefused."""
         text = validated_question(question)
         chunks = self._library.documents.chunks_by_id(chunk_ids[:MOST_PASSAGES])
         if not chunks:
@@ -142,10 +128,9 @@ class Lab:
         return self.sets.add(set_id, text, [marked_passage(chunk) for chunk in chunks.values()])
 
     def from_feedback(self, name: str) -> FeedbackSet:
-        """Make a set of the answers rated up: the standalone question of each, and the quotes it cites.
+        """Make a set of the answers rated up: the standalone question of each, and its verified quotes.
 
-        Only verified quotes count as right. A question asked twice is added once, with its newest answer.
-        Raises QuestionRefused when there is none.
+        A question asked twice is added once, with its newest answer. Raises QuestionRefused.
         """
         questions: dict[str, list[MarkedPassage]] = {}
         skipped = 0
@@ -176,8 +161,7 @@ class Lab:
     ) -> Job[MakingProgress]:
         """Generate a set of `count` questions in a job: by the connected model, or from sentences.
 
-        Another `seed` draws other passages. A job that runs already is returned. Raises
-        QuestionRefused for a count out of bounds or no documents, SettingsError without a model.
+        A job that runs already is returned. Raises QuestionRefused, and SettingsError without a model.
         """
         if not 1 <= count <= MOST_MADE:
             raise QuestionRefused(f"{count} questions cannot be made at once: choose 1 to {MOST_MADE}.")
@@ -206,8 +190,7 @@ class Lab:
     ) -> Job[RunProgress]:
         """Ask retrievers the questions of a set over the chosen documents, or all, in a job: a `LabRunner`.
 
-        A run over the set that runs already is returned. Raises SettingsError for an unknown retriever,
-        QuestionRefused for no questions or no documents, NotFound.
+        A run over the set that runs already is returned. Raises SettingsError, QuestionRefused, NotFound.
         """
         names = tuple(dict.fromkeys(retrievers))
         unknown = [f"There is no retriever {name!r}." for name in names if name not in NAMES]
@@ -232,10 +215,7 @@ class Lab:
         self.sets.delete(set_id)
 
     def prepared(self, set_id: str, document_ids: Collection[str] | None = None) -> list[PreparedQuestion]:
-        """Return a set's questions with their right chunks and status now: "asked", "gone" or "outside".
-
-        Reads the documents that the set cites: a tenth of a second for each million characters.
-        """
+        """Return a set's questions with their right chunks and status now: "asked", "gone" or "outside"."""
         return prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
 
     def _run(
@@ -264,7 +244,6 @@ class Lab:
         yield from LabRunner(self.runs, run, prepared, documents, opened).run(cancelled)
 
     def _chosen(self, document_ids: Collection[str] | None) -> list[DocumentRecord]:
-        """Return the chosen documents that can be searched; raises QuestionRefused when none can."""
         there = searchable(self._library.documents)
         chosen = [record for record in there if document_ids is None or record.id in document_ids]
         if not chosen:
@@ -273,10 +252,7 @@ class Lab:
 
 
 def _cited_passages(answer: Message) -> list[MarkedPassage]:
-    """Return the verified quotes of an answer, each once, as right passages.
-
-    Citations that the reader marked as a wrong source are left out.
-    """
+    """Return the verified quotes of an answer, each once, without those marked as a wrong source."""
     passages = {passage.number: passage for passage in answer.passages}
     found = [
         MarkedPassage(

@@ -81,8 +81,7 @@ def locate_passages(
 ) -> dict[MarkedPassage, GoldPassages]:
     """Return the present chunks of marked passages; passages that no longer exist are absent.
 
-    The document is the one with the same contents, or else the one of the same name, which has replaced
-    it; each is read once.
+    The document is the one with the same contents, or else of the same name, which has replaced it.
     """
     there = searchable(documents)
     by_content = {record.sha256: record for record in there}
@@ -103,10 +102,7 @@ def locate_passages(
 
 
 def find_quote(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
-    """Return the span of a passage's quote in a text: at its old place, or else the nearest one.
-
-    Only white space may differ. None when the text lacks the quote.
-    """
+    """Return the span of a quote in a text, at its old place or else the nearest; white space may differ."""
     if text[passage.start : passage.end] == passage.quote:
         return passage.start, passage.end
     words = passage.quote.split()
@@ -164,11 +160,7 @@ Open = Callable[[str, OnFailure], BaseRetriever]  # a name, and a callback for t
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Progress of a run: `done` of `total` searches, and the results so far, one a retriever.
-
-    `total` is questions times retrievers. Until the first search, while indexes and model are opened, `rows`
-    is empty.
-    """
+    """Progress of a run: `done` of `total` searches, and the results so far, none before the first search."""
 
     run_id: str
     done: int
@@ -190,8 +182,7 @@ class _Contender:
 class LabRunner:
     """Runner that asks every retriever every question, question by question, and stores the findings.
 
-    So a stopped run has asked all retrievers the same questions. The first retriever changes with every
-    question. Each is asked once before the measurement, so that opening is not measured.
+    So a stopped run has asked all the same questions. The first retriever changes with every question.
     """
 
     runs: Runs
@@ -287,7 +278,6 @@ class LabRunner:
         )
 
     def _save(self) -> tuple[ResultRecord, ...]:
-        """Store the new findings; return the results so far, over the questions that were asked."""
         rows = []
         for name, contender in self._contenders.items():
             if contender.answered:

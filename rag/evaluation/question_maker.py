@@ -63,11 +63,7 @@ _ABOUT_THE_TEXT = re.compile(
 
 
 def question_from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
-    """Return the span of a sentence of `text` and a question made of its words, or None.
-
-    None where no sentence is informative by itself: headings, tables, contents, sentences that refer to the
-    one before. `seed` chooses the sentence and the words that are left out.
-    """
+    """Return the span of an informative sentence of `text` and a question made of its words, or None."""
     spans = [(start, end) for start, end in sentences(text) if is_informative(text[start:end])]
     for start, end in sorted(spans, key=lambda span: shuffle_key(seed, span)):
         question = question_from_sentence(text[start:end], seed)
@@ -139,10 +135,7 @@ def is_informative(sentence: str) -> bool:
 
 
 def question_from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) -> str:
-    """Return a model's question that `passage` answers, or nothing where it wrote something else.
-
-    Raises LLMError where the model fails, and Cancelled.
-    """
+    """Return a model's question that `passage` answers, or nothing for other words; LLMError, Cancelled."""
     try:
         answer = llm.complete(question_messages(passage), max_tokens=QUESTION_TOKENS, cancelled=cancelled)
     except LLMGarbled:
@@ -171,7 +164,6 @@ def is_acceptable(question: str, text: str) -> bool:
 
 
 def _longest_copied(question: str, text: str) -> int:
-    """Return the length of the longest piece of the question in the text, white space apart."""
     asked, said = " ".join(question.casefold().split()), " ".join(text.casefold().split())
     longest, start = 0, 0
     for end in range(1, len(asked) + 1):
@@ -196,10 +188,7 @@ Search = Callable[[str], Sequence[Document]]  # by words, over the whole library
 
 @dataclass(frozen=True)
 class MakingProgress:
-    """Progress of question generation: `done` of `total` questions; `skipped` passages gave none.
-
-    `set_id` is None until there is a first question; `latest` is the last one made.
-    """
+    """Progress of question generation: `done` of `total`, `skipped` passages, and the last question made."""
 
     set_id: str | None
     done: int
@@ -231,8 +220,7 @@ class QuestionMaker:
     def run(self, cancelled: Cancel) -> Iterator[MakingProgress]:
         """Make the set and yield progress; questions made before a stop or a failure are kept.
 
-        Raises LLMError when the model's server fails repeatedly, QuestionRefused when no passage gave a
-        question.
+        Raises LLMError when the server fails repeatedly, QuestionRefused when no passage gave a question.
         """
         yield self._progress()
         tries = (TRIES if self.llm is None else MODEL_TRIES) * self.count

@@ -1,7 +1,4 @@
-"""Evaluation runs: ask retrievers or rerankers the questions of a set, and summarize the results; run files.
-
-The lab, the command line and the benchmarks all read the same stream of `QuestionResult`.
-"""
+"""Evaluation runs: ask retrievers or rerankers the questions of a set, summarize the results; run files."""
 
 import statistics
 import time
@@ -50,8 +47,7 @@ def ask_all(
 ) -> Iterator[QuestionResult]:
     """Ask each retriever every question: all of the first retriever's answers, then the next one's.
 
-    The retrievers must search the set's corpus. One that fails is still asked the next question. Raises
-    Cancelled before the next question once `cancelled` returns True.
+    One that fails is still asked the next question. Raises Cancelled once `cancelled` returns True.
     """
     for name, retriever in retrievers.items():
         for id_, text in questions.questions.items():
@@ -96,10 +92,7 @@ def judged_candidates(questions: QuestionSet) -> Candidates:
 
 
 def candidates_from_run(questions: QuestionSet, run: Run) -> Candidates:
-    """Return each question's passages of a run, as far as the corpus has them.
-
-    Raises QuestionRefused where the run is of other questions.
-    """
+    """Return each question's passages of a run that the corpus has; QuestionRefused where it has none."""
     candidates = _present(questions, run)
     if not any(candidates.values()):
         raise QuestionRefused(f"The run has no passage of {questions.name} for any of its questions.")

@@ -39,7 +39,6 @@ def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
 
 
 def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
-    """Show a PDF page with the cited words highlighted, or say that their place is uncertain."""
     library, passage = workspace.library, evidence.passage
     words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)
     try:
@@ -62,7 +61,6 @@ def _draw(path: str, page: int, text: str, words: tuple[int, int]) -> PageImage:
 
 
 def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
-    """Show the summaries above a passage that was found in a tree, topmost first, collapsed."""
     if not is_leaf_id(passage.chunk_id):
         return
     with st.expander("Path through the summaries", type="compact", icon=":material/account_tree:"):
@@ -185,7 +183,6 @@ def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
 
 
 def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
-    """Show the cited words, then the same in context; line breaks of a PDF page are joined."""
     status = evidence.citation.status if evidence.citation else "passage"
     if evidence.citation is not None:
         statement = statement_text(evidence.message, evidence.citation)
@@ -220,7 +217,6 @@ def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
 def _neighbours(
     evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
 ) -> tuple[str, str]:
-    """Return the text before and after the cited words, from the page, the document or the stored passage."""
     passage, start, end = evidence.passage, evidence.start, evidence.end
     if found == "here":
         text = workspace.library.documents.text(passage.document_id)

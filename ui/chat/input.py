@@ -94,10 +94,7 @@ def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> No
 
 @st.fragment(key=TURN)
 def _alone(here: Workspace) -> None:
-    """Show a turn that was just sent for a short time.
-
-    Streamlit handles clicks on a fragment's own widgets only after the fragment has ended.
-    """
+    """Show a sent turn briefly: Streamlit handles clicks on a fragment's widgets only after it has ended."""
     place = st.empty()  # so that what is drawn here goes as soon as the page is drawn around it
     sent = st.session_state.pop(_SENT, None)
     if sent is None:
@@ -170,7 +167,6 @@ def _ask(sent: "_SentQuestion", here: Workspace) -> None:
 
 
 def _show_alone(turn: TurnRecord) -> None:
-    """Draw only a turn, if the page already has a place for it."""
     st.session_state[_SENT] = turn
     try:
         st.rerun(TURN)

@@ -24,10 +24,7 @@ _KEY = "turned-back"
 
 
 def page_of(conversation_id: str, read: Callable[[str | None, int], Sequence[Message]]) -> Sequence[Message]:
-    """Return the messages to show, after a button for earlier ones.
-
-    `read` returns the last messages, up to a limit, before the message of the given id.
-    """
+    """Return the messages to show, after a button for earlier ones; `read` takes the next id and a limit."""
     starts = _starts(conversation_id)
     messages = read(starts[-1] if starts else None, PAGE + 1)
     shown = messages[-PAGE:]
@@ -148,7 +145,6 @@ def _correct(answer: Message, question: Message, workspace: Workspace) -> None:
 
 
 def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], object]) -> None:
-    """Show a form with a text to edit; on submit call `act` with it and run the page again."""
     with st.form(f"form-{key}", border=False):
         changed = st.text_area(name, text, key=key, max_chars=pipeline.MAX_QUESTION)
         st.caption("Starts a new branch. Earlier messages stay available.")
@@ -276,10 +272,7 @@ def _show_sources(message: Message, standings: Mapping[str, Standing]) -> None:
 def _show_others(
     message: Message, others: Sequence[PassageRecord], standings: Mapping[str, Standing]
 ) -> None:
-    """Show the passages that were read and not cited; expanded if nothing is cited.
-
-    While collapsed it draws nothing, since a chat has many.
-    """
+    """Show the passages that were read and not cited; draws nothing while collapsed, as a chat has many."""
     more = "more " * (len(others) < len(message.passages))
     passages, nothing = count(len(others), f"{more}passage"), found_nothing(message)
     title = f"Closest to the question: {passages}" if nothing else f"Also read: {passages}"
@@ -310,7 +303,6 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
-    """Show a button for a passage, with badges if it was carried over or its document has changed."""
     standing = standings.get(passage.document_id, "here")
     notes = ["from your previous question"] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
     notes += [f"{standing} since"] if standing != "here" else []

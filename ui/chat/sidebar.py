@@ -70,7 +70,6 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
 
 
 def _show_download(workspace: Workspace, conversation: ConversationRecord, form: FormName, name: str) -> None:
-    """Show a download button; the file is made when it is pressed."""
     st.download_button(
         name,
         data=lambda: workspace.exported(conversation.id, form).encode(),

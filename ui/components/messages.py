@@ -34,10 +34,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def show_errors() -> Iterator[None]:
-    """Show an error in place of the part of the page that raised it.
-
-    Fragments need it as a decorator, because their errors do not reach the page.
-    """
+    """Show an error in place of the part of the page, or of the fragment, that raised it."""
     try:
         yield
     except FootnoteError as error:
@@ -101,10 +98,7 @@ def rename_action(title: str, name: str, limit: int, key: str, act: Callable[[],
 
 
 def confirm_deletion(question: str, consequence: str, *, key: str, act: Callable[[], None]) -> None:
-    """Ask in a dialog whether to delete; call `act` and run the page again if confirmed.
-
-    `consequence` is Markdown, so text of users and documents in it must be escaped.
-    """
+    """Ask in a dialog with an escaped `consequence`; if confirmed, call `act` and run the page again."""
     st.dialog(question, width="small", icon=":material/delete:")(_confirm)(consequence, key, act)
 
 

@@ -25,7 +25,6 @@ SELECTED = "documents-ticked"
 def _show_selection(
     records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord], here: Workspace
 ) -> None:
-    """Show the number of selected documents, on all pages of the list, with actions."""
     marked: set[str] = st.session_state.get(SELECTED, set())
     chosen = [record for record in records if record.id in marked]
     with st.container(key="documents-ticked-bar", horizontal=True, gap="small", vertical_alignment="center"):
@@ -82,7 +81,6 @@ def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
 
 
 def _target(where: str, collections: Collections) -> CollectionRecord | None:
-    """Return the collection of an id or typed name, created if needed; None for no collection."""
     if not where:
         return None
     known = {one.id: one for one in collections.list()}

@@ -178,7 +178,6 @@ TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
 def _show_add_questions(
     here: Workspace, records: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
 ) -> None:
-    """Show the three ways to add questions; a typed one is added to `chosen` or to a new set."""
     way = st.segmented_control(
         "How", list(SOURCES), format_func=SOURCES.__getitem__, default="made", required=True, key="lab-way"
     )

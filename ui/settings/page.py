@@ -32,7 +32,6 @@ _STEPS = {
 
 
 def _show_reindexing(workspace: Workspace, chosen: str) -> None:
-    """Show the progress of re-indexing with the `chosen` model, or the cost of a change."""
     reindex, job = workspace.library.reindexer, workspace.reindexing.job
     answering = label(reindex.answering or "")
     if job is not None:
@@ -257,7 +256,6 @@ _ABOUT = (
 
 
 def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspace) -> dict[str, Any] | None:
-    """Show the form; return the changes when it is saved, else None."""
     modes = get_args(Settings.model_fields["raptor"].annotation)
     st.subheader("Document summaries", anchor="document-summaries")
     st.markdown(_ABOUT)
@@ -401,7 +399,6 @@ def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[s
 
 
 def _test(settings: Settings, changes: Mapping[str, str]) -> None:
-    """List the server's models, using the unsaved values of the form."""
     with show_refusal():
         unsaved = LLMSettings(
             base_url=changes["llm_base_url"],

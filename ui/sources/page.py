@@ -325,8 +325,6 @@ def _change(here: Workspace, record: SourceRecord) -> None:
 
 @dataclass(frozen=True)
 class _SourceForm:
-    """Values in the inputs of a dialog."""
-
     kind: str
     name: str
     settings: dict[str, Any]

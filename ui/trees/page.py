@@ -54,7 +54,6 @@ def _follow(here: Workspace) -> None:
 
 
 def _show_due(here: Workspace) -> None:
-    """Show the unbuilt trees with their cost and a Build button, or outdated summaries."""
     forest, on = here.library.forest, services().settings.raptor != "off"
     due, begun = forest.due(), bool(forest.trees.list())
     if not on:
@@ -134,7 +133,6 @@ def show() -> None:
 
 
 def _ready_trees(here: Workspace) -> set[str | None]:
-    """Return the ids of the documents whose trees are ready, None for the tree over all."""
     return {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
 
 
@@ -213,7 +211,6 @@ NEWEST = 5  # conversations, and messages of each, searched for a citation
 
 
 def _last_citations(here: Workspace) -> LastCitations:
-    """Find the newest answer with citations, and the nodes that lead to them."""
     for conversation in here.conversations.list()[:NEWEST]:
         for message in reversed(here.conversations.messages(conversation.id, limit=NEWEST)):
             if found := marked(message):
