@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from langchain_core.documents import Document
@@ -84,14 +83,6 @@ MOST_MADE = 200  # questions made at once
 MAKING = "lab-making"
 
 
-@dataclass(frozen=True)
-class FeedbackSet:
-    """A set made of rated answers; `skipped` counts those without a verified citation."""
-
-    record: QuestionSetRecord
-    skipped: int
-
-
 class Lab:
     """The question sets and runs of the owner of `library`; `sets` and `runs` are their stores.
 
@@ -127,10 +118,11 @@ class Lab:
             raise QuestionRefused(f"A question set holds {MOST_QUESTIONS} questions at most. Begin another.")
         return self.sets.add(set_id, text, [marked_passage(chunk) for chunk in chunks.values()])
 
-    def from_feedback(self, name: str) -> FeedbackSet:
+    def from_feedback(self, name: str) -> tuple[QuestionSetRecord, int]:
         """Make a set of the answers rated up: the standalone question of each, and its verified quotes.
 
-        A question asked twice is added once, with its newest answer. Raises QuestionRefused.
+        Return it, and the number of answers without any. A question asked twice is added once, with its
+        newest answer. Raises QuestionRefused.
         """
         questions: dict[str, list[MarkedPassage]] = {}
         skipped = 0
@@ -148,7 +140,7 @@ class Lab:
             )
         record = self.sets.create(name, "feedback")
         self.sets.extend(record.id, list(questions.items()))
-        return FeedbackSet(self.sets.get(record.id), skipped)
+        return self.sets.get(record.id), skipped
 
     def start_making(
         self,

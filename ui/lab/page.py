@@ -297,12 +297,12 @@ def _collect(here: Workspace) -> None:
     if not collecting:
         return
     try:
-        collected = here.lab.from_feedback(name.strip() or "Helpful answers")
+        collected, skipped = here.lab.from_feedback(name.strip() or "Helpful answers")
     except FootnoteError as error:
         st.info(label(str(error), 500), icon=":material/info:")
         return
-    left = f" {collected.skipped} without exact citations skipped." if collected.skipped else ""
-    _choose_next(collected.record.id, f"{question_count(collected.record.questions)} collected.{left}")
+    left = f" {skipped} without exact citations skipped." if skipped else ""
+    _choose_next(collected.id, f"{question_count(collected.questions)} collected.{left}")
     st.rerun()
 
 

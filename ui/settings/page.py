@@ -207,30 +207,22 @@ def _reranker(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
         key="reranker",
         **_shared("reranker", fixed, "\n".join(f"- **{RERANKERS[name]}.** {costs[name]}" for name in costs)),
     )
-    model = st.text_input(
-        "Reranker model, for a cross-encoder or a server",
-        settings.rerank_model,
-        key="rerank_model",
-        **_shared(
-            "rerank_model",
-            fixed,
-            f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the "
-            "server.",
-        ),
+    hint = (
+        f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the server."
     )
-    return {"reranker": chosen, "rerank_model": model.strip()}
+    name = "Reranker model, for a cross-encoder or a server"
+    return {
+        "reranker": chosen,
+        "rerank_model": _text(name, "rerank_model", settings.rerank_model, fixed, hint),
+    }
 
 
 def _server(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
     """Return the address, and the key if one was typed; otherwise the old key stays."""
-    address = st.text_input(
-        "Reranker address, for a server",
-        settings.rerank_base_url or "",
-        key="rerank_base_url",
-        **_shared("rerank_base_url", fixed, "With or without `/rerank` at the end."),
-    )
+    name, hint = "Reranker address, for a server", "With or without `/rerank` at the end."
+    address = _text(name, "rerank_base_url", settings.rerank_base_url or "", fixed, hint)
     typed = _secret("Reranker API key, for a server", "rerank_api_key", settings.rerank_api_key, fixed)
-    return {"rerank_base_url": address.strip() or None, **typed}
+    return {"rerank_base_url": address or None, **typed}
 
 
 def _secret(name: str, field: str, saved: SecretStr, fixed: frozenset[str]) -> dict[str, str]:
@@ -385,8 +377,8 @@ def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:
     )
 
 
-def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
-    return st.text_input(name, value=value, key=field, **_shared(field, fixed)).strip()
+def _text(name: str, field: str, value: str, fixed: frozenset[str], hint: str | None = None) -> str:
+    return st.text_input(name, value=value, key=field, **_shared(field, fixed, hint)).strip()
 
 
 def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:

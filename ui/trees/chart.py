@@ -33,10 +33,6 @@ class TreeChart:
     height: int = MIN_HEIGHT
     paths: list[NodePath] = field(default_factory=list)
 
-    def path_at(self, index: int) -> NodePath | None:
-        """Return the path that a click opens; `index` counts from 1."""
-        return self.paths[index - 1] if 0 < index <= len(self.paths) else None
-
 
 def draw_tree(opened: OpenedPath, name: str, numbers: Numbers, ink: str, paper: str) -> TreeChart:
     """Draw the opened part of a tree; `name` labels the root of several tops, labels are `ink` on `paper`."""

@@ -178,9 +178,9 @@ def _show_chart(opened: OpenedPath, tree: str | None, name: str, found: LastCita
     key = f"tree-chart-{tree}-{opened.node.id if opened.node else ''}"
 
     def open_clicked() -> None:
-        way = drawn.path_at(_clicked(st.session_state[key]))
-        if way is not None:
-            open_path(tree, way)
+        clicked = _clicked(st.session_state[key])
+        if 0 < clicked <= len(drawn.paths):
+            open_path(tree, drawn.paths[clicked - 1])
 
     st.echarts_chart(
         drawn.spec,
