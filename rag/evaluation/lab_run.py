@@ -162,7 +162,6 @@ Open = Callable[[str, OnFailure], BaseRetriever]  # a name, and a callback for t
 class RunProgress:
     """Progress of a run: `done` of `total` searches, and the results so far, none before the first search."""
 
-    run_id: str
     done: int
     total: int
     rows: tuple[ResultRecord, ...]
@@ -291,7 +290,7 @@ class LabRunner:
 
     def _progress(self, rows: tuple[ResultRecord, ...]) -> RunProgress:
         done = sum(len(contender.answered) for contender in self._contenders.values())
-        return RunProgress(self.record.id, done, len(self._asked) * len(self.record.retrievers), rows)
+        return RunProgress(done, len(self._asked) * len(self.record.retrievers), rows)
 
     def _finish(self, state: RunState, error: str | None = None) -> None:
         if self._finished:

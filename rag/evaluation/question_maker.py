@@ -2,9 +2,9 @@
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count as counting
 from itertools import islice
 
 from langchain_core.documents import Document
@@ -188,13 +188,12 @@ Search = Callable[[str], Sequence[Document]]  # by words, over the whole library
 
 @dataclass(frozen=True)
 class MakingProgress:
-    """Progress of question generation: `done` of `total`, `skipped` passages, and the last question made."""
+    """Progress of question generation: `done` of `total`, and the last question made."""
 
     set_id: str | None
     done: int
     total: int
-    skipped: int
-    latest: str = ""
+    latest: str
 
 
 @dataclass
@@ -213,7 +212,6 @@ class QuestionMaker:
     llm: LanguageModel | None = None
     seed: str = ""
     _set_id: str | None = None
-    _skipped: int = 0
     _failures: int = 0
     _texts: set[str] = field(default_factory=set)
 
@@ -228,9 +226,7 @@ class QuestionMaker:
             if cancelled():
                 raise Cancelled("The making of questions was stopped.")
             made = self._make(chunk, cancelled)
-            if made is None:
-                self._skipped += 1
-            else:
+            if made is not None:
                 self._keep(*made)
             yield self._progress(made[0] if made else "")
             if len(self._texts) == self.count:
@@ -242,11 +238,7 @@ class QuestionMaker:
             )
 
     def _make(self, chunk: ChunkRecord, cancelled: Cancel) -> Made | None:
-        made = (
-            self._from_model(chunk, self.llm, cancelled)
-            if self.llm is not None
-            else self._from_sentence(chunk)
-        )
+        made = self._from_model(chunk, self.llm, cancelled) if self.llm else self._from_sentence(chunk)
         return made if made and made[0].casefold() not in self._texts else None
 
     def _from_sentence(self, chunk: ChunkRecord) -> Made | None:
@@ -274,7 +266,7 @@ class QuestionMaker:
         self._texts.add(question.casefold())
 
     def _progress(self, latest: str = "") -> MakingProgress:
-        return MakingProgress(self._set_id, len(self._texts), self.count, self._skipped, latest)
+        return MakingProgress(self._set_id, len(self._texts), self.count, latest)
 
 
 def marked_passage(chunk: ChunkRecord, start: int = 0, end: int | None = None) -> MarkedPassage:
@@ -296,26 +288,19 @@ def sample_chunks(
 ) -> Iterator[ChunkRecord]:
     """Yield informative chunks, one of each document in turn, each drawn by `seed`."""
     ordered = sorted(records, key=lambda record: shuffle_key(seed, record.sha256))
-    waiting: dict[str, Iterator[str]] = {}
-    for turn in counting():
-        empty = 0
-        for record in ordered:
-            if turn == 0:
-                waiting[record.id] = iter(_informative_ids(documents.chunks(record.id), seed))
-            id_ = next(waiting[record.id], None)
-            found = {} if id_ is None else documents.chunks_by_id([id_])
-            yield from found.values()
-            empty += id_ is None
-        if empty == len(ordered):
-            return
+    waiting = deque(_informative_ids(documents, record.id, seed) for record in ordered)
+    while waiting:
+        ids = waiting.popleft()
+        if (id_ := next(ids, None)) is not None:
+            waiting.append(ids)
+            yield from documents.chunks_by_id([id_]).values()
 
 
-def _informative_ids(chunks: Sequence[ChunkRecord], seed: str) -> list[str]:
+def _informative_ids(documents: Documents, document_id: str, seed: str) -> Iterator[str]:
+    chunks = documents.chunks(document_id)  # read when its first one is drawn
     worth = [chunk for chunk in chunks if width(chunk.text) >= SHORTEST_CHUNK and not _is_table(chunk.text)]
-    return [
-        chunk.id
-        for chunk in sorted(worth, key=lambda chunk: shuffle_key(seed, (chunk.sha256, chunk.position)))
-    ]
+    worth.sort(key=lambda chunk: shuffle_key(seed, (chunk.sha256, chunk.position)))
+    yield from [chunk.id for chunk in worth]
 
 
 def _is_table(text: str) -> bool:

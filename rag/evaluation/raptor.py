@@ -43,7 +43,6 @@ SEED = 0
 class DocumentQuestion:
     """A question about one document, or about all: reference summaries, and the spans that answer it."""
 
-    id: str
     text: str
     document: str | None
     kind: str
@@ -123,7 +122,6 @@ def _long(directory: Path, file: Path) -> DocumentQuestions:
 def _question(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> DocumentQuestion:
     spans = [(int(first), int(last)) for first, last in entry.get("spans") or []]
     return DocumentQuestion(
-        id=entry["_id"],
         text=entry["text"],
         document=document,
         kind=str(entry.get("kind") or kind),
@@ -147,7 +145,7 @@ def _passages(directory: Path) -> DocumentQuestions:
     for question in questions:
         judged = judgements.get(question["_id"], {})
         if spans := tuple(places[id_] for id_, score in judged.items() if score > 0 and id_ in places):
-            asked.append(DocumentQuestion(question["_id"], question["text"], None, "specific", (), spans))
+            asked.append(DocumentQuestion(question["text"], None, "specific", (), spans))
     return DocumentQuestions(directory.resolve().name, documents, tuple(asked))
 
 

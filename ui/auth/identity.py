@@ -27,10 +27,9 @@ class LocalUser:
 
 @dataclass(frozen=True)
 class OpenID:
-    """Sign-in at one of the `providers`, for a session of `hours`."""
+    """Sign-in at one of the `providers`."""
 
     providers: tuple[str, ...]
-    hours: float
     name = "openid"
 
 
@@ -73,7 +72,7 @@ def auth_mode(settings: Settings, auth: Mapping[str, Any] | None) -> AuthMode:
             "of them."
         )
     if auth:
-        return _openid(auth, settings.sign_in_hours)
+        return _openid(auth)
     return _proxy(settings) if settings.trusted_header or settings.trusted_proxies else LocalUser()
 
 
@@ -126,7 +125,7 @@ def _is_named(names: tuple[str, ...], visitor: Visitor, called: str) -> bool:
     return any(name in spelled or name.casefold() in spelled - {visitor.id, called} for name in names)
 
 
-def _openid(auth: Mapping[str, Any], hours: float) -> OpenID:
+def _openid(auth: Mapping[str, Any]) -> OpenID:
     where = "The [auth] table of .streamlit/secrets.toml"
     if importlib.util.find_spec("authlib") is None:
         raise SettingsError(f"{where} turns on sign-in, which needs Authlib: pip install 'footnote[oidc]'.")
@@ -149,7 +148,7 @@ def _openid(auth: Mapping[str, Any], hours: float) -> OpenID:
             raise SettingsError(
                 f"{where}{name and f', provider {name!r},'} lacks {', '.join(missing)}. {GUIDE}"
             )
-    return OpenID(tuple(sections), hours)
+    return OpenID(tuple(sections))
 
 
 def _proxy(settings: Settings) -> Proxy:
