@@ -9,15 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.pipeline import validated_question
 from rag.errors import QuestionRefused, SettingsError
-from rag.evaluation.lab_run import (
-    LabRunner,
-    OnFailure,
-    PreparedQuestion,
-    RunProgress,
-    asked_records,
-    prepare_questions,
-    searchable,
-)
+from rag.evaluation import lab_run
 from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
 from rag.ingest.library import Library
 from rag.jobs import Cancel, Job, Jobs
@@ -179,7 +171,7 @@ class Lab:
         retrievers: Sequence[str],
         *,
         document_ids: Collection[str] | None = None,
-    ) -> Job[RunProgress]:
+    ) -> Job[lab_run.RunProgress]:
         """Ask retrievers the questions of a set over the chosen documents, or all, in a job: a `LabRunner`.
 
         A run over the set that runs already is returned. Raises SettingsError, QuestionRefused, NotFound.
@@ -195,7 +187,7 @@ class Lab:
         work = partial(self._run, set_id, names, document_ids)
         return self._jobs.start(self._library.owner, _key(set_id), work, lane=LAB)
 
-    def running(self, set_id: str) -> Job[RunProgress] | None:
+    def running(self, set_id: str) -> Job[lab_run.RunProgress] | None:
         """Return the running or waiting job over a set, None where there is none."""
         return self._jobs.get(self._library.owner, _key(set_id))  # type: ignore[return-value]
 
@@ -206,9 +198,11 @@ class Lab:
             job.cancel()
         self.sets.delete(set_id)
 
-    def prepared(self, set_id: str, document_ids: Collection[str] | None = None) -> list[PreparedQuestion]:
+    def prepared(
+        self, set_id: str, document_ids: Collection[str] | None = None
+    ) -> list[lab_run.PreparedQuestion]:
         """Return a set's questions with their right chunks and status now: "asked", "gone" or "outside"."""
-        return prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
+        return lab_run.prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
 
     def _run(
         self,
@@ -216,7 +210,7 @@ class Lab:
         retrievers: Sequence[str],
         document_ids: Collection[str] | None,
         cancelled: Cancel,
-    ) -> Iterator[RunProgress]:
+    ) -> Iterator[lab_run.RunProgress]:
         documents = self._library.documents
         chosen, prepared = self._chosen(document_ids), self.prepared(set_id, document_ids)
         run = self.runs.begin(
@@ -226,17 +220,17 @@ class Lab:
             embedding=str((documents.index_state("vectors") or {}).get("model", "")),
             mixture=describe_weights(self._library.weighing.mixture),
             searched=searched_record(chosen, every=document_ids is None),
-            asked=asked_records(prepared),
+            asked=lab_run.asked_records(prepared),
         )
         ids = None if document_ids is None else [record.id for record in chosen]
 
-        def opened(name: str, on_failure: OnFailure) -> BaseRetriever:
+        def opened(name: str, on_failure: lab_run.OnFailure) -> BaseRetriever:
             return self._library.retriever(name, FOUND, document_ids=ids, on_failure=on_failure)
 
-        yield from LabRunner(self.runs, run, prepared, documents, opened).run(cancelled)
+        yield from lab_run.LabRunner(self.runs, run, prepared, documents, opened).run(cancelled)
 
     def _chosen(self, document_ids: Collection[str] | None) -> list[DocumentRecord]:
-        there = searchable(self._library.documents)
+        there = lab_run.searchable(self._library.documents)
         chosen = [record for record in there if document_ids is None or record.id in document_ids]
         if not chosen:
             raise QuestionRefused("None of the chosen documents can be searched. Choose others, or add some.")

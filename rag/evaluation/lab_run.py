@@ -113,13 +113,7 @@ def find_quote(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
 
 
 def overlapping_chunks(chunks: Sequence[ChunkRecord], start: int, end: int) -> tuple[str, ...]:
-    """Return the chunks that hold at least half of [start, end), or half of which lie in it.
-
-    >>> from storage.records import ChunkRecord
-    >>> def chunk(id_, start, end): return ChunkRecord(id_, "", "", "", 0, start, end, None, "", "")
-    >>> overlapping_chunks([chunk("a", 0, 100), chunk("b", 90, 200), chunk("c", 200, 300)], 80, 110)
-    ('a', 'b')
-    """
+    """Return the chunks that hold at least half of [start, end), or half of which lie in it."""
     shares = {chunk.id: _share(chunk, start, end) for chunk in chunks}
     enough = min(HALF, max(shares.values(), default=0.0))
     return tuple(id_ for id_, share in shares.items() if share and share >= enough)

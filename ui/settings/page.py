@@ -111,13 +111,7 @@ def _progress(workspace: Workspace) -> None:
 
 
 def weight_lines(weighed: CalibratedWeights | None) -> list[str]:
-    """Return the weights in words, a line for each language.
-
-    >>> weight_lines(None)[0]
-    'English and other alphabets: meaning 55 %, words 45 %.'
-    >>> weight_lines(None)[-1]
-    'Default weights, until there are 30 passages to measure with.'
-    """
+    """Return the weights in words: "Korean: meaning 20 %, words 80 %.", and their origin."""
     if weighed is None or not weighed.mixture.weights:
         usual = f"Default weights, until there are {FEWEST} passages to measure with."
         return [*_by_writing(DEFAULT_WEIGHTS), usual]
@@ -181,7 +175,7 @@ def _show_reranking(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]
         "order of the search stays, and the answer says so. The smallest models make the order worse."
     )
     with st.form("reranking", border=True):
-        changes = {**_reranker(settings, fixed), **_server(settings, fixed)}
+        changes = _reranker(settings, fixed)
         changes["lost_in_the_middle_order"] = st.checkbox(
             "Put the best passages first and last in the prompt",
             settings.lost_in_the_middle_order,
@@ -211,18 +205,11 @@ def _reranker(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
         f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the server."
     )
     name = "Reranker model, for a cross-encoder or a server"
-    return {
-        "reranker": chosen,
-        "rerank_model": _text(name, "rerank_model", settings.rerank_model, fixed, hint),
-    }
-
-
-def _server(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
-    """Return the address, and the key if one was typed; otherwise the old key stays."""
+    model = _text(name, "rerank_model", settings.rerank_model, fixed, hint)
     name, hint = "Reranker address, for a server", "With or without `/rerank` at the end."
     address = _text(name, "rerank_base_url", settings.rerank_base_url or "", fixed, hint)
     typed = _secret("Reranker API key, for a server", "rerank_api_key", settings.rerank_api_key, fixed)
-    return {"rerank_base_url": address or None, **typed}
+    return {"reranker": chosen, "rerank_model": model, "rerank_base_url": address or None, **typed}
 
 
 def _secret(name: str, field: str, saved: SecretStr, fixed: frozenset[str]) -> dict[str, str]:
