@@ -21,15 +21,7 @@ from rag.retrieval.rerank.registry import Reranking
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import Message, TurnRecord
-from ui.chat import scope, sidebar
-from ui.chat.message import (
-    ANSWER_AVATAR,
-    searched_for,
-    show_degraded,
-    show_newest,
-    show_question,
-    shows_newest,
-)
+from ui.chat import message, scope, sidebar
 from ui.components.labels import count
 from ui.components.markdown import label, safe_answer
 from ui.components.messages import action, show_errors
@@ -116,7 +108,7 @@ def _follow(here: Workspace) -> bool:
 
 
 def _show(turn: TurnRecord, here: Workspace, seconds: float | None = None) -> None:
-    show_question(turn.question, here, settled=False)
+    message.show_question(turn.question, here, settled=False)
     job = here.answering(turn.answer_id)
     if job is None:
         here.settle(turn.answer_id)
@@ -161,9 +153,9 @@ def _ask(sent: "_SentQuestion", here: Workspace) -> None:
     if chat is None:
         scope.forget_next()
     st.query_params[sidebar.PARAMETER] = turn.conversation_id
-    if sent.alone and shows_newest(turn.conversation_id):
+    if sent.alone and message.shows_newest(turn.conversation_id):
         _show_alone(turn)
-    show_newest()
+    message.show_newest()
 
 
 def _show_alone(turn: TurnRecord) -> None:
@@ -184,7 +176,7 @@ def _follow_answer(
     turn: TurnRecord, job: Job[Any], workspace: Workspace, seconds: float | None = None
 ) -> None:
     deadline = None if seconds is None else time.monotonic() + seconds
-    with st.chat_message("assistant", avatar=ANSWER_AVATAR):
+    with st.chat_message("assistant", avatar=message.ANSWER_AVATAR):
         partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.container())
         if deadline is None:
             key = f"stop-{turn.answer_id}"
@@ -207,13 +199,13 @@ class _PartialAnswer:
         """Handle an event; tokens are only shown by `draw`."""
         match event:
             case Condensed(standalone):
-                if said := searched_for(standalone, self.question):
+                if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
             case SearchedIn(said):
                 self.query.caption(scope.searched_in(said))
             case Degraded():
                 with self.failures:
-                    show_degraded((event,))
+                    message.show_degraded((event,))
             case Reranking(number):
                 self.text.caption(f"Reranking {number} passages…")
             case Sources(passages):

@@ -126,7 +126,6 @@ def _button(
     act: Callable[[], object],
     kind: Literal["secondary", "tertiary"] = "tertiary",
 ) -> None:
-    """Show a button that runs an action and goes to the newest messages."""
     action(name, icon, key, _act, act, kind=kind)
 
 

@@ -167,7 +167,6 @@ def reranker_costs(settings: Settings) -> dict[str, str]:
 
 
 def _show_reranking(settings: Settings, fixed: frozenset[str]) -> dict[str, Any] | None:
-    """Show the form; return the changes when it is saved, else None."""
     st.subheader("Reranking")
     st.markdown(
         f"A reranker can reorder the {settings.fetch_k} best passages before {settings.k} of them are used. "
