@@ -20,8 +20,8 @@ from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
 from rag.telemetry import disable_tracing
 from storage.errors import FootnoteError
-from ui.auth.identity import AuthMode, LocalUser, is_loopback, read_auth_mode
-from ui.auth.middleware import AuthMiddleware
+from ui.auth.identity import AuthMode, LocalUser, is_loopback
+from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
 from ui.server.operations import limit_malloc_arenas, metrics_text, readyz
 from ui.server.services import close, owner_of, services
@@ -71,7 +71,7 @@ async def _healthz(_: Request) -> PlainTextResponse:
 def _auth_mode() -> AuthMode:
     """Return the sign-in mode; exit where a public address would be served without sign-in."""
     try:
-        mode = read_auth_mode(load(), st.secrets)
+        mode = read_auth_mode(load())
     except SettingsError:  # every page shows the error and nothing else
         mode = LocalUser()
     address = st.get_option("server.address")

@@ -23,15 +23,13 @@ ICON = str(Path(__file__).with_name("favicon.svg"))
 
 
 pages.register(
-    {
-        pages.CHAT.title: show_chat,
-        pages.DOCUMENTS.title: show_documents,
-        pages.SOURCES.title: show_sources,
-        pages.TREES.title: show_trees,
-        pages.LAB.title: show_lab,
-        pages.SETTINGS.title: show_settings,
-        pages.PEOPLE.title: show_people,
-    }
+    CHAT=show_chat,
+    DOCUMENTS=show_documents,
+    SOURCES=show_sources,
+    TREES=show_trees,
+    LAB=show_lab,
+    SETTINGS=show_settings,
+    PEOPLE=show_people,
 )
 
 

@@ -1,6 +1,6 @@
 """Pages of the app, so that each can link to the others; style sheet, drawer and tab title of them all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -8,15 +8,6 @@ import streamlit as st
 from ui.components.markdown import plain_line
 
 _bodies: dict[str, Callable[[], None]] = {}
-
-
-CHAT: st.Page
-DOCUMENTS: st.Page
-SOURCES: st.Page
-TREES: st.Page
-LAB: st.Page
-SETTINGS: st.Page
-PEOPLE: st.Page
 _ICONS = {
     "CHAT": ":material/forum:",
     "DOCUMENTS": ":material/library_books:",
@@ -35,13 +26,13 @@ def __getattr__(name: str) -> st.Page:
     title = name.title()
 
     def show() -> None:
-        _bodies[title]()
+        _bodies[name]()
 
     return st.Page(show, title=title, icon=_ICONS[name], url_path=title.lower(), default=name == "CHAT")
 
 
-def register(bodies: Mapping[str, Callable[[], None]]) -> None:
-    """Set the functions that draw the pages, by title; this module imports none of them."""
+def register(**bodies: Callable[[], None]) -> None:
+    """Set the functions that draw the pages, by name; this module imports none of them."""
     _bodies.update(bodies)
 
 

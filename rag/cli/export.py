@@ -56,7 +56,6 @@ def _export_command(settings: Settings, options: Options) -> int:
 
 
 def _verify_command(settings: Settings, options: Options) -> int:
-    """Check each quote and print a line on it; 1 where one is not found."""
     del settings
     quotes = read_export(options.export)
     stand = 0

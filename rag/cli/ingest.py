@@ -53,7 +53,6 @@ def add_commands(commands: Commands) -> None:
 
 
 def _ingest_command(settings: Settings, options: Options) -> int:
-    """Add every file, one result line each; 1 when any was refused."""
     files = list(iter_files(options.paths))
     refused = 0
     with open_library(settings) as library:
@@ -96,7 +95,6 @@ def _renew_bm25(library: Library) -> None:
 
 
 def _reindex_beside(library: Library) -> None:
-    """Build a second vector index; print the disk space before and the answering model afterwards."""
     before = library.reindexer.answering
     print(
         f"Until it is done, {library.reindexer.needs() / 1e6:,.0f} MB more are needed on the disk.",
@@ -129,7 +127,6 @@ def _ingest_one(library: Library, path: Path, name: str, into: str | None, *, qu
 
 
 def _resplit_if_due(library: Library) -> None:
-    """Split documents again that were put into a collection with another chunk size."""
     due = len(library.collections.due())
     with ProgressBar(SLOW) as bar:
         for step in resplit(library):
@@ -137,7 +134,6 @@ def _resplit_if_due(library: Library) -> None:
 
 
 def _weigh_if_due(library: Library) -> None:
-    """Recalibrate the hybrid weights where the documents have changed much."""
     if library.weighing.due():
         with ProgressBar(SLOW) as bar:
             for tuned in library.weighing.find():
@@ -171,7 +167,6 @@ def _add_sync_command(commands: Commands) -> None:
 
 
 def _sync_command(settings: Settings, options: Options) -> int:
-    """Sync each source, one result line each; 1 when a source or something in it could not be had."""
     failed = False
     with open_services(settings) as (services, library):
         library.recover()
@@ -240,7 +235,6 @@ def _add_tree_command(commands: Commands) -> None:
 
 
 def _tree_command(settings: Settings, options: Options) -> int:
-    """Print the cost, build the trees, and print what was built; 1 when a summary was left out."""
     with open_library(settings) as library:
         library.recover()
         say(f"{library.forest.cost()}.")

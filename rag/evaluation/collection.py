@@ -62,8 +62,7 @@ def open_collection(
 
     It is cached under the hash of its ids and texts; `analysers` add morphemes to the BM25 index. While
     another process has it, `waiting` is called and the call blocks: two processes would silently damage the
-    vector index. The lock of a killed process is released. Raises IndexUnusable where the folder cannot be
-    written.
+    vector index. Raises IndexUnusable where the folder cannot be written.
     """
     directory = cache / _hash([[document.id, document.page_content] for document in documents])
     with _locked(directory, waiting):
@@ -92,7 +91,7 @@ class Collection:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def retriever(self, name: str, k: int) -> BaseRetriever:
-        """Return the app's retriever of this name with its indexes; raises SettingsError for another name.
+        """Return the app's retriever of this name; raises SettingsError for another name.
 
         An ensemble fails as a whole when one half fails, since the other half's figures are not its own.
         """
@@ -230,7 +229,6 @@ def _hash(value: Any) -> str:
 
 @contextmanager
 def _locked(directory: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of the folder, waiting for another holder."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (directory / "lock").open("w")

@@ -39,28 +39,32 @@ def read_text(path: Path) -> str:
         raise QuestionRefused(f"{path} cannot be read as a file of a question set: {reason}.") from error
 
 
-def parse_lines(path: Path, parse: Callable[[dict[str, Any]], Iterable[T]], form: str) -> Iterator[T]:
-    """Yield the items that `parse` finds in each JSON line; raises QuestionRefused for any other form.
+def lines_with_places(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield each line that is not blank with its place, "Line 3 of FILE"; raises QuestionRefused.
 
     Only line feeds end lines, since texts hold other breaks.
     """
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
-            try:
-                yield from parse(json.loads(line))
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-                raise QuestionRefused(f"Line {number} of {path} is {form}.") from error
+            yield line, f"Line {number} of {path}"
+
+
+def parse_lines(path: Path, parse: Callable[[dict[str, Any]], Iterable[T]], form: str) -> Iterator[T]:
+    """Yield the items that `parse` finds in each JSON line; raises QuestionRefused for any other form."""
+    for line, place in lines_with_places(path):
+        try:
+            yield from parse(json.loads(line))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise QuestionRefused(f"{place} is {form}.") from error
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON lines file, with _id and text; raises QuestionRefused naming the line."""
     seen: set[str] = set()
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        entry = _entry(line, f"Line {number} of {path}")
+    for line, place in lines_with_places(path):
+        entry = _entry(line, place)
         if entry["_id"] in seen:
-            raise QuestionRefused(f"Line {number} of {path} has the _id of an earlier line: {entry['_id']}.")
+            raise QuestionRefused(f"{place} has the _id of an earlier line: {entry['_id']}.")
         seen.add(entry["_id"])
         yield entry
 
@@ -118,10 +122,7 @@ def _find_squad_file(path: Path) -> Path | None:
 
 
 def _read_squad(file: Path) -> Parts:
-    """Return the passages, questions and judgements of a file; raises QuestionRefused naming it.
-
-    Questions that are marked impossible have no right passage.
-    """
+    """Read a file in SQuAD's form; raises QuestionRefused. Impossible questions have no right passage."""
     try:
         return _parts(json.loads(read_text(file))["data"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

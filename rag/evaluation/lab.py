@@ -1,12 +1,7 @@
-"""The lab: question sets over the user's own documents, and runs of retrievers over them.
-
-A set is typed, collected from answers that were rated as good, or generated from the documents. Runs and
-question generation are background jobs, which continue while the page is closed.
-"""
+"""The lab: question sets over the user's own documents, and background runs of retrievers over them."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from langchain_core.documents import Document
@@ -14,14 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.pipeline import validated_question
 from rag.errors import QuestionRefused, SettingsError
-from rag.evaluation.lab_run import (
-    LabRunner,
-    OnFailure,
-    PreparedQuestion,
-    RunProgress,
-    asked_records,
-    prepare_questions,
-)
+from rag.evaluation import lab_run
 from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
 from rag.ingest.library import Library
 from rag.jobs import Cancel, Job, Jobs
@@ -31,7 +19,6 @@ from rag.retrieval.registry import NAMES
 from rag.retrieval.weights import describe_weights
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.documents import SEARCHABLE
 from storage.lab import QuestionSets, Runs
 from storage.records import (
     DocumentRecord,
@@ -57,10 +44,7 @@ def searched_record(records: Sequence[DocumentRecord], *, every: bool) -> Search
 
 
 def differences(newer: RunRecord, older: RunRecord) -> list[str]:
-    """Return the differences of two runs over a set, besides the retrievers, as parts of a sentence.
-
-    For example ``["10 questions in place of 8"]``. Empty when their figures can be compared directly.
-    """
+    """Return the differences of two runs over a set: ``["10 questions in place of 8"]``."""
     numbers = {
         "questions": (newer.asked, older.asked),
         "passages a search": (newer.k, older.k),
@@ -91,14 +75,6 @@ MOST_MADE = 200  # questions made at once
 MAKING = "lab-making"
 
 
-@dataclass(frozen=True)
-class FeedbackSet:
-    """A set made of rated answers; `skipped` counts those without a verified citation."""
-
-    record: QuestionSetRecord
-    skipped: int
-
-
 class Lab:
     """The question sets and runs of the owner of `library`; `sets` and `runs` are their stores.
 
@@ -120,19 +96,12 @@ class Lab:
         self._llm = llm
 
     def candidates(self, question: str) -> list[Passage]:
-        """Return passages among which a person may mark the right one: the best of BM25 and vectors.
-
-        Both halves have equal weight, so that neither decides which passages can be marked. Raises
-        QuestionRefused, RetrievalError.
-        """
+        """Return passages to mark the right ones among: of BM25 and vectors, equally weighted."""
         retriever = self._library.retriever("ensemble-rrf", FOUND)
         return [Passage.from_document(found) for found in retriever.invoke(validated_question(question))]
 
     def add_typed(self, set_id: str, question: str, chunk_ids: Sequence[str]) -> QuestionRecord:
-        """Add a typed question with the chunks that were marked as answering it.
-
-        Raises QuestionRefused for a question without words or right passage, or a set that is full.
-        """
+        """Add a typed question with the chunks that were marked as answering it; raises QuestionRefused."""
         text = validated_question(question)
         chunks = self._library.documents.chunks_by_id(chunk_ids[:MOST_PASSAGES])
         if not chunks:
@@ -141,11 +110,11 @@ class Lab:
             raise QuestionRefused(f"A question set holds {MOST_QUESTIONS} questions at most. Begin another.")
         return self.sets.add(set_id, text, [marked_passage(chunk) for chunk in chunks.values()])
 
-    def from_feedback(self, name: str) -> FeedbackSet:
-        """Make a set of the answers rated up: the standalone question of each, and the quotes it cites.
+    def from_feedback(self, name: str) -> tuple[QuestionSetRecord, int]:
+        """Make a set of the answers rated up: the standalone question of each, and its verified quotes.
 
-        Only verified quotes count as right. A question asked twice is added once, with its newest answer.
-        Raises QuestionRefused when there is none.
+        Return it, and the number of answers without any. A question asked twice is added once, with its
+        newest answer. Raises QuestionRefused.
         """
         questions: dict[str, list[MarkedPassage]] = {}
         skipped = 0
@@ -163,7 +132,7 @@ class Lab:
             )
         record = self.sets.create(name, "feedback")
         self.sets.extend(record.id, list(questions.items()))
-        return FeedbackSet(self.sets.get(record.id), skipped)
+        return self.sets.get(record.id), skipped
 
     def start_making(
         self,
@@ -176,8 +145,7 @@ class Lab:
     ) -> Job[MakingProgress]:
         """Generate a set of `count` questions in a job: by the connected model, or from sentences.
 
-        Another `seed` draws other passages. A job that runs already is returned. Raises
-        QuestionRefused for a count out of bounds or no documents, SettingsError without a model.
+        A job that runs already is returned. Raises QuestionRefused, and SettingsError without a model.
         """
         if not 1 <= count <= MOST_MADE:
             raise QuestionRefused(f"{count} questions cannot be made at once: choose 1 to {MOST_MADE}.")
@@ -203,16 +171,15 @@ class Lab:
         retrievers: Sequence[str],
         *,
         document_ids: Collection[str] | None = None,
-    ) -> Job[RunProgress]:
+    ) -> Job[lab_run.RunProgress]:
         """Ask retrievers the questions of a set over the chosen documents, or all, in a job: a `LabRunner`.
 
-        A run over the set that runs already is returned. Raises SettingsError for an unknown retriever,
-        QuestionRefused for no questions or no documents, NotFound.
+        A run over the set that runs already is returned. Raises SettingsError, QuestionRefused, NotFound.
         """
         names = tuple(dict.fromkeys(retrievers))
-        unknown = [name for name in names if name not in NAMES]
+        unknown = [f"There is no retriever {name!r}." for name in names if name not in NAMES]
         if unknown or not names:
-            said = f"There is no retriever {unknown[0]!r}." if unknown else "No retriever is chosen."
+            said = [*unknown, "No retriever is chosen."][0]
             raise SettingsError(f"{said} Choose among: {', '.join(NAMES)}.")
         if not self.sets.get(set_id).questions:
             raise QuestionRefused("This question set has no questions yet. Add some first.")
@@ -220,7 +187,7 @@ class Lab:
         work = partial(self._run, set_id, names, document_ids)
         return self._jobs.start(self._library.owner, _key(set_id), work, lane=LAB)
 
-    def running(self, set_id: str) -> Job[RunProgress] | None:
+    def running(self, set_id: str) -> Job[lab_run.RunProgress] | None:
         """Return the running or waiting job over a set, None where there is none."""
         return self._jobs.get(self._library.owner, _key(set_id))  # type: ignore[return-value]
 
@@ -231,12 +198,11 @@ class Lab:
             job.cancel()
         self.sets.delete(set_id)
 
-    def prepared(self, set_id: str, document_ids: Collection[str] | None = None) -> list[PreparedQuestion]:
-        """Return a set's questions with their right chunks and status now: "asked", "gone" or "outside".
-
-        Reads the documents that the set cites: a tenth of a second for each million characters.
-        """
-        return prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
+    def prepared(
+        self, set_id: str, document_ids: Collection[str] | None = None
+    ) -> list[lab_run.PreparedQuestion]:
+        """Return a set's questions with their right chunks and status now: "asked", "gone" or "outside"."""
+        return lab_run.prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
 
     def _run(
         self,
@@ -244,7 +210,7 @@ class Lab:
         retrievers: Sequence[str],
         document_ids: Collection[str] | None,
         cancelled: Cancel,
-    ) -> Iterator[RunProgress]:
+    ) -> Iterator[lab_run.RunProgress]:
         documents = self._library.documents
         chosen, prepared = self._chosen(document_ids), self.prepared(set_id, document_ids)
         run = self.runs.begin(
@@ -254,22 +220,17 @@ class Lab:
             embedding=str((documents.index_state("vectors") or {}).get("model", "")),
             mixture=describe_weights(self._library.weighing.mixture),
             searched=searched_record(chosen, every=document_ids is None),
-            asked=asked_records(prepared),
+            asked=lab_run.asked_records(prepared),
         )
         ids = None if document_ids is None else [record.id for record in chosen]
 
-        def opened(name: str, on_failure: OnFailure) -> BaseRetriever:
+        def opened(name: str, on_failure: lab_run.OnFailure) -> BaseRetriever:
             return self._library.retriever(name, FOUND, document_ids=ids, on_failure=on_failure)
 
-        yield from LabRunner(self.runs, run, prepared, documents, opened).run(cancelled)
+        yield from lab_run.LabRunner(self.runs, run, prepared, documents, opened).run(cancelled)
 
     def _chosen(self, document_ids: Collection[str] | None) -> list[DocumentRecord]:
-        """Return the chosen documents that can be searched; raises QuestionRefused when none can."""
-        there = [
-            record
-            for record in self._library.documents.list()
-            if record.state in SEARCHABLE and record.replaces is None
-        ]
+        there = lab_run.searchable(self._library.documents)
         chosen = [record for record in there if document_ids is None or record.id in document_ids]
         if not chosen:
             raise QuestionRefused("None of the chosen documents can be searched. Choose others, or add some.")
@@ -277,10 +238,7 @@ class Lab:
 
 
 def _cited_passages(answer: Message) -> list[MarkedPassage]:
-    """Return the verified quotes of an answer, each once, as right passages.
-
-    Citations that the reader marked as a wrong source are left out.
-    """
+    """Return the verified quotes of an answer, each once, without those marked as a wrong source."""
     passages = {passage.number: passage for passage in answer.passages}
     found = [
         MarkedPassage(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import NamedTuple
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -20,6 +21,7 @@ from storage.records import (
     AskedRecord,
     AskedStatus,
     ChunkRecord,
+    DocumentRecord,
     FindingRecord,
     FoundRecord,
     MarkedPassage,
@@ -32,8 +34,7 @@ from storage.records import (
 HALF = 0.5  # the share of a chunk or of a marked passage that makes the chunk a right one
 
 
-@dataclass(frozen=True)
-class GoldPassages:
+class GoldPassages(NamedTuple):
     """The chunks of a document that hold a marked passage, in their order."""
 
     document_id: str
@@ -58,6 +59,11 @@ class PreparedQuestion:
         return dict.fromkeys(self.targets.values(), 1.0)
 
 
+def searchable(documents: Documents) -> list[DocumentRecord]:
+    """Return the documents that can be searched, without those that are to replace another."""
+    return [each for each in documents.list() if each.replaces is None and each.state in SEARCHABLE]
+
+
 def prepare_questions(
     documents: Documents, questions: Sequence[QuestionRecord], document_ids: Collection[str] | None = None
 ) -> list[PreparedQuestion]:
@@ -75,10 +81,9 @@ def locate_passages(
 ) -> dict[MarkedPassage, GoldPassages]:
     """Return the present chunks of marked passages; passages that no longer exist are absent.
 
-    The document is the one with the same contents, or else the one of the same name, which has replaced
-    it; each is read once.
+    The document is the one with the same contents, or else of the same name, which has replaced it.
     """
-    there = [record for record in documents.list() if record.replaces is None and record.state in SEARCHABLE]
+    there = searchable(documents)
     by_content = {record.sha256: record for record in there}
     by_name = {record.name: record for record in there}
     wanted: dict[str, list[MarkedPassage]] = {}
@@ -97,10 +102,7 @@ def locate_passages(
 
 
 def find_quote(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
-    """Return the span of a passage's quote in a text: at its old place, or else the nearest one.
-
-    Only white space may differ. None when the text lacks the quote.
-    """
+    """Return the span of a quote in a text, at its old place or else the nearest; white space may differ."""
     if text[passage.start : passage.end] == passage.quote:
         return passage.start, passage.end
     words = passage.quote.split()
@@ -111,16 +113,9 @@ def find_quote(text: str, passage: MarkedPassage) -> tuple[int, int] | None:
 
 
 def overlapping_chunks(chunks: Sequence[ChunkRecord], start: int, end: int) -> tuple[str, ...]:
-    """Return the chunks that hold at least half of [start, end), or half of which lie in it.
-
-    >>> from storage.records import ChunkRecord
-    >>> def chunk(id_, start, end): return ChunkRecord(id_, "", "", "", 0, start, end, None, "", "")
-    >>> overlapping_chunks([chunk("a", 0, 100), chunk("b", 90, 200), chunk("c", 200, 300)], 80, 110)
-    ('a', 'b')
-    """
+    """Return the chunks that hold at least half of [start, end), or half of which lie in it."""
     shares = {chunk.id: _share(chunk, start, end) for chunk in chunks}
-    best = max(shares.values(), default=0.0)
-    enough = min(HALF, best)
+    enough = min(HALF, max(shares.values(), default=0.0))
     return tuple(id_ for id_, share in shares.items() if share and share >= enough)
 
 
@@ -159,13 +154,8 @@ Open = Callable[[str, OnFailure], BaseRetriever]  # a name, and a callback for t
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Progress of a run: `done` of `total` searches, and the results so far, one a retriever.
+    """Progress of a run: `done` of `total` searches, and the results so far, none before the first search."""
 
-    `total` is questions times retrievers. Until the first search, while indexes and model are opened, `rows`
-    is empty.
-    """
-
-    run_id: str
     done: int
     total: int
     rows: tuple[ResultRecord, ...]
@@ -185,8 +175,7 @@ class _Contender:
 class LabRunner:
     """Runner that asks every retriever every question, question by question, and stores the findings.
 
-    So a stopped run has asked all retrievers the same questions. The first retriever changes with every
-    question. Each is asked once before the measurement, so that opening is not measured.
+    So a stopped run has asked all the same questions. The first retriever changes with every question.
     """
 
     runs: Runs
@@ -282,7 +271,6 @@ class LabRunner:
         )
 
     def _save(self) -> tuple[ResultRecord, ...]:
-        """Store the new findings; return the results so far, over the questions that were asked."""
         rows = []
         for name, contender in self._contenders.items():
             if contender.answered:
@@ -296,7 +284,7 @@ class LabRunner:
 
     def _progress(self, rows: tuple[ResultRecord, ...]) -> RunProgress:
         done = sum(len(contender.answered) for contender in self._contenders.values())
-        return RunProgress(self.record.id, done, len(self._asked) * len(self.record.retrievers), rows)
+        return RunProgress(done, len(self._asked) * len(self.record.retrievers), rows)
 
     def _finish(self, state: RunState, error: str | None = None) -> None:
         if self._finished:

@@ -2,9 +2,9 @@
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count as counting
 from itertools import islice
 
 from langchain_core.documents import Document
@@ -63,11 +63,7 @@ _ABOUT_THE_TEXT = re.compile(
 
 
 def question_from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
-    """Return the span of a sentence of `text` and a question made of its words, or None.
-
-    None where no sentence is informative by itself: headings, tables, contents, sentences that refer to the
-    one before. `seed` chooses the sentence and the words that are left out.
-    """
+    """Return the span of an informative sentence of `text` and a question made of its words, or None."""
     spans = [(start, end) for start, end in sentences(text) if is_informative(text[start:end])]
     for start, end in sorted(spans, key=lambda span: shuffle_key(seed, span)):
         question = question_from_sentence(text[start:end], seed)
@@ -83,8 +79,6 @@ def question_from_sentence(sentence: str, seed: str = "") -> str:
 
     >>> question_from_sentence("The castle of Aldenburg was built in 1432.")
     'castle Aldenburg built 1432'
-    >>> question_from_sentence("등대지기는 해질녘에 높은 탑에서 등불을 켰다.")
-    '등대지기 해질녘 등불'
     """
     words = list(content_words(sentence))
     fewest = FEWEST_DENSE if language(sentence) in ("ko", "ja", "zh") else FEWEST
@@ -99,9 +93,6 @@ def content_words(sentence: str) -> Iterator[str]:
 
     Stop words are left out; of Korean words the particles, and predicates; of Japanese all but runs of
     Han, Katakana and Latin letters.
-
-    >>> list(content_words("灯台守は夕暮れにランプを灯した。"))
-    ['灯台守', '夕暮', 'ランプ']
     """
     code = language(sentence)
     seen = set()
@@ -139,10 +130,7 @@ def is_informative(sentence: str) -> bool:
 
 
 def question_from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) -> str:
-    """Return a model's question that `passage` answers, or nothing where it wrote something else.
-
-    Raises LLMError where the model fails, and Cancelled.
-    """
+    """Return a model's question that `passage` answers, or nothing for other words; LLMError, Cancelled."""
     try:
         answer = llm.complete(question_messages(passage), max_tokens=QUESTION_TOKENS, cancelled=cancelled)
     except LLMGarbled:
@@ -153,13 +141,7 @@ def question_from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel 
 
 
 def is_acceptable(question: str, text: str) -> bool:
-    """Return True for a short question in the text's language and in other words than the text's.
-
-    >>> is_acceptable("How deep is the moat of the castle?", "The castle has a moat, nine metres deep.")
-    True
-    >>> is_acceptable("What does the passage say?", "The castle has a moat, nine metres deep.")
-    False
-    """
+    """Return True for a short question in the text's language and in other words than the text's."""
     return (
         0 < len(question) <= LONGEST_QUESTION
         and question.isprintable()
@@ -171,7 +153,6 @@ def is_acceptable(question: str, text: str) -> bool:
 
 
 def _longest_copied(question: str, text: str) -> int:
-    """Return the length of the longest piece of the question in the text, white space apart."""
     asked, said = " ".join(question.casefold().split()), " ".join(text.casefold().split())
     longest, start = 0, 0
     for end in range(1, len(asked) + 1):
@@ -196,16 +177,12 @@ Search = Callable[[str], Sequence[Document]]  # by words, over the whole library
 
 @dataclass(frozen=True)
 class MakingProgress:
-    """Progress of question generation: `done` of `total` questions; `skipped` passages gave none.
-
-    `set_id` is None until there is a first question; `latest` is the last one made.
-    """
+    """Progress of question generation: `done` of `total`, and the last question made."""
 
     set_id: str | None
     done: int
     total: int
-    skipped: int
-    latest: str = ""
+    latest: str
 
 
 @dataclass
@@ -224,15 +201,13 @@ class QuestionMaker:
     llm: LanguageModel | None = None
     seed: str = ""
     _set_id: str | None = None
-    _skipped: int = 0
     _failures: int = 0
     _texts: set[str] = field(default_factory=set)
 
     def run(self, cancelled: Cancel) -> Iterator[MakingProgress]:
         """Make the set and yield progress; questions made before a stop or a failure are kept.
 
-        Raises LLMError when the model's server fails repeatedly, QuestionRefused when no passage gave a
-        question.
+        Raises LLMError when the server fails repeatedly, QuestionRefused when no passage gave a question.
         """
         yield self._progress()
         tries = (TRIES if self.llm is None else MODEL_TRIES) * self.count
@@ -240,9 +215,7 @@ class QuestionMaker:
             if cancelled():
                 raise Cancelled("The making of questions was stopped.")
             made = self._make(chunk, cancelled)
-            if made is None:
-                self._skipped += 1
-            else:
+            if made is not None:
                 self._keep(*made)
             yield self._progress(made[0] if made else "")
             if len(self._texts) == self.count:
@@ -254,11 +227,7 @@ class QuestionMaker:
             )
 
     def _make(self, chunk: ChunkRecord, cancelled: Cancel) -> Made | None:
-        made = (
-            self._from_model(chunk, self.llm, cancelled)
-            if self.llm is not None
-            else self._from_sentence(chunk)
-        )
+        made = self._from_model(chunk, self.llm, cancelled) if self.llm else self._from_sentence(chunk)
         return made if made and made[0].casefold() not in self._texts else None
 
     def _from_sentence(self, chunk: ChunkRecord) -> Made | None:
@@ -286,7 +255,7 @@ class QuestionMaker:
         self._texts.add(question.casefold())
 
     def _progress(self, latest: str = "") -> MakingProgress:
-        return MakingProgress(self._set_id, len(self._texts), self.count, self._skipped, latest)
+        return MakingProgress(self._set_id, len(self._texts), self.count, latest)
 
 
 def marked_passage(chunk: ChunkRecord, start: int = 0, end: int | None = None) -> MarkedPassage:
@@ -308,26 +277,19 @@ def sample_chunks(
 ) -> Iterator[ChunkRecord]:
     """Yield informative chunks, one of each document in turn, each drawn by `seed`."""
     ordered = sorted(records, key=lambda record: shuffle_key(seed, record.sha256))
-    waiting: dict[str, Iterator[str]] = {}
-    for turn in counting():
-        empty = 0
-        for record in ordered:
-            if turn == 0:
-                waiting[record.id] = iter(_informative_ids(documents.chunks(record.id), seed))
-            id_ = next(waiting[record.id], None)
-            found = {} if id_ is None else documents.chunks_by_id([id_])
-            yield from found.values()
-            empty += id_ is None
-        if empty == len(ordered):
-            return
+    waiting = deque(_informative_ids(documents, record.id, seed) for record in ordered)
+    while waiting:
+        ids = waiting.popleft()
+        if (id_ := next(ids, None)) is not None:
+            waiting.append(ids)
+            yield from documents.chunks_by_id([id_]).values()
 
 
-def _informative_ids(chunks: Sequence[ChunkRecord], seed: str) -> list[str]:
+def _informative_ids(documents: Documents, document_id: str, seed: str) -> Iterator[str]:
+    chunks = documents.chunks(document_id)  # read when its first one is drawn
     worth = [chunk for chunk in chunks if width(chunk.text) >= SHORTEST_CHUNK and not _is_table(chunk.text)]
-    return [
-        chunk.id
-        for chunk in sorted(worth, key=lambda chunk: shuffle_key(seed, (chunk.sha256, chunk.position)))
-    ]
+    worth.sort(key=lambda chunk: shuffle_key(seed, (chunk.sha256, chunk.position)))
+    yield from [chunk.id for chunk in worth]
 
 
 def _is_table(text: str) -> bool:

@@ -43,7 +43,6 @@ SEED = 0
 class DocumentQuestion:
     """A question about one document, or about all: reference summaries, and the spans that answer it."""
 
-    id: str
     text: str
     document: str | None
     kind: str
@@ -61,10 +60,7 @@ class DocumentQuestions:
 
 
 def load_document_questions(directory: Path, *, limit: int | None = None) -> DocumentQuestions:
-    """Read a folder in either form, or its first `limit` documents with their questions.
-
-    Raises QuestionRefused for what is not of the form.
-    """
+    """Read a folder in either form, or its first `limit` documents; raises QuestionRefused."""
     files = sorted(directory.glob("*.docs.jsonl"))
     questions = _long(directory, files[0]) if files else _passages(directory)
     if limit is None:
@@ -75,9 +71,7 @@ def load_document_questions(directory: Path, *, limit: int | None = None) -> Doc
 
 
 def content_recall(references: Sequence[str], context: Sequence[str]) -> float:
-    """Return the mean, over references, of ROUGE-L recall by the context, counting content words.
-
-    That is the longest common subsequence's share of a reference, stems without stop words.
+    """Return the mean of the references' ROUGE-L recall by the context, over stems of content words.
 
     >>> content_recall(["The ship sinks in a storm."], ["A storm.", "The ship has sunk in the storm."])
     0.6666666666666666
@@ -128,7 +122,6 @@ def _long(directory: Path, file: Path) -> DocumentQuestions:
 def _question(entry: Mapping[str, Any], document: str, kind: str, lines: Sequence[int]) -> DocumentQuestion:
     spans = [(int(first), int(last)) for first, last in entry.get("spans") or []]
     return DocumentQuestion(
-        id=entry["_id"],
         text=entry["text"],
         document=document,
         kind=str(entry.get("kind") or kind),
@@ -152,7 +145,7 @@ def _passages(directory: Path) -> DocumentQuestions:
     for question in questions:
         judged = judgements.get(question["_id"], {})
         if spans := tuple(places[id_] for id_, score in judged.items() if score > 0 and id_ in places):
-            asked.append(DocumentQuestion(question["_id"], question["text"], None, "specific", (), spans))
+            asked.append(DocumentQuestion(question["text"], None, "specific", (), spans))
     return DocumentQuestions(directory.resolve().name, documents, tuple(asked))
 
 
@@ -242,7 +235,6 @@ def tree_report(name: str, scored: Sequence[TreeScore]) -> Iterator[dict[str, An
 def _compared(
     name: str, own: Sequence[float | None], flat: Sequence[float | None]
 ) -> dict[str, float | None]:
-    """Return mean, difference and interval over the questions with a score; None where there is none."""
     pairs = [(a, b) for a, b in zip(own, flat, strict=True) if a is not None and b is not None]
     keys = (name, f"{name}_diff", f"{name}_low", f"{name}_high")
     if not pairs:

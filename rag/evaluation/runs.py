@@ -1,7 +1,4 @@
-"""Evaluation runs: ask retrievers or rerankers the questions of a set, and summarize the results; run files.
-
-The lab, the command line and the benchmarks all read the same stream of `QuestionResult`.
-"""
+"""Evaluation runs: ask retrievers or rerankers the questions of a set, summarize the results; run files."""
 
 import statistics
 import time
@@ -14,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
-from rag.evaluation.datasets import QuestionSet, read_text
+from rag.evaluation.datasets import QuestionSet, lines_with_places
 from rag.evaluation.metrics import METRICS, measure, ndcg, percentile
 from rag.jobs import Cancel, never
 from rag.retrieval.rerank.base import Reranker
@@ -50,8 +47,7 @@ def ask_all(
 ) -> Iterator[QuestionResult]:
     """Ask each retriever every question: all of the first retriever's answers, then the next one's.
 
-    The retrievers must search the set's corpus. One that fails is still asked the next question. Raises
-    Cancelled before the next question once `cancelled` returns True.
+    One that fails is still asked the next question. Raises Cancelled once `cancelled` returns True.
     """
     for name, retriever in retrievers.items():
         for id_, text in questions.questions.items():
@@ -96,10 +92,7 @@ def judged_candidates(questions: QuestionSet) -> Candidates:
 
 
 def candidates_from_run(questions: QuestionSet, run: Run) -> Candidates:
-    """Return each question's passages of a run, as far as the corpus has them.
-
-    Raises QuestionRefused where the run is of other questions.
-    """
+    """Return each question's passages of a run that the corpus has; QuestionRefused where it has none."""
     candidates = _present(questions, run)
     if not any(candidates.values()):
         raise QuestionRefused(f"The run has no passage of {questions.name} for any of its questions.")
@@ -151,10 +144,9 @@ def _ids(documents: Iterable[Document]) -> tuple[str, ...]:
 def read_run(path: Path) -> Run:
     """Read a run file, in four columns or TREC's six; raises QuestionRefused naming file and line."""
     ranked: dict[str, dict[str, float]] = {}
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            question, passage, rank = _columns(line, f"Line {number} of {path}")
-            ranked.setdefault(question, {}).setdefault(passage, rank)
+    for line, place in lines_with_places(path):
+        question, passage, rank = _columns(line, place)
+        ranked.setdefault(question, {}).setdefault(passage, rank)
     return {question: tuple(sorted(of, key=lambda id_: of[id_])) for question, of in ranked.items()}
 
 

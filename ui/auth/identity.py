@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from rag.errors import EntryRefused, SettingsError
 from rag.settings import LOCAL_OWNER, Settings
@@ -27,10 +27,9 @@ class LocalUser:
 
 @dataclass(frozen=True)
 class OpenID:
-    """Sign-in at one of the `providers`, for a session of `hours`."""
+    """Sign-in at one of the `providers`."""
 
     providers: tuple[str, ...]
-    hours: float
     name = "openid"
 
 
@@ -65,23 +64,6 @@ class Visitor:
 LOCAL_VISITOR = Visitor(LOCAL_OWNER, admin=True)
 
 
-class Secrets(Protocol):
-    """Interface of Streamlit's secrets."""
-
-    def load_if_toml_exists(self) -> bool:
-        """Read the secrets files; return True if there are any."""
-
-    def __contains__(self, key: object, /) -> bool: ...
-
-    def __getitem__(self, key: str, /) -> Any: ...
-
-
-def read_auth_mode(settings: Settings, secrets: Secrets) -> AuthMode:
-    """Return the sign-in mode from settings and secrets; raises SettingsError."""
-    there = secrets.load_if_toml_exists() and "auth" in secrets
-    return auth_mode(settings, dict(secrets["auth"]) if there else None)
-
-
 def auth_mode(settings: Settings, auth: Mapping[str, Any] | None) -> AuthMode:
     """Return the sign-in mode from settings and the `[auth]` table of the secrets; raises SettingsError."""
     if settings.trusted_header and auth:
@@ -90,7 +72,7 @@ def auth_mode(settings: Settings, auth: Mapping[str, Any] | None) -> AuthMode:
             "of them."
         )
     if auth:
-        return _openid(auth, settings.sign_in_hours)
+        return _openid(auth)
     return _proxy(settings) if settings.trusted_header or settings.trusted_proxies else LocalUser()
 
 
@@ -143,7 +125,7 @@ def _is_named(names: tuple[str, ...], visitor: Visitor, called: str) -> bool:
     return any(name in spelled or name.casefold() in spelled - {visitor.id, called} for name in names)
 
 
-def _openid(auth: Mapping[str, Any], hours: float) -> OpenID:
+def _openid(auth: Mapping[str, Any]) -> OpenID:
     where = "The [auth] table of .streamlit/secrets.toml"
     if importlib.util.find_spec("authlib") is None:
         raise SettingsError(f"{where} turns on sign-in, which needs Authlib: pip install 'footnote[oidc]'.")
@@ -166,7 +148,7 @@ def _openid(auth: Mapping[str, Any], hours: float) -> OpenID:
             raise SettingsError(
                 f"{where}{name and f', provider {name!r},'} lacks {', '.join(missing)}. {GUIDE}"
             )
-    return OpenID(tuple(sections), hours)
+    return OpenID(tuple(sections))
 
 
 def _proxy(settings: Settings) -> Proxy:

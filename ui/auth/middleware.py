@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,18 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rag.errors import EntryRefused
 from rag.settings import Settings
-from ui.auth.identity import (
-    LOCAL_VISITOR,
-    MAX_NAME,
-    AuthMode,
-    LocalUser,
-    OpenID,
-    Proxy,
-    Visitor,
-    is_loopback,
-    visitor_from_header,
-    visitor_from_token,
-)
+from ui.auth import identity
 
 PERSON, AUTH_MODE = "x-footnote-person", "x-footnote-entrance"  # headers that only the middleware sets
 # They check access themselves, or reveal nothing.
@@ -38,41 +28,35 @@ UNKNOWN = "The proxy in front of Footnote did not identify you. Open Footnote wh
 NO_SESSION = "Sign in first. Nothing was saved."
 
 
+@dataclass(frozen=True)
 class AuthMiddleware:
     """ASGI middleware that admits connections by sign-in mode, origin and session owner."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        mode: AuthMode,
-        owner_of: Callable[[str], str | None],
-        origins: Callable[[], list[str]],
-    ):
-        self._app = app
-        self._mode = mode
-        self._owner_of = owner_of
-        self._origins = origins
+    app: ASGIApp
+    mode: identity.AuthMode
+    owner_of: Callable[[str], str | None]
+    origins: Callable[[], list[str]]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a connection on, with the person that a proxy names, or refuse it with a sentence."""
         if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         person = self._person(scope, receive)
         refusal = self._refusal(scope, person)
         if refusal:
             await _refuse(refusal, scope, receive, send)
         else:
-            await self._app(self._marked(scope, person), receive, send)
+            await self.app(self._marked(scope, person), receive, send)
 
     def _refusal(self, scope: Scope, person: str | None) -> str:
         server = scope.get("server") or (None,)
-        if isinstance(self._mode, LocalUser) and not is_loopback(server[0]):
+        if isinstance(self.mode, identity.LocalUser) and not identity.is_loopback(server[0]):
             return NOT_HERE
         acts = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
-        if acts and not _same_site(scope, self._origins()):
+        if acts and not _same_site(scope, self.origins()):
             return FROM_ELSEWHERE
-        if isinstance(self._mode, Proxy) and person is None and scope["path"] not in OPEN_PATHS:
+        if isinstance(self.mode, identity.Proxy) and person is None and scope["path"] not in OPEN_PATHS:
             return UNKNOWN
         upload = UPLOAD.fullmatch(scope["path"])
         if upload and scope.get("method") != "OPTIONS" and not self._is_theirs(upload[1], person):
@@ -80,25 +64,25 @@ class AuthMiddleware:
         return ""
 
     def _is_theirs(self, session_id: str, person: str | None) -> bool:
-        if isinstance(self._mode, LocalUser):
+        if isinstance(self.mode, identity.LocalUser):
             return True
-        owner = self._owner_of(session_id)
+        owner = self.owner_of(session_id)
         return owner is not None and (person is None or owner == f"proxy:{person}")
 
     def _person(self, scope: Scope, receive: Receive) -> str | None:
         """Return the person that the proxy names; None if it names none or several, or is not trusted."""
-        if not isinstance(self._mode, Proxy) or not self._mode.trusts(peer_of(scope, receive)):
+        if not isinstance(self.mode, identity.Proxy) or not self.mode.trusts(peer_of(scope, receive)):
             return None
-        named = [value for name, value in scope["headers"] if name == self._mode.header.encode()]
+        named = [value for name, value in scope["headers"] if name == self.mode.header.encode()]
         return _readable(named[0]) if len(named) == 1 else None
 
     def _marked(self, scope: Scope, person: str | None) -> Scope:
         """Return the scope with our headers, replacing any that the client sent under the same names."""
         ours = {PERSON.encode(), AUTH_MODE.encode()}
-        if isinstance(self._mode, Proxy):
-            ours.add(self._mode.header.encode())
+        if isinstance(self.mode, identity.Proxy):
+            ours.add(self.mode.header.encode())
         headers = [(name, value) for name, value in scope["headers"] if name.replace(b"_", b"-") not in ours]
-        headers.append((AUTH_MODE.encode(), self._mode.name.encode()))
+        headers.append((AUTH_MODE.encode(), self.mode.name.encode()))
         if person is not None:
             headers.append((PERSON.encode(), person.encode()))
         return {**scope, "headers": headers}
@@ -126,7 +110,7 @@ def _readable(value: bytes) -> str | None:
         text = value.decode("utf-8").strip()
     except UnicodeDecodeError:
         return None
-    return text if 0 < len(text) <= MAX_NAME and text.isprintable() else None
+    return text if 0 < len(text) <= identity.MAX_NAME and text.isprintable() else None
 
 
 def _same_site(scope: Scope, origins: list[str]) -> bool:
@@ -183,23 +167,29 @@ class Sessions:
 SESSION_START = "here-since"
 
 
-def current_visitor(mode: AuthMode, settings: Settings) -> Visitor | None:
+def read_auth_mode(settings: Settings) -> identity.AuthMode:
+    """Return the sign-in mode from settings and Streamlit's secrets; raises SettingsError."""
+    there = st.secrets.load_if_toml_exists() and "auth" in st.secrets
+    return identity.auth_mode(settings, dict(st.secrets["auth"]) if there else None)
+
+
+def current_visitor(mode: identity.AuthMode, settings: Settings) -> identity.Visitor | None:
     """Return the visitor of the page that is being drawn; None if not signed in. Raises EntryRefused."""
     _confirm_middleware(mode)
-    if isinstance(mode, LocalUser):
-        return LOCAL_VISITOR
-    if isinstance(mode, OpenID):
+    if isinstance(mode, identity.LocalUser):
+        return identity.LOCAL_VISITOR
+    if isinstance(mode, identity.OpenID):
         if not st.user.is_logged_in:
             return None
-        return visitor_from_token(st.user.to_dict(), settings, datetime.now(UTC))
+        return identity.visitor_from_token(st.user.to_dict(), settings, datetime.now(UTC))
     named = st.context.headers.get_all(PERSON)
     if len(named) != 1:
         return None
     since = st.session_state.setdefault(SESSION_START, datetime.now(UTC))  # a proxy does not send it
-    return visitor_from_header(named[0], settings, since)
+    return identity.visitor_from_header(named[0], settings, since)
 
 
-def _confirm_middleware(mode: AuthMode) -> None:
+def _confirm_middleware(mode: identity.AuthMode) -> None:
     """Raise EntryRefused unless the connection came through the middleware, in the same sign-in mode.
 
     Without a connection, as in tests of single pages, there is nothing to confirm.

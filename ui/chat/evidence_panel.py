@@ -7,6 +7,7 @@ when a document is deleted.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,11 +19,11 @@ from rag.raptor.tree import is_leaf_id
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.errors import FootnoteError, NotFound
-from storage.records import CitationFeedback, PageSpan, PassageRecord
+from storage.records import PageSpan, PassageRecord
 from ui import pages
 from ui.chat.citations import CitedPassage, resolve
 from ui.components.markdown import escape_text, highlight, label, unwrap
-from ui.components.messages import flash_errors
+from ui.components.messages import action
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
 
 SCALE = 2.0  # pixels per point: sharp on dense screens, about 200 kB a page
@@ -38,7 +39,6 @@ def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
 
 
 def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
-    """Show a PDF page with the cited words highlighted, or say that their place is uncertain."""
     library, passage = workspace.library, evidence.passage
     words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)
     try:
@@ -61,7 +61,6 @@ def _draw(path: str, page: int, text: str, words: tuple[int, int]) -> PageImage:
 
 
 def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
-    """Show the summaries above a passage that was found in a tree, topmost first, collapsed."""
     if not is_leaf_id(passage.chunk_id):
         return
     with st.expander("Path through the summaries", type="compact", icon=":material/account_tree:"):
@@ -184,7 +183,6 @@ def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
 
 
 def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
-    """Show the cited words, then the same in context; line breaks of a PDF page are joined."""
     status = evidence.citation.status if evidence.citation else "passage"
     if evidence.citation is not None:
         statement = statement_text(evidence.message, evidence.citation)
@@ -206,26 +204,19 @@ def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
         return
     answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)
     wrong = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"
-    st.button(
+    action(
         "Marked as wrong source" if wrong else "Wrong source",
-        key=f"wrong-{answer_id}-{position}",
-        icon=":material/flag:",
-        type="secondary" if wrong else "tertiary",
+        "flag",
+        f"wrong-{answer_id}-{position}",
+        partial(workspace.feedback.mark, answer_id, position, None if wrong else "wrong"),
+        kind="secondary" if wrong else "tertiary",
         help="Remove the mark" if wrong else "Saves your feedback on this citation, for evaluation",
-        on_click=_mark,
-        args=(workspace, answer_id, position, None if wrong else "wrong"),
     )
-
-
-@flash_errors
-def _mark(workspace: Workspace, answer_id: str, position: int, feedback: CitationFeedback | None) -> None:
-    workspace.feedback.mark(answer_id, position, feedback)
 
 
 def _neighbours(
     evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
 ) -> tuple[str, str]:
-    """Return the text before and after the cited words, from the page, the document or the stored passage."""
     passage, start, end = evidence.passage, evidence.start, evidence.end
     if found == "here":
         text = workspace.library.documents.text(passage.document_id)

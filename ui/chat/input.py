@@ -21,18 +21,10 @@ from rag.retrieval.rerank.registry import Reranking
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import Message, TurnRecord
-from ui.chat import scope, sidebar
-from ui.chat.message import (
-    ANSWER_AVATAR,
-    searched_for,
-    show_degraded,
-    show_newest,
-    show_question,
-    shows_newest,
-)
+from ui.chat import message, scope, sidebar
 from ui.components.labels import count
 from ui.components.markdown import label, safe_answer
-from ui.components.messages import show_errors
+from ui.components.messages import action, show_errors
 from ui.documents.upload import add_files, report
 from ui.server.services import services
 
@@ -75,9 +67,7 @@ def show_refusal(here: Workspace) -> None:
         st.error(label(said, 500), icon=":material/error:")
         st.session_state.setdefault(_REWORDED, sent.text)  # Streamlit forgets it while it is not drawn
         st.text_area("Your question", key=_REWORDED)
-        st.button(
-            "Ask again", icon=":material/refresh:", key="ask-again", on_click=_send_anew, args=(sent, here)
-        )
+        action("Ask again", "refresh", "ask-again", _send_anew, sent, here, kind="secondary")
 
 
 def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
@@ -96,10 +86,7 @@ def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> No
 
 @st.fragment(key=TURN)
 def _alone(here: Workspace) -> None:
-    """Show a turn that was just sent for a short time.
-
-    Streamlit handles clicks on a fragment's own widgets only after the fragment has ended.
-    """
+    """Show a sent turn briefly: Streamlit handles clicks on a fragment's widgets only after it has ended."""
     place = st.empty()  # so that what is drawn here goes as soon as the page is drawn around it
     sent = st.session_state.pop(_SENT, None)
     if sent is None:
@@ -121,7 +108,7 @@ def _follow(here: Workspace) -> bool:
 
 
 def _show(turn: TurnRecord, here: Workspace, seconds: float | None = None) -> None:
-    show_question(turn.question, here, settled=False)
+    message.show_question(turn.question, here, settled=False)
     job = here.answering(turn.answer_id)
     if job is None:
         here.settle(turn.answer_id)
@@ -166,13 +153,12 @@ def _ask(sent: "_SentQuestion", here: Workspace) -> None:
     if chat is None:
         scope.forget_next()
     st.query_params[sidebar.PARAMETER] = turn.conversation_id
-    if sent.alone and shows_newest(turn.conversation_id):
+    if sent.alone and message.shows_newest(turn.conversation_id):
         _show_alone(turn)
-    show_newest()
+    message.show_newest()
 
 
 def _show_alone(turn: TurnRecord) -> None:
-    """Draw only a turn, if the page already has a place for it."""
     st.session_state[_SENT] = turn
     try:
         st.rerun(TURN)
@@ -190,16 +176,11 @@ def _follow_answer(
     turn: TurnRecord, job: Job[Any], workspace: Workspace, seconds: float | None = None
 ) -> None:
     deadline = None if seconds is None else time.monotonic() + seconds
-    with st.chat_message("assistant", avatar=ANSWER_AVATAR):
+    with st.chat_message("assistant", avatar=message.ANSWER_AVATAR):
         partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.container())
         if deadline is None:
-            st.button(
-                "Stop",
-                key=f"stop-{turn.answer_id}",
-                icon=":material/stop_circle:",
-                on_click=workspace.stop,
-                args=(turn.answer_id,),
-            )
+            key = f"stop-{turn.answer_id}"
+            action("Stop", "stop_circle", key, workspace.stop, turn.answer_id, kind="secondary")
         _write(job, partial, turn.conversation_id, deadline)
 
 
@@ -218,13 +199,13 @@ class _PartialAnswer:
         """Handle an event; tokens are only shown by `draw`."""
         match event:
             case Condensed(standalone):
-                if said := searched_for(standalone, self.question):
+                if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
             case SearchedIn(said):
                 self.query.caption(scope.searched_in(said))
             case Degraded():
                 with self.failures:
-                    show_degraded((event,))
+                    message.show_degraded((event,))
             case Reranking(number):
                 self.text.caption(f"Reranking {number} passages…")
             case Sources(passages):

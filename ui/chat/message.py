@@ -17,17 +17,14 @@ from ui.chat import evidence_panel, trace_panel
 from ui.chat.citations import cited_numbers, links
 from ui.components.labels import count
 from ui.components.markdown import escape_text, label, safe_answer
-from ui.components.messages import flash_errors
+from ui.components.messages import action, flash_errors
 
 PAGE = 30  # messages shown at once: hundreds make every click slow
 _KEY = "turned-back"
 
 
 def page_of(conversation_id: str, read: Callable[[str | None, int], Sequence[Message]]) -> Sequence[Message]:
-    """Return the messages to show, after a button for earlier ones.
-
-    `read` returns the last messages, up to a limit, before the message of the given id.
-    """
+    """Return the messages to show, after a button for earlier ones; `read` takes the next id and a limit."""
     starts = _starts(conversation_id)
     messages = read(starts[-1] if starts else None, PAGE + 1)
     shown = messages[-PAGE:]
@@ -129,8 +126,7 @@ def _button(
     act: Callable[[], object],
     kind: Literal["secondary", "tertiary"] = "tertiary",
 ) -> None:
-    """Show a button that runs an action and goes to the newest messages."""
-    st.button(name, key=key, icon=f":material/{icon}:", type=kind, on_click=_act, args=(act,))
+    action(name, icon, key, _act, act, kind=kind)
 
 
 @st.dialog("Edit question", icon=":material/edit:")
@@ -148,19 +144,17 @@ def _correct(answer: Message, question: Message, workspace: Workspace) -> None:
 
 
 def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], object]) -> None:
-    """Show a form with a text to edit; on submit call `act` with it and run the page again."""
     with st.form(f"form-{key}", border=False):
         changed = st.text_area(name, text, key=key, max_chars=pipeline.MAX_QUESTION)
         st.caption("Starts a new branch. Earlier messages stay available.")
         if st.form_submit_button(submit, type="primary") and changed.strip():
-            _act(lambda: act(changed))
+            flash_errors(_act)(lambda: act(changed))
             st.rerun()
 
 
-@flash_errors
-def _act(action: Callable[[], object]) -> None:
+def _act(act: Callable[[], object]) -> None:
     show_newest()
-    action()
+    act()
 
 
 QUESTION_AVATAR, ANSWER_AVATAR = ":material/person:", ":material/format_quote:"
@@ -176,8 +170,8 @@ _UNSEARCHED = {
     "refused": "could not be read",
 }
 _RATINGS: dict[Rating, tuple[str, str, str]] = {
-    "up": (":material/thumb_up:", "Helpful", "Marked helpful"),
-    "down": (":material/thumb_down:", "Not helpful", "Marked not helpful"),
+    "up": ("thumb_up", "Helpful", "Marked helpful"),
+    "down": ("thumb_down", "Not helpful", "Marked not helpful"),
 }
 
 
@@ -277,10 +271,7 @@ def _show_sources(message: Message, standings: Mapping[str, Standing]) -> None:
 def _show_others(
     message: Message, others: Sequence[PassageRecord], standings: Mapping[str, Standing]
 ) -> None:
-    """Show the passages that were read and not cited; expanded if nothing is cited.
-
-    While collapsed it draws nothing, since a chat has many.
-    """
+    """Show the passages that were read and not cited; draws nothing while collapsed, as a chat has many."""
     more = "more " * (len(others) < len(message.passages))
     passages, nothing = count(len(others), f"{more}passage"), found_nothing(message)
     title = f"Closest to the question: {passages}" if nothing else f"Also read: {passages}"
@@ -302,26 +293,15 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
             return
         for rating, (icon, unmarked, marked) in _RATINGS.items():
             chosen = message.rating == rating
-            st.button(
-                marked if chosen else unmarked,
-                key=f"rate-{rating}-{message.id}",
-                icon=icon,
-                type="secondary" if chosen else "tertiary",
-                on_click=_rate,
-                args=(workspace, message.id, None if chosen else rating),
-            )
+            name, key = marked if chosen else unmarked, f"rate-{rating}-{message.id}"
+            rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
+            action(name, icon, key, rate, kind="secondary" if chosen else "tertiary")
         if settled:
             again = partial(workspace.answer_again, message.id)
             _button("Answer again", f"again-{message.id}", "refresh", again)
 
 
-@flash_errors
-def _rate(workspace: Workspace, answer_id: str, rating: Rating | None) -> None:
-    workspace.conversations.rate(answer_id, rating)
-
-
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
-    """Show a button for a passage, with badges if it was carried over or its document has changed."""
     standing = standings.get(passage.document_id, "here")
     notes = ["from your previous question"] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
     notes += [f"{standing} since"] if standing != "here" else []

@@ -145,7 +145,6 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
 @st.fragment(run_every=LOOK)
 @show_errors()
 def _watch(conversation: ConversationRecord, here: Workspace) -> None:
-    """Run the page again after another tab has changed this conversation."""
     try:
         now = here.conversations.open(conversation.id)
     except NotFound:

@@ -1,6 +1,7 @@
 """Chat list in the sidebar, and the header of the open chat with rename, export and delete."""
 
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 import streamlit as st
@@ -11,7 +12,7 @@ from storage.errors import NotFound
 from storage.records import ConversationRecord
 from ui import pages
 from ui.components.markdown import label
-from ui.components.messages import flash_errors
+from ui.components.messages import flash_errors, rename_action
 
 PARAMETER = "chat"
 SEARCH = "search-chats"
@@ -51,15 +52,8 @@ def show_header(workspace: Workspace, conversation: ConversationRecord) -> None:
 
 def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> None:
     with st.container(horizontal=True, width="content", gap="small", wrap=False):
-        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename-chat"):
-            st.text_input(
-                "Title",
-                value=conversation.title,
-                max_chars=200,
-                key=f"title-{conversation.id}",
-                on_change=_rename,
-                args=(workspace, conversation.id),
-            )
+        key, rename = f"title-{conversation.id}", partial(_rename, workspace, conversation.id)
+        rename_action("Title", conversation.title, 200, key, rename, at="rename-chat")
         with st.popover("Export", icon=":material/ios_share:", type="tertiary", key="export-chat"):
             for form, name in _FORMS.items():
                 _show_download(workspace, conversation, form, name)
@@ -76,7 +70,6 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
 
 
 def _show_download(workspace: Workspace, conversation: ConversationRecord, form: FormName, name: str) -> None:
-    """Show a download button; the file is made when it is pressed."""
     st.download_button(
         name,
         data=lambda: workspace.exported(conversation.id, form).encode(),
@@ -125,7 +118,6 @@ def _clear_search() -> None:
     st.session_state[SEARCH] = ""
 
 
-@flash_errors
 def _rename(workspace: Workspace, conversation_id: str) -> None:
     title = " ".join(str(st.session_state[f"title-{conversation_id}"]).split())
     with suppress(NotFound):  # deleted in another tab: the page says so

@@ -12,6 +12,7 @@ from storage.errors import NotFound
 from storage.records import Message, PassageRecord
 from ui.components.labels import retriever_name
 from ui.components.markdown import escape_text, label
+from ui.components.messages import action
 
 PARAMETER = "how"
 TITLE = "How was this answered?"
@@ -63,14 +64,7 @@ _NOT_KEPT = "This answer is from an earlier version of Footnote, which did not s
 
 def button(message: Message) -> None:
     """Show a button that opens the trace of an answer."""
-    st.button(
-        TITLE,
-        key=f"how-{message.id}",
-        icon=":material/account_tree:",
-        type="tertiary",
-        on_click=choose,
-        args=(message.id,),
-    )
+    action(TITLE, "account_tree", f"how-{message.id}", choose, message.id)
 
 
 def choose(answer_id: str) -> None:

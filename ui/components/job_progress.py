@@ -18,10 +18,7 @@ E = TypeVar("E")
 
 @st.fragment(run_every=TICK)
 def follow_job(job: Job[E], describe: Callable[[E | None], tuple[float, str]], *, key: str) -> None:
-    """Show a job's progress until it ends, then run the page again.
-
-    `describe` returns a share from 0 to 1 and a sentence for the latest event; None before the first event.
-    """
+    """Show a job's progress, a share from 0 to 1 and a sentence, until it ends; then run the page again."""
     if job.done:
         st.rerun()
     share, text = describe(job.latest)
@@ -42,21 +39,13 @@ STATES = {
 _STAGES = {"reading": "reading", "words": "indexing words", "meaning": "indexing meaning"}
 
 
-def state_name(record: DocumentRecord) -> str:
-    """Return the label of a document's ingest state."""
-    return STATES[record.state]
-
-
 def share(progress: IngestProgress | None) -> float:
     """Return the share of the current stage that is done, from 0 to 1."""
     return progress.done / progress.total if progress and progress.total else 0.0
 
 
 def step_name(progress: IngestProgress) -> str:
-    """Return the current ingest step: "indexing meaning, 40 of 128".
-
-    Pages are counted while reading only where they need OCR.
-    """
+    """Return the ingest step: "indexing meaning, 40 of 128"; pages are counted only where they need OCR."""
     counted = progress.stage == "meaning" or (progress.stage == "reading" and progress.total > 1)
     page = "page " if progress.stage == "reading" else ""
     return _STAGES[progress.stage] + (f", {page}{progress.done} of {progress.total}" if counted else "")

@@ -31,11 +31,6 @@ def retriever_name(retriever: str) -> str:
     return {**RETRIEVERS, **TREE_RETRIEVERS}.get(retriever, retriever)
 
 
-def retriever_help() -> str:
-    """Return a Markdown list of retrievers and their uses."""
-    return "\n".join(f"- **{name}.** {USES[retriever]}" for retriever, name in RETRIEVERS.items())
-
-
 def count(number: int, noun: str, nouns: str | None = None) -> str:
     """Return a number with its noun: 1 -> "1 summary", 1200 -> "1,200 summaries"."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"

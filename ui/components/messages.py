@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import streamlit as st
 
@@ -34,10 +34,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def show_errors() -> Iterator[None]:
-    """Show an error in place of the part of the page that raised it.
-
-    Fragments need it as a decorator, because their errors do not reach the page.
-    """
+    """Show an error in place of the part of the page, or of the fragment, that raised it."""
     try:
         yield
     except FootnoteError as error:
@@ -80,11 +77,28 @@ def flash_errors(act: Callable[P, object]) -> Callable[P, None]:
     return wrapped
 
 
-def confirm_deletion(question: str, consequence: str, *, key: str, act: Callable[[], None]) -> None:
-    """Ask in a dialog whether to delete; call `act` and run the page again if confirmed.
+def action(
+    name: str,
+    icon: str,
+    key: str,
+    act: Callable[..., object],
+    *args: object,
+    kind: Literal["primary", "secondary", "tertiary"] = "tertiary",
+    **options: Any,
+) -> None:
+    """Show a button that calls `act` with `args`; an error of it is shown by the next run of the page."""
+    callback = flash_errors(act)
+    st.button(name, icon=f":material/{icon}:", key=key, type=kind, on_click=callback, args=args, **options)
 
-    `consequence` is Markdown, so text of users and documents in it must be escaped.
-    """
+
+def rename_action(title: str, name: str, limit: int, key: str, act: Callable[[], None], *, at: str) -> None:
+    """Show a popover at the key `at` to change a name; `act` reads the new one from the state of `key`."""
+    with st.popover("Rename", icon=":material/edit:", type="tertiary", key=at):
+        st.text_input(title, value=name, max_chars=limit, key=key, on_change=flash_errors(act))
+
+
+def confirm_deletion(question: str, consequence: str, *, key: str, act: Callable[[], None]) -> None:
+    """Ask in a dialog with an escaped `consequence`; if confirmed, call `act` and run the page again."""
     st.dialog(question, width="small", icon=":material/delete:")(_confirm)(consequence, key, act)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 
 import streamlit as st
 
@@ -16,7 +17,7 @@ from ui.chat import scope
 from ui.components.job_progress import follow_job, share, step_name
 from ui.components.labels import count
 from ui.components.markdown import label, plain_line
-from ui.components.messages import confirm_deletion, flash, flash_errors
+from ui.components.messages import confirm_deletion, flash, flash_errors, rename_action
 
 SMALLEST, LARGEST = 100, 8000  # letters of a passage
 _LETTERS = "In Latin letters. A Hangul, Kana or Han character counts as 2.7."
@@ -176,15 +177,9 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
         if st.button("Chat with collection", icon=":material/forum:", type="tertiary", key="collection-chat"):
             scope.choose_next([chosen.id])
             st.switch_page(pages.CHAT)
-        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="collection-rename"):
-            st.text_input(
-                "Collection name",
-                value=chosen.name,
-                max_chars=LONGEST_NAME,
-                key=f"collection-name-{chosen.id}",
-                on_change=_rename,
-                args=(here, chosen.id),
-            )
+        key = f"collection-name-{chosen.id}"
+        rename = partial(_rename, here, chosen.id, key)
+        rename_action("Collection name", chosen.name, LONGEST_NAME, key, rename, at="collection-rename")
         _show_passage_sizes(here, chosen)
         if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
             held = count(chosen.documents, "document stays", "documents stay").removeprefix("1 ")
@@ -206,9 +201,7 @@ def _create(here: Workspace) -> None:
     flash(f"Collection “{label(created.name, 60)}” created.", ":material/folder:")
 
 
-@flash_errors
-def _rename(here: Workspace, collection_id: str) -> None:
-    key = f"collection-name-{collection_id}"
+def _rename(here: Workspace, collection_id: str, key: str) -> None:
     try:
         here.library.collections.rename(collection_id, str(st.session_state[key]))
     except FootnoteError:

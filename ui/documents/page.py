@@ -10,10 +10,10 @@ from storage.collections import LONGEST_NAME, CollectionRecord, Collections
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui import pages
-from ui.components.job_progress import INGEST_TICK, share, state_name, step_name
+from ui.components.job_progress import INGEST_TICK, STATES, share, step_name
 from ui.components.labels import count, page_of
 from ui.components.markdown import escape_text, label, plain_line
-from ui.components.messages import confirm_deletion, flash, flash_errors, show_errors
+from ui.components.messages import action, confirm_deletion, flash, flash_errors, show_errors
 from ui.documents import collections
 from ui.documents.collections import UNSORTED
 from ui.documents.upload import show_report, uploader
@@ -25,26 +25,17 @@ SELECTED = "documents-ticked"
 def _show_selection(
     records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord], here: Workspace
 ) -> None:
-    """Show the number of selected documents, on all pages of the list, with actions."""
     marked: set[str] = st.session_state.get(SELECTED, set())
     chosen = [record for record in records if record.id in marked]
     with st.container(key="documents-ticked-bar", horizontal=True, gap="small", vertical_alignment="center"):
         if not chosen:
-            st.button(
-                f"Select all {len(shown):,}",
-                key="tick-all",
-                icon=":material/select_all:",
-                type="tertiary",
-                on_click=_select,
-                args=([record.id for record in shown],),
-            )
+            ids = [record.id for record in shown]
+            action(f"Select all {len(shown):,}", "select_all", "tick-all", _select, ids)
             return
         st.caption(f"{len(chosen):,} selected", width="content")
         if st.button("Move", key="move-ticked", icon=":material/drive_file_move:", type="tertiary"):
             _move_dialog(chosen, here)
-        st.button(
-            "Clear selection", key="tick-none", icon=":material/deselect:", type="tertiary", on_click=_select
-        )
+        action("Clear selection", "deselect", "tick-none", _select)
 
 
 @st.dialog("Move to collection", icon=":material/drive_file_move:")
@@ -90,7 +81,6 @@ def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
 
 
 def _target(where: str, collections: Collections) -> CollectionRecord | None:
-    """Return the collection of an id or typed name, created if needed; None for no collection."""
     if not where:
         return None
     known = {one.id: one for one in collections.list()}
@@ -178,7 +168,7 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
             st.markdown(f"**{label(record.name, 90)}**", width="stretch")
             _actions(record, here)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.badge(state_name(record), icon=icon, color=color)
+            st.badge(STATES[record.state], icon=icon, color=color)
             if collection is not None:
                 st.badge(label(collection, 60), icon=":material/folder:", color="gray")
             st.caption(_facts(record), width="content")

@@ -5,15 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
-from typing import Protocol
 
 import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui.components.markdown import label
+from ui.components.messages import action
 
 
 @dataclass(frozen=True)
@@ -31,20 +32,14 @@ class UploadReport:
     def __init__(self) -> None:
         self._lock = RLock()
         self._claimed: set[str] = set()
-        self._lines: list[UploadLine] = []
         self._writers = 0
-        self._place: str | None = None  # the place where the lines were shown
+        self.lines: tuple[UploadLine, ...] = ()  # one for each file, in order
+        self.place: str | None = None  # where the lines were shown
 
     @property
     def growing(self) -> bool:
         """Return True while files are being added."""
         return self._writers > 0
-
-    @property
-    def lines(self) -> tuple[UploadLine, ...]:
-        """Return a line for each file, in order."""
-        with self._lock:
-            return tuple(self._lines)
 
     def claim(self, file_ids: Iterable[str]) -> set[str]:
         """Return the ids that no other page run has claimed, and claim them."""
@@ -68,30 +63,18 @@ class UploadReport:
     def add(self, line: UploadLine) -> None:
         """Add the outcome of a file."""
         with self._lock:
-            self._lines.append(line)
+            self.lines += (line,)
 
-    def come_to(self, place: str) -> None:
-        """Clear the lines if they were shown at another place."""
+    def put_away(self, place: str | None = None) -> None:
+        """Clear the lines if they were shown, unless at this place."""
         with self._lock:
-            if self._place not in (None, place):
+            if self.place not in (None, place):
                 self.close()
-
-    def put_away(self) -> None:
-        """Clear the lines if they were shown."""
-        with self._lock:
-            if self._place is not None:
-                self.close()
-
-    def was_shown(self, place: str) -> None:
-        """Record the place where the lines were shown."""
-        with self._lock:
-            self._place = place
 
     def close(self) -> None:
         """Clear the lines."""
         with self._lock:
-            self._lines.clear()
-            self._place = None
+            self.lines, self.place = (), None
 
 
 REPORT = "upload-report"
@@ -104,16 +87,6 @@ _OUTCOMES = {
 }
 
 
-class _File(Protocol):
-    """Uploaded file of Streamlit."""
-
-    name: str
-    file_id: str
-
-    def read(self, size: int, /) -> bytes:
-        """Read up to `size` bytes."""
-
-
 def report() -> UploadReport:
     """Return the upload report of this browser session."""
     kept: UploadReport = st.session_state.setdefault(REPORT, UploadReport())
@@ -121,7 +94,10 @@ def report() -> UploadReport:
 
 
 def add_files(
-    files: Sequence[_File], outcomes: UploadReport, workspace: Workspace, collection_id: str | None = None
+    files: Sequence[UploadedFile],
+    outcomes: UploadReport,
+    workspace: Workspace,
+    collection_id: str | None = None,
 ) -> list[UploadLine]:
     """Add the files that no other page run has claimed to the library, and to a collection if given.
 
@@ -145,14 +121,14 @@ def show_report(place: str) -> None:
     if outcomes.growing:
         _follow(outcomes)
         return
-    outcomes.come_to(place)
+    outcomes.put_away(place)
     lines = outcomes.lines
     if len(lines) == 1 and lines[0].document_id is not None:
         st.toast(f"{label(lines[0].name, 60)}: {lines[0].outcome}.", icon=":material/description:")
         outcomes.close()
     elif lines:
         _show_lines(lines, outcomes)
-        outcomes.was_shown(place)
+        outcomes.place = place
 
 
 @st.fragment(run_every=LOOK)
@@ -172,9 +148,7 @@ def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport) -> None:
         expanded=added < len(lines),
     ):
         st.markdown("\n".join(f"- **{label(line.name, 80)}**: {line.outcome}" for line in lines))
-        st.button(
-            "Close", key="close-report", type="tertiary", icon=":material/close:", on_click=outcomes.close
-        )
+        action("Close", "close", "close-report", outcomes.close)
 
 
 def _added_files(added: int, number: int) -> str:
@@ -201,14 +175,14 @@ def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = No
         st.rerun()
 
 
-def _release(file: _File) -> None:
+def _release(file: UploadedFile) -> None:
     """Release an upload's memory, which Streamlit keeps until the session ends."""
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
-def _take_one(file: _File, workspace: Workspace, collection_id: str | None) -> UploadLine:
+def _take_one(file: UploadedFile, workspace: Workspace, collection_id: str | None) -> UploadLine:
     try:
         record, outcome = workspace.add(file.name, iter(partial(file.read, _PIECE), b""), collection_id)
     except FootnoteError as error:

@@ -1,24 +1,24 @@
 """Lab page: question sets over the user's own documents, and search modes compared on them."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from rag.chat.export import cases, to_jsonl
 from rag.errors import FootnoteError
 from rag.evaluation.lab import MOST_MADE, Lab
-from rag.evaluation.lab_run import RunProgress
+from rag.evaluation.lab_run import RunProgress, searchable
 from rag.evaluation.question_maker import MakingProgress
 from rag.jobs import Job
 from rag.passage import Passage
 from rag.workspace import Workspace
-from storage.documents import SEARCHABLE
 from storage.records import DocumentRecord, QuestionRecord, QuestionSetRecord
 from ui import pages
 from ui.components.job_progress import follow_job
 from ui.components.labels import RETRIEVERS, USES, page_of
 from ui.components.markdown import escape_text, label, plain_line
-from ui.components.messages import confirm_deletion, flash, flash_errors, show_flash, show_refusal
+from ui.components.messages import confirm_deletion, flash, rename_action, show_flash, show_refusal
 from ui.lab import results
 from ui.lab.results import question_count
 from ui.server.services import services, workspace
@@ -38,12 +38,8 @@ def show() -> None:
     here = workspace()
     st.title("Lab")
     st.markdown("Compare search modes on your own questions.")
-    searchable = [
-        record
-        for record in here.library.documents.list()
-        if record.state in SEARCHABLE and record.replaces is None
-    ]
-    if not searchable:
+    documents = searchable(here.library.documents)
+    if not documents:
         st.markdown("No documents to search yet. Add documents first.")
         st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
         return
@@ -52,16 +48,16 @@ def show() -> None:
     chosen = _choose_set(here)
     if chosen is None:
         st.markdown("No questions yet. Add some:")
-        _show_add_questions(here, searchable, None)
+        _show_add_questions(here, documents, None)
         return
     _show_set(here, chosen)
     with st.expander("Add questions, or start another set", icon=":material/add:", key="lab-more"):
-        _show_add_questions(here, searchable, chosen)
-    _show_comparison(here.lab, chosen, searchable)
+        _show_add_questions(here, documents, chosen)
+    _show_comparison(here.lab, chosen, documents)
     results.show(here, chosen)
 
 
-def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[DocumentRecord]) -> None:
+def _show_comparison(lab: Lab, chosen: QuestionSetRecord, records: Sequence[DocumentRecord]) -> None:
     st.header("Search modes to compare")
     job = lab.running(chosen.id)
     if job is not None:
@@ -73,7 +69,7 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, searchable: Sequence[D
             for name in RETRIEVERS
             if st.checkbox(f"**{RETRIEVERS[name]}.** {USES[name]}", value=True, key=f"lab-compare-{name}")
         ]
-    documents = _choose_documents(searchable, "lab-documents")
+    documents = _choose_documents(records, "lab-documents")
     if not wanted:
         st.caption("Select at least one search mode.")
     ready = bool(wanted) and chosen.questions > 0
@@ -115,8 +111,8 @@ def _choose_next(set_id: str, notice: str) -> None:
     flash(notice, ":material/science:")
 
 
-def _choose_documents(searchable: Sequence[DocumentRecord], key: str) -> list[str]:
-    names = {record.id: record.name for record in searchable}
+def _choose_documents(records: Sequence[DocumentRecord], key: str) -> list[str]:
+    names = {record.id: record.name for record in records}
     return st.multiselect(
         "Documents",
         list(names),
@@ -152,15 +148,9 @@ def _question(number: int, question: QuestionRecord, here: Workspace) -> None:
 
 def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
     with st.container(horizontal=True, gap="small"):
-        with st.popover("Rename", icon=":material/edit:", type="tertiary", key="lab-rename"):
-            st.text_input(
-                "Set name",
-                value=chosen.name,
-                max_chars=120,
-                key=f"lab-name-{chosen.id}",
-                on_change=_rename,
-                args=(here, chosen.id),
-            )
+        key = f"lab-name-{chosen.id}"
+        rename = partial(_rename, here, chosen.id, key)
+        rename_action("Set name", chosen.name, 120, key, rename, at="lab-rename")
         if st.button("Delete set", icon=":material/delete:", type="tertiary", key="lab-delete"):
             confirm_deletion(
                 "Delete this question set?",
@@ -170,9 +160,8 @@ def _set_actions(here: Workspace, chosen: QuestionSetRecord) -> None:
             )
 
 
-@flash_errors
-def _rename(here: Workspace, set_id: str) -> None:
-    name = " ".join(str(st.session_state[f"lab-name-{set_id}"]).split())
+def _rename(here: Workspace, set_id: str, key: str) -> None:
+    name = " ".join(str(st.session_state[key]).split())
     if name:
         here.lab.sets.rename(set_id, name)
 
@@ -187,14 +176,13 @@ TYPED, MARKED, JOB = "lab-typed", "lab-marked", "lab-making"
 
 
 def _show_add_questions(
-    here: Workspace, searchable: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
+    here: Workspace, records: Sequence[DocumentRecord], chosen: QuestionSetRecord | None
 ) -> None:
-    """Show the three ways to add questions; a typed one is added to `chosen` or to a new set."""
     way = st.segmented_control(
         "How", list(SOURCES), format_func=SOURCES.__getitem__, default="made", required=True, key="lab-way"
     )
     if way == "made":
-        _make(here, searchable)
+        _make(here, records)
     elif way == "typed":
         _type(here, chosen)
     else:
@@ -226,9 +214,9 @@ def _making_progress(progress: MakingProgress | None) -> tuple[float, str]:
     return progress.done / progress.total, said
 
 
-def _make(here: Workspace, searchable: Sequence[DocumentRecord]) -> None:
+def _make(here: Workspace, records: Sequence[DocumentRecord]) -> None:
     by = _choose_author()
-    documents = _choose_documents(searchable, "lab-made-of")
+    documents = _choose_documents(records, "lab-made-of")
     number = st.number_input("Number of questions", 1, MOST_MADE, 20, key="lab-made-count")
     name = st.text_input("Set name", "Questions from my documents", max_chars=120, key="lab-made-name")
     if not st.button("Create questions", type="primary", icon=":material/science:", key="lab-make"):
@@ -309,12 +297,12 @@ def _collect(here: Workspace) -> None:
     if not collecting:
         return
     try:
-        collected = here.lab.from_feedback(name.strip() or "Helpful answers")
+        collected, skipped = here.lab.from_feedback(name.strip() or "Helpful answers")
     except FootnoteError as error:
         st.info(label(str(error), 500), icon=":material/info:")
         return
-    left = f" {collected.skipped} without exact citations skipped." if collected.skipped else ""
-    _choose_next(collected.record.id, f"{question_count(collected.record.questions)} collected.{left}")
+    left = f" {skipped} without exact citations skipped." if skipped else ""
+    _choose_next(collected.id, f"{question_count(collected.questions)} collected.{left}")
     st.rerun()
 
 

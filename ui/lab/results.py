@@ -175,7 +175,7 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
     if not runs:
         st.markdown("No results yet. Select search modes above, then press **Run**.")
         return
-    run = _choose_run(chosen.id, runs)
+    run = runs[0] if len(runs) == 1 else _choose_run("Run", runs, RUN_KEY + chosen.id)
     _show_state(run)
     if not run.results:
         return
@@ -222,14 +222,11 @@ def ranked(results: Sequence[ResultRecord]) -> list[str]:
     return [result.retriever for result in ordered]
 
 
-def _choose_run(set_id: str, runs: Sequence[RunRecord]) -> RunRecord:
+def _choose_run(title: str, runs: Sequence[RunRecord], key: str) -> RunRecord:
     by_id = {run.id: run for run in runs}
-    if len(runs) == 1:
-        return runs[0]
-    key = RUN_KEY + set_id
     if st.session_state.get(key) not in by_id:
         st.session_state.pop(key, None)
-    id_ = st.selectbox("Run", list(by_id), format_func=lambda id_: _run_name(by_id[id_]), key=key)
+    id_ = st.selectbox(title, list(by_id), format_func=lambda id_: _run_name(by_id[id_]), key=key)
     return by_id[id_]
 
 
@@ -338,14 +335,7 @@ def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
     if not others:
         return
     with st.expander("Compare with another run", icon=":material/compare_arrows:", key="lab-compare-runs"):
-        by_id = {other.id: other for other in others}
-        id_ = st.selectbox(
-            "Other run",
-            list(by_id),
-            format_func=lambda id_: _run_name(by_id[id_]),
-            key=f"lab-other-{run.id}",
-        )
-        other = by_id[id_]
+        other = _choose_run("Other run", others, f"lab-other-{run.id}")
         newer, older = (run, other) if run.created >= other.created else (other, run)
         told = differences(newer, older)
         if told:

@@ -182,10 +182,7 @@ MAX_ARENAS = 2
 
 
 def limit_malloc_arenas() -> None:
-    """Limit glibc's malloc arenas, so that threads reuse freed memory; elsewhere do nothing.
-
-    Each page run is a thread, and glibc gives up to eight threads per core an arena of their own.
-    """
+    """Limit glibc's malloc arenas, so that threads reuse freed memory: each page run is a thread."""
     if sys.platform != "linux":
         return
     with suppress(AttributeError):  # musl has no such setting

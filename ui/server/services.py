@@ -5,15 +5,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import streamlit as st
-
 from rag.errors import EntryRefused
 from rag.services import Services
 from rag.settings import Settings
 from rag.settings import load as load_settings
 from rag.workspace import Workspace
-from ui.auth.identity import LocalUser, Visitor, read_auth_mode
-from ui.auth.middleware import Sessions, current_visitor
+from ui.auth.identity import LocalUser, Visitor
+from ui.auth.middleware import Sessions, current_visitor, read_auth_mode
 
 MAX_WAIT = 3.0  # seconds after which a waiting chat has no priority any more
 
@@ -53,7 +51,7 @@ class PageServices(Services):
 
     def __init__(self, settings: Settings):
         """Open everything; raises SettingsError or StorageError."""
-        self.auth_mode, self.sessions = read_auth_mode(settings, st.secrets), Sessions()
+        self.auth_mode, self.sessions = read_auth_mode(settings), Sessions()
         self.render_priority = RenderPriority()
         super().__init__(settings, local=isinstance(self.auth_mode, LocalUser))
 

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from rag.models.local.install import InstallProgress
 from rag.settings import Settings
 from ui.components.job_progress import follow_job
 from ui.components.markdown import label
-from ui.components.messages import confirm_deletion, flash, flash_errors, show_refusal, show_sentence
+from ui.components.messages import action, confirm_deletion, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import PageServices
 
 FIXED = "Set by the server's configuration. It cannot be changed here."
@@ -108,15 +109,9 @@ def _use_button(server: PageServices, offer: ModelPackage, fixed: frozenset[str]
     settings = server.settings
     bound = _is_fixed(settings, fixed)
     instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
-    st.button(
-        f"Use {offer.name}{instead}",
-        key=f"use-{offer.name}",
-        icon=":material/check:",
-        on_click=flash_errors(_use),
-        args=(server, _select_local(offer.name)),
-        disabled=bound or _is_used(offer.name, settings),
-        help=FIXED if bound else None,
-    )
+    use, hint = partial(_use, server, _select_local(offer.name)), FIXED if bound else None
+    off, name = bound or _is_used(offer.name, settings), f"Use {offer.name}{instead}"
+    action(name, "check", f"use-{offer.name}", use, kind="secondary", disabled=off, help=hint)
 
 
 def _is_fixed(settings: Settings, fixed: frozenset[str]) -> bool:

@@ -18,9 +18,9 @@ from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
 from ui.components.job_progress import follow_job
-from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, retriever_help, retriever_name
+from ui.components.labels import RECOMMENDED, RETRIEVERS, TREE_RETRIEVERS, USES, retriever_name
 from ui.components.markdown import label
-from ui.components.messages import flash, flash_errors, show_refusal, show_sentence
+from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
 from ui.settings.local_model import FIXED, model_in_use, show_local_models
 from ui.trees.labels import MODES, cost_of
@@ -33,7 +33,6 @@ _STEPS = {
 
 
 def _show_reindexing(workspace: Workspace, chosen: str) -> None:
-    """Show the progress of re-indexing with the `chosen` model, or the cost of a change."""
     reindex, job = workspace.library.reindexer, workspace.reindexing.job
     answering = label(reindex.answering or "")
     if job is not None:
@@ -68,9 +67,7 @@ def reindex_progress(step: ReindexProgress | None) -> tuple[float, str]:
 
 
 def _button(workspace: Workspace, name: str) -> None:
-    st.button(
-        name, icon=":material/refresh:", on_click=flash_errors(workspace.reindexing.start), key="reindex"
-    )
+    action(name, "refresh", "reindex", workspace.reindexing.start, kind="secondary")
 
 
 TICK = 1.0  # seconds between updates
@@ -115,13 +112,7 @@ def _progress(workspace: Workspace) -> None:
 
 
 def weight_lines(weighed: CalibratedWeights | None) -> list[str]:
-    """Return the weights in words, a line for each language.
-
-    >>> weight_lines(None)[0]
-    'English and other alphabets: meaning 55 %, words 45 %.'
-    >>> weight_lines(None)[-1]
-    'Default weights, until there are 30 passages to measure with.'
-    """
+    """Return the weights in words: "Korean: meaning 20 %, words 80 %.", and their origin."""
     if weighed is None or not weighed.mixture.weights:
         usual = f"Default weights, until there are {FEWEST} passages to measure with."
         return [*_by_writing(DEFAULT_WEIGHTS), usual]
@@ -140,8 +131,6 @@ def _by_writing(weights: Mapping[str, float]) -> list[str]:
 
 
 class _Shared(TypedDict):
-    """Arguments that the inputs of all settings share."""
-
     disabled: bool
     help: str | None
 
@@ -179,7 +168,6 @@ def reranker_costs(settings: Settings) -> dict[str, str]:
 
 
 def _show_reranking(settings: Settings, fixed: frozenset[str]) -> dict[str, Any] | None:
-    """Show the form; return the changes when it is saved, else None."""
     st.subheader("Reranking")
     st.markdown(
         f"A reranker can reorder the {settings.fetch_k} best passages before {settings.k} of them are used. "
@@ -187,7 +175,7 @@ def _show_reranking(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]
         "order of the search stays, and the answer says so. The smallest models make the order worse."
     )
     with st.form("reranking", border=True):
-        changes = {**_reranker(settings, fixed), **_server(settings, fixed)}
+        changes = _reranker(settings, fixed)
         changes["lost_in_the_middle_order"] = st.checkbox(
             "Put the best passages first and last in the prompt",
             settings.lost_in_the_middle_order,
@@ -213,30 +201,15 @@ def _reranker(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
         key="reranker",
         **_shared("reranker", fixed, "\n".join(f"- **{RERANKERS[name]}.** {costs[name]}" for name in costs)),
     )
-    model = st.text_input(
-        "Reranker model, for a cross-encoder or a server",
-        settings.rerank_model,
-        key="rerank_model",
-        **_shared(
-            "rerank_model",
-            fixed,
-            f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the "
-            "server.",
-        ),
+    hint = (
+        f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the server."
     )
-    return {"reranker": chosen, "rerank_model": model.strip()}
-
-
-def _server(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
-    """Return the address, and the key if one was typed; otherwise the old key stays."""
-    address = st.text_input(
-        "Reranker address, for a server",
-        settings.rerank_base_url or "",
-        key="rerank_base_url",
-        **_shared("rerank_base_url", fixed, "With or without `/rerank` at the end."),
-    )
+    name = "Reranker model, for a cross-encoder or a server"
+    model = _text(name, "rerank_model", settings.rerank_model, fixed, hint)
+    name, hint = "Reranker address, for a server", "With or without `/rerank` at the end."
+    address = _text(name, "rerank_base_url", settings.rerank_base_url or "", fixed, hint)
     typed = _secret("Reranker API key, for a server", "rerank_api_key", settings.rerank_api_key, fixed)
-    return {"rerank_base_url": address.strip() or None, **typed}
+    return {"reranker": chosen, "rerank_model": model, "rerank_base_url": address or None, **typed}
 
 
 def _secret(name: str, field: str, saved: SecretStr, fixed: frozenset[str]) -> dict[str, str]:
@@ -262,7 +235,6 @@ _ABOUT = (
 
 
 def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspace) -> dict[str, Any] | None:
-    """Show the form; return the changes when it is saved, else None."""
     modes = get_args(Settings.model_fields["raptor"].annotation)
     st.subheader("Document summaries", anchor="document-summaries")
     st.markdown(_ABOUT)
@@ -301,6 +273,7 @@ def _cost(here: Workspace, *, by_model: bool) -> str:
     return f"For your documents: {cost_of(cost)}." if cost.leaves else "Nothing to build now."
 
 
+_MORE = "More passages find more, and take longer."
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
 _ANY_EMBEDDING = (
     "Also `openai:<model>`, or any sentence-transformers model. Changing the model re-indexes every document."
@@ -347,7 +320,7 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
     with st.form("finding", border=True):
         changes = {
             "retriever": _search(settings, fixed),
-            "k": _passages(settings, fixed),
+            "k": st.slider("Passages per answer", 1, 20, min(settings.k, 20), **_shared("k", fixed, _MORE)),
             "embedding_model": _embedding_model(settings, fixed),
         }
         save = st.form_submit_button("Save", type="primary", key="save-finding")
@@ -374,13 +347,10 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         offered,
         index=offered.index(settings.retriever),
         format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
-        **_shared("retriever", fixed, retriever_help()),
+        **_shared(
+            "retriever", fixed, "\n".join(f"- **{RETRIEVERS[one]}.** {USES[one]}" for one in RETRIEVERS)
+        ),
     )
-
-
-def _passages(settings: Settings, fixed: frozenset[str]) -> int:
-    more = "More passages find more, and take longer."
-    return st.slider("Passages per answer", 1, 20, min(settings.k, 20), **_shared("k", fixed, more))
 
 
 def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:
@@ -394,8 +364,8 @@ def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:
     )
 
 
-def _text(name: str, field: str, value: str, fixed: frozenset[str]) -> str:
-    return st.text_input(name, value=value, key=field, **_shared(field, fixed)).strip()
+def _text(name: str, field: str, value: str, fixed: frozenset[str], hint: str | None = None) -> str:
+    return st.text_input(name, value=value, key=field, **_shared(field, fixed, hint)).strip()
 
 
 def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
@@ -408,23 +378,19 @@ def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[s
 
 
 def _test(settings: Settings, changes: Mapping[str, str]) -> None:
-    """List the server's models, using the unsaved values of the form."""
     with show_refusal():
-        with LLM(_unsaved_settings(settings, changes)) as llm, st.spinner("Connecting…"):
+        unsaved = LLMSettings(
+            base_url=changes["llm_base_url"],
+            api_key=changes.get("llm_api_key", settings.llm_api_key.get_secret_value()),
+            model=changes["llm_model"],
+            timeout=TEST_SECONDS,
+            idle_timeout=TEST_SECONDS,
+            context_tokens=settings.llm_context_tokens,
+        )
+        with LLM(unsaved) as llm, st.spinner("Connecting…"):
             models = llm.models()
         st.success("Connected.", icon=":material/check_circle:")
         wanted = changes["llm_model"]
         if wanted and wanted not in models:
             st.warning(f"The server has no model named {label(wanted)}.", icon=":material/info:")
         st.markdown("Available models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))
-
-
-def _unsaved_settings(settings: Settings, changes: Mapping[str, str]) -> LLMSettings:
-    return LLMSettings(
-        base_url=changes["llm_base_url"],
-        api_key=changes.get("llm_api_key", settings.llm_api_key.get_secret_value()),
-        model=changes["llm_model"],
-        timeout=TEST_SECONDS,
-        idle_timeout=TEST_SECONDS,
-        context_tokens=settings.llm_context_tokens,
-    )

@@ -303,44 +303,36 @@ def _add(here: Workspace) -> None:
         key="source-kind",
     )
     st.caption(KINDS[kind].brings)
-    form = _show_form(kind, "", {}, None, key=f"source-new-{kind}")
 
-    def save(settings: dict[str, Any]) -> None:
-        record = here.syncing.sources.create(kind, form.name or KINDS[kind].title, settings, form.every)
+    def save(name: str, settings: dict[str, Any], every: int | None) -> None:
+        record = here.syncing.sources.create(kind, name or KINDS[kind].title, settings, every)
         here.syncing.start(record.id)
 
-    _finish(here, form, "Add and sync", save)
+    _show_form(here, kind, None, "Add and sync", save)
 
 
 @st.dialog("Edit source", width="medium", icon=":material/edit:")
 def _change(here: Workspace, record: SourceRecord) -> None:
-    key = f"source-change-{record.id}"
-    form = _show_form(record.kind, record.name, record.settings, record.every, key=key)
+    def save(name: str, settings: dict[str, Any], every: int | None) -> None:
+        here.syncing.change(record.id, name or record.name, settings, every)
 
-    def save(settings: dict[str, Any]) -> None:
-        here.syncing.change(record.id, form.name or record.name, settings, form.every)
-
-    _finish(here, form, "Save", save)
-
-
-@dataclass(frozen=True)
-class _SourceForm:
-    """Values in the inputs of a dialog."""
-
-    kind: str
-    name: str
-    settings: dict[str, Any]
-    every: int | None
-    key: str
+    _show_form(here, record.kind, record, "Save", save)
 
 
 def _show_form(
-    kind: str, name: str, settings: Mapping[str, Any], every: int | None, *, key: str
-) -> _SourceForm:
-    named = st.text_input("Name", name, placeholder=KINDS[kind].title, key=f"{key}-name")
-    wanted = _settings_form(KINDS[kind].settings, settings, key=key)
-    minutes = every or 0
-    options = [*INTERVALS, *([] if minutes in INTERVALS else [minutes])]
+    here: Workspace,
+    kind: str,
+    record: SourceRecord | None,
+    verb: str,
+    save: Callable[[str, dict[str, Any], int | None], None],
+) -> None:
+    key = f"source-change-{record.id}" if record else f"source-new-{kind}"
+    name = st.text_input(
+        "Name", record.name if record else "", placeholder=KINDS[kind].title, key=f"{key}-name"
+    )
+    wanted = _settings_form(KINDS[kind].settings, record.settings if record else {}, key=key)
+    minutes = (record and record.every) or 0
+    options = list(dict.fromkeys([*INTERVALS, minutes]))
     often = st.selectbox(
         "Sync",
         options,
@@ -348,22 +340,18 @@ def _show_form(
         format_func=lambda minutes: INTERVALS.get(minutes, f"Every {minutes} minutes"),
         key=f"{key}-every",
     )
-    return _SourceForm(kind, named.strip(), wanted, often or None, key)
-
-
-def _finish(here: Workspace, form: _SourceForm, verb: str, save: Callable[[dict[str, Any]], None]) -> None:
     with st.container(horizontal=True):
-        kept = st.button(verb, type="primary", key=f"{form.key}-keep")
-        tested = st.button("Test connection", icon=":material/cable:", key=f"{form.key}-test")
+        kept = st.button(verb, type="primary", key=f"{key}-keep")
+        tested = st.button("Test connection", icon=":material/cable:", key=f"{key}-test")
     if not (kept or tested):
         return
     with show_refusal():
-        settings = checked(form.kind, form.settings)
+        settings = checked(kind, wanted)
         if kept:
-            save(settings)
+            save(name.strip(), settings, often or None)
             st.rerun()
         with st.spinner("Connecting…"):
-            st.success(escape_text(here.source(form.kind, settings).test()), icon=":material/check_circle:")
+            st.success(escape_text(here.source(kind, settings).test()), icon=":material/check_circle:")
 
 
 @st.dialog("Delete this source?", width="small", icon=":material/delete:")

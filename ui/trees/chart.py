@@ -12,6 +12,7 @@ from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE
 from ui.components.labels import page_of
 from ui.components.markdown import escape_text, label, plain_line
+from ui.components.messages import action
 from ui.trees.labels import LastCitations, NodePath, below_of, cited_as, kind_of, open_path
 
 MAX_DRAWN = 12  # nodes of one level in the chart; the list has all
@@ -31,10 +32,6 @@ class TreeChart:
     spec: dict[str, Any] = field(default_factory=dict)
     height: int = MIN_HEIGHT
     paths: list[NodePath] = field(default_factory=list)
-
-    def path_at(self, index: int) -> NodePath | None:
-        """Return the path that a click opens; `index` counts from 1."""
-        return self.paths[index - 1] if 0 < index <= len(self.paths) else None
 
 
 def draw_tree(opened: OpenedPath, name: str, numbers: Numbers, ink: str, paper: str) -> TreeChart:
@@ -207,11 +204,5 @@ def _show_one(node: NodeRecord, number: int, way: NodePath, tree: str | None, ma
     cited = marks.of(node.id)
     mark = f"**{label(f'cited {cited_as(cited)}')}** · " if cited else ""
     icon = "format_quote" if cited else "account_tree" if node.level else "notes"
-    st.button(
-        f"**{number}** · {mark}{label(node.text, LIST_LINE)}",
-        key=f"tree-below-{node.id}",
-        icon=f":material/{icon}:",
-        width="stretch",
-        on_click=open_path,
-        args=(tree, (*way, node.id)),
-    )
+    name, key = f"**{number}** · {mark}{label(node.text, LIST_LINE)}", f"tree-below-{node.id}"
+    action(name, icon, key, open_path, tree, (*way, node.id), kind="secondary", width="stretch")

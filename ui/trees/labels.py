@@ -47,11 +47,7 @@ def step_of(tended: ForestProgress | None) -> str:
 
 
 def share_of(tended: ForestProgress | None) -> float:
-    """Return the share of a build that is done, from 0 to 1.
-
-    Passages count for half of a document's tree. The number of levels is unknown, so each gets half of the
-    rest.
-    """
+    """Return the share of a build that is done; passages are half of a tree, each level half of the rest."""
     if tended is None:
         return 0.0
     step = tended.step

@@ -1,6 +1,7 @@
 """Trees page: build summary trees and browse them level by level."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,20 +13,10 @@ from ui import pages
 from ui.chat.citations import CitedPassage, marked
 from ui.components.labels import count
 from ui.components.markdown import escape_text, label, plain_line
-from ui.components.messages import flash_errors, show_errors
+from ui.components.messages import action, show_errors
 from ui.server.services import services, workspace
+from ui.trees import labels
 from ui.trees.chart import draw_tree, show_list
-from ui.trees.labels import (
-    PATH,
-    TREE,
-    LastCitations,
-    NodePath,
-    cost_of,
-    levels_of,
-    open_path,
-    share_of,
-    step_of,
-)
 
 TICK = 1.0  # seconds between updates
 
@@ -47,13 +38,12 @@ def _follow(here: Workspace) -> None:
     if not here.ingest.grows():
         st.rerun()
     tended = here.ingest.growing()
-    st.progress(share_of(tended), text=f"Building trees. {step_of(tended)}")
+    st.progress(labels.share_of(tended), text=f"Building trees. {labels.step_of(tended)}")
     st.button("Stop", icon=":material/stop_circle:", key="tree-stop", on_click=here.ingest.stop_growing)
     st.caption("Continues if you leave this page. Finished summaries are kept if you stop.")
 
 
 def _show_due(here: Workspace) -> None:
-    """Show the unbuilt trees with their cost and a Build button, or outdated summaries."""
     forest, on = here.library.forest, services().settings.raptor != "off"
     due, begun = forest.due(), bool(forest.trees.list())
     if not on:
@@ -61,15 +51,10 @@ def _show_due(here: Workspace) -> None:
     if due and (on or begun):
         st.markdown(
             f"{count(len(due), 'document has', 'documents have')} no tree yet or an unfinished one. Cost: "
-            f"{cost_of(forest.cost())}."
+            f"{labels.cost_of(forest.cost())}."
         )
-        st.button(
-            "Continue building" if begun else "Build",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="tree-build",
-            on_click=flash_errors(here.ingest.grow),
-        )
+        name = "Continue building" if begun else "Build"
+        action(name, "play_arrow", "tree-build", here.ingest.grow, kind="primary")
         if on:
             st.caption("Also starts with the next document, or when Footnote restarts.")
     elif on and not due:
@@ -89,16 +74,10 @@ def _show_outdated(here: Workspace) -> None:
     if not others:
         return
     with st.expander(f"Summaries of {count(len(others), 'document')} use another method", type="compact"):
-        st.markdown(
-            f"They are kept until you rewrite them. Cost: {cost_of(forest.cost(rewrite_summaries=True))}."
-        )
-        st.button(
-            "Rewrite summaries",
-            icon=":material/refresh:",
-            key="tree-anew",
-            on_click=flash_errors(here.ingest.grow),
-            kwargs={"anew": True},
-        )
+        cost = labels.cost_of(forest.cost(rewrite_summaries=True))
+        st.markdown(f"They are kept until you rewrite them. Cost: {cost}.")
+        rewrite = partial(here.ingest.grow, anew=True)
+        action("Rewrite summaries", "refresh", "tree-anew", rewrite, kind="secondary")
 
 
 def _show_left_out(here: Workspace) -> None:
@@ -111,10 +90,9 @@ def _show_left_out(here: Workspace) -> None:
         "tree.",
         icon=":material/warning:",
     )
-    st.button("Try again", icon=":material/refresh:", key="tree-retry", on_click=_try_again, args=(here,))
+    action("Try again", "refresh", "tree-retry", _try_again, here, kind="secondary")
 
 
-@flash_errors
 def _try_again(here: Workspace) -> None:
     here.library.forest.trees.reopen(incomplete=True)
     here.ingest.grow()
@@ -144,7 +122,6 @@ def show() -> None:
 
 
 def _ready_trees(here: Workspace) -> set[str | None]:
-    """Return the ids of the documents whose trees are ready, None for the tree over all."""
     return {branch.document_id for branch in here.library.forest.trees.list() if branch.state == "ready"}
 
 
@@ -157,7 +134,7 @@ def _show_tree(here: Workspace, ready: set[str | None]) -> None:
         st.info(escape_text(str(error)), icon=":material/info:")
         return
     found = _last_citations(here)
-    st.caption(levels_of(here.library.forest.trees.levels(tree)))
+    st.caption(labels.levels_of(here.library.forest.trees.levels(tree)))
     if found.answer is not None and found.conversation is not None:
         st.caption(
             ":material/format_quote: Shows what the last answer cites, in the chat "
@@ -180,19 +157,19 @@ def _choose(here: Workspace, ready: set[str | None], tree: str | None) -> str:
         index=options.index(tree or ""),
         format_func=lambda id_: plain_line(names.get(id_, ALL), 90),
         key=key,
-        on_change=lambda: open_path(st.session_state[key] or None, ()),
+        on_change=lambda: labels.open_path(st.session_state[key] or None, ()),
     )
     return names.get(tree, ALL) if tree else ALL
 
 
-def _show_chart(opened: OpenedPath, tree: str | None, name: str, found: LastCitations) -> None:
+def _show_chart(opened: OpenedPath, tree: str | None, name: str, found: labels.LastCitations) -> None:
     drawn = draw_tree(opened, name, found.of, *INK[st.context.theme.type or "light"])
     key = f"tree-chart-{tree}-{opened.node.id if opened.node else ''}"
 
     def open_clicked() -> None:
-        way = drawn.path_at(_clicked(st.session_state[key]))
-        if way is not None:
-            open_path(tree, way)
+        clicked = _clicked(st.session_state[key])
+        if 0 < clicked <= len(drawn.paths):
+            labels.open_path(tree, drawn.paths[clicked - 1])
 
     st.echarts_chart(
         drawn.spec,
@@ -210,25 +187,24 @@ def _clicked(state: Any) -> int:
     return int(groups[0]["data_indices"][0]) if groups and groups[0]["data_indices"] else 0
 
 
-def _path_in_address(here: Workspace, ready: set[str | None]) -> tuple[str | None, NodePath]:
+def _path_in_address(here: Workspace, ready: set[str | None]) -> tuple[str | None, labels.NodePath]:
     """Return the tree and path in the address; by default the tree over all, else the first document's."""
-    named = st.query_params.get(TREE) or None
+    named = st.query_params.get(labels.TREE) or None
     if named not in ready:
         documents = (record.id for record in here.library.documents.list() if record.id in ready)
         named = None if None in ready else next(documents, None)
-    return named, tuple(part for part in st.query_params.get(PATH, "").split(".") if part)
+    return named, tuple(part for part in st.query_params.get(labels.PATH, "").split(".") if part)
 
 
 NEWEST = 5  # conversations, and messages of each, searched for a citation
 
 
-def _last_citations(here: Workspace) -> LastCitations:
-    """Find the newest answer with citations, and the nodes that lead to them."""
+def _last_citations(here: Workspace) -> labels.LastCitations:
     for conversation in here.conversations.list()[:NEWEST]:
         for message in reversed(here.conversations.messages(conversation.id, limit=NEWEST)):
             if found := marked(message):
-                return LastCitations(_numbers(here, found), message, conversation)
-    return LastCitations()
+                return labels.LastCitations(_numbers(here, found), message, conversation)
+    return labels.LastCitations()
 
 
 def _numbers(here: Workspace, found: list[tuple[int, CitedPassage]]) -> Mapping[str, tuple[int, ...]]:

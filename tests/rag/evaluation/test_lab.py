@@ -369,12 +369,12 @@ def test_rated_answers_become_a_set_of_questions_as_they_were_understood(databas
     answered("verified", "up")
     answered("verified", "down")
     answered("related", "up")
-    collected = lab.from_feedback("From feedback")
-    assert (collected.record.origin, collected.record.questions, collected.skipped) == ("feedback", 1, 1)
-    (question,) = lab.sets.questions(collected.record.id)
+    collected, skipped = lab.from_feedback("From feedback")
+    assert (collected.origin, collected.questions, skipped) == ("feedback", 1, 1)
+    (question,) = lab.sets.questions(collected.id)
     assert question.text == "How deep is the moat of Aldenburg?"
     assert question.passages[0].quote == quote
-    assert set(lab.prepared(collected.record.id)[0].targets) == {chunk.id}
+    assert set(lab.prepared(collected.id)[0].targets) == {chunk.id}
 
 
 def test_owners_are_apart(database, lab, library, jobs, embedder):

@@ -32,7 +32,10 @@ def test_long_documents_come_with_their_questions(tmp_path):
     assert [asked.kind for asked in wholes.questions] == ["general", "specific", "specific"]
     ((name, start, end),) = wholes.questions[1].evidence
     assert wholes.documents[name][start:end] == "Two is here."
-    assert [asked.id for asked in load_document_questions(tmp_path, limit=1).questions] == ["1", "2"]
+    assert [asked.text for asked in load_document_questions(tmp_path, limit=1).questions] == [
+        "All of it?",
+        "Two?",
+    ]
 
 
 def test_passages_of_one_title_are_a_document(tmp_path):

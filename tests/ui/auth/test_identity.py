@@ -38,9 +38,9 @@ def test_where_nothing_is_set_there_is_one_local_user():
 
 
 def test_an_auth_table_has_people_sign_in_at_its_providers():
-    assert auth_mode(settings(), AUTH) == OpenID(("",), 168.0)
+    assert auth_mode(settings(), AUTH) == OpenID(("",))
     named = {"redirect_uri": "x", "cookie_secret": AUTH["cookie_secret"], "google": AUTH, "entra": AUTH}
-    assert auth_mode(settings(sign_in_hours=8), named) == OpenID(("google", "entra"), 8.0)
+    assert auth_mode(settings(), named) == OpenID(("google", "entra"))
 
 
 @pytest.mark.parametrize(

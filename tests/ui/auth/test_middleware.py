@@ -156,7 +156,7 @@ def test_nothing_is_uploaded_into_a_session_that_is_not_ones_own(method):
         assert upload(port, "anns", ("X-Forwarded-User", "bob")) == 403
         assert upload(port, "nobodys", ("X-Forwarded-User", "ann")) == 403
         assert upload(port, "anns") == 403
-    with standing(OpenID(("",), 1.0)) as port:
+    with standing(OpenID(("",))) as port:
         assert upload(port, "tokens") == 200
         assert upload(port, "nobodys") == 403
     with standing(LocalUser()) as port:

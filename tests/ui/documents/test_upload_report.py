@@ -25,7 +25,7 @@ def test_an_upload_is_taken_by_one_run_only(report: UploadReport):
 
 def test_what_was_not_shown_yet_stands_beside_what_comes(report: UploadReport):
     told(report, A)
-    report.come_to("documents")
+    report.put_away("documents")
     report.put_away()
     told(report, B)
     assert report.lines == (A, B)
@@ -33,25 +33,25 @@ def test_what_was_not_shown_yet_stands_beside_what_comes(report: UploadReport):
 
 def test_what_was_shown_makes_room(report: UploadReport):
     told(report, A)
-    report.was_shown("documents")
+    report.place = "documents"
     told(report, B)
     assert report.lines == (B,)
 
 
 def test_it_stands_where_it_was_shown_and_nowhere_else(report: UploadReport):
     told(report, A, B)
-    report.come_to("documents")
-    report.was_shown("documents")
-    report.come_to("documents")
+    report.put_away("documents")
+    report.place = "documents"
+    report.put_away("documents")
     assert report.lines == (A, B)
-    report.come_to("chat")
+    report.put_away("chat")
     assert report.lines == ()
 
 
 @pytest.mark.parametrize("end", [UploadReport.close, UploadReport.put_away])
 def test_it_is_closed_and_put_away_when_something_else_is_done(report: UploadReport, end):
     told(report, A)
-    report.was_shown("documents")
+    report.place = "documents"
     end(report)
     assert report.lines == ()
 

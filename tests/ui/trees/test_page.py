@@ -135,8 +135,7 @@ def test_a_chart_draws_a_level_s_neighbours_of_the_open_node_and_tells_of_the_re
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     said = [item["name"] for item in top["children"]]
     assert said[0] == "24 more" and said[-1] == "4 more" and len(said) == MAX_DRAWN + 2
-    assert drawn.path_at(1) == ("r",) and drawn.path_at(2) == ("r",)
-    assert drawn.path_at(3) == ("r", "l24") and drawn.path_at(0) is None and drawn.path_at(99) is None
+    assert drawn.paths[:3] == [("r",), ("r",), ("r", "l24")]
 
 
 def test_what_is_cited_is_marked_by_shape_and_number_and_open_nodes_by_size():
@@ -156,7 +155,7 @@ def test_several_tops_stand_below_the_name_of_the_tree():
     drawn = draw_tree(OpenedPath((), ((leaf(1), leaf(2)),)), "All documents", lambda _: (), "#000", "#fff")
     (top,) = drawn.spec["baseOption"]["series"][0]["data"]
     assert top["name"] == "All documents" and len(top["children"]) == 2
-    assert drawn.path_at(1) == () and drawn.path_at(3) == ("l2",)
+    assert drawn.paths[0] == () and drawn.paths[2] == ("l2",)
 
 
 @pytest.mark.parametrize(
