@@ -5,6 +5,8 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.14 || command -v python3)
 VENV   := .venv
+# Without bytecode on disk each of the suite's hundreds of processes compiles the product again.
+unexport PYTHONDONTWRITEBYTECODE
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
