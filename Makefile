@@ -1,10 +1,12 @@
 # `make run` serves the app, `make check` takes a minute or two, `make test` runs everything that must hold,
 # `make test-all` runs for hours. `make audit` wants the network.
 .DELETE_ON_ERROR:
-.PHONY: run check test test-all lint format audit clean
+.PHONY: run check test suite test-all lint format audit clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.14 || command -v python3)
 VENV   := .venv
+# Without bytecode on disk each of the suite's hundreds of processes compiles the product again.
+unexport PYTHONDONTWRITEBYTECODE
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
@@ -18,7 +20,11 @@ check: $(VENV)/.installed-tests lint
 	$(PYTEST) --numprocesses 2 -m "not slow and not integration"
 
 # Three processes for two cores: tests with a browser wait for it half of the time.
-test: $(VENV)/.installed-tests chromium tesseract lint
+# The types are checked meanwhile, on one processor.
+test: $(VENV)/.installed-tests chromium tesseract
+	@$(MAKE) --no-print-directory --jobs 2 lint suite
+
+suite:
 	$(PYTEST) --numprocesses 3
 
 test-all: $(VENV)/.installed-tests chromium tesseract lint

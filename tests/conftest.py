@@ -20,7 +20,7 @@ from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
 from storage import migrations
 from storage.database import Database
-from tests.once import MigratedOnce, OpenedOnce, read_here
+from tests.once import MigratedOnce, OpenedOnce, read_here, read_text_here
 
 # The same examples every time: a red suite is the doing of what was changed. To look for examples that nobody
 # has tried: `pytest --hypothesis-profile=search`.
@@ -29,12 +29,22 @@ settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")
 
 TESTS = Path(__file__).parent
+WAITING = ("e2e", "faults")  # folders whose tests wait for half of their time
 INTEGRATION = ("e2e", "faults", "hostile", "ui")  # folders whose tests run the application
 REAL_MODELS = {"embedder", "own_model"}  # fixtures
+# What parsers read; that the sandbox reads it too is tested for every kind by test_detect.py.
+ABOUT_TEXT = {
+    "test_confluence.py",
+    "test_html.py",
+    "test_office_extras.py",
+    "test_opendocument.py",
+    "test_pdf_highlight.py",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make check` leaves out, and ask each slow test for its reason."""
+    """Mark what `make check` leaves out, ask each slow test for its reason, and spread those that wait."""
+    spread(items)
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0]
         if folder in INTEGRATION or REAL_MODELS & set(getattr(item, "fixturenames", ())):
@@ -42,6 +52,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for slow in item.iter_markers("slow"):
             if not slow.kwargs.get("reason"):
                 raise pytest.UsageError(f'{item.nodeid}: say why it is slow: pytest.mark.slow(reason="...")')
+
+
+def spread(items: list[pytest.Item]) -> None:
+    """Put the files that wait for browsers and servers between those that compute.
+
+    Workers take files in turn. Were the browsers' files next to each other, processors would idle.
+    """
+    files: dict[bool, dict[Path, None]] = {True: {}, False: {}}
+    for item in items:
+        files[item.path.relative_to(TESTS).parts[0] in WAITING].setdefault(item.path)
+    place = {
+        path: (number + 0.5) / len(group) * (0.8 if waiting else 1)
+        for waiting, group in files.items()
+        for number, path in enumerate(group)
+    }
+    items.sort(key=lambda item: place[item.path])
 
 
 SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")
@@ -77,11 +103,13 @@ def made_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def plain_text_is_read_here(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Read plain text without a child process, but where tests are about parsers, attacks and crashes."""
+def files_are_read_here(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Read files without a child process, but where tests are about the sandbox, attacks and crashes."""
     with pytest.MonkeyPatch.context() as patch:
-        if not {"parsers", "hostile", "faults"} & set(request.path.relative_to(TESTS).parts):
+        if request.path.name in ABOUT_TEXT and request.path.parent.name == "parsers":
             patch.setattr(sandbox, "run", read_here)
+        elif not {"parsers", "hostile", "faults"} & set(request.path.relative_to(TESTS).parts):
+            patch.setattr(sandbox, "run", read_text_here)
         yield
 
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Download, FilePayload, Locator, Page, expect
 from playwright.sync_api import Error as PlaywrightError
 
 PATIENCE = 60_000  # milliseconds: a busy machine takes its time
-TRIES = (20_000, 40_000, PATIENCE)
+TRIES = (4_000, 15_000, 40_000, PATIENCE)  # a press that was forgotten is forgotten at once
 
 Step = Callable[[float], object]
 """Something that is done, or waited for, within some milliseconds, and fails where it was not."""

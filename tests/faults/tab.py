@@ -26,7 +26,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.faults.shown import Shown
 
 PATIENCE = 300.0  # seconds: a busy machine takes its time
-AGAIN, TRIES = 20.0, 15  # seconds after which a press is taken for forgotten
+AGAIN, TRIES = 3.0, 100  # seconds after which a press is taken for forgotten
 NO_TOKEN = "PLACEHOLDER_AUTH_TOKEN"  # what a browser says where nobody signs in
 XSRF = "_streamlit_xsrf"
 

@@ -72,7 +72,7 @@ def web(path: Path, name: str, encoding: str) -> tuple[dict[str, Any], bytes]:
     return {"kind": kind, "title": title}, text.encode("utf-8")
 
 
-_TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {
+TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {
     "load": load,
     "page": page,
     "picture": picture,
@@ -88,7 +88,7 @@ def main(task: str, seconds: str, memory: str, *command: str) -> None:
     confine(float(seconds), int(memory))
     arguments = json.load(sys.stdin.buffer)
     try:
-        facts, output = _TASKS[task](Path(arguments.pop("path")), arguments.pop("name"), **arguments)
+        facts, output = TASKS[task](Path(arguments.pop("path")), arguments.pop("name"), **arguments)
     except DocumentRefused as error:
         facts, output = {"refused": str(error)}, b""
     except MemoryError:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.mixture import GaussianMixture
 
 from rag.raptor.clustering import (
     LEAST_VARIANCE,
@@ -24,6 +23,8 @@ def blobs(*sizes, dimensions=3, apart=6.0, seed=0):
 
 
 def sklearn_from(start: GaussianComponents, points):
+    from sklearn.mixture import GaussianMixture  # seconds to import, for two tests
+
     return GaussianMixture(
         len(start.weights),
         reg_covar=LEAST_VARIANCE,
