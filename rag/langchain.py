@@ -139,7 +139,6 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         )
 
     def _inputs(self, given: str | Inputs) -> Inputs:
-        """Return the inputs by name; a text is the question."""
         inputs = {self.asks: given} if isinstance(given, str) else given
         if not isinstance(inputs, Mapping) or not isinstance(inputs.get(self.asks), str):
             raise QuestionRefused(
@@ -238,8 +237,6 @@ def _cited(number: int, document: Document, citations: Sequence[Citation]) -> Do
 
 @dataclass
 class _Outcome:
-    """Parts of an answer, collected from its events."""
-
     generated_question: str = ""
     text: str = ""
     documents: list[Document] = field(default_factory=list)

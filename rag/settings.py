@@ -112,7 +112,6 @@ def default_model_cache() -> Path:
 
 
 def _renamed(earlier: str) -> AliasChoices:
-    """Return the environment variables of a renamed setting, the present name first."""
     return AliasChoices(f"{PREFIX}{RENAMED[earlier].upper()}", f"{PREFIX}{earlier.upper()}")
 
 
@@ -421,7 +420,6 @@ def _editable(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _by_present_name(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values under the present names of their settings; a present name wins over an earlier one."""
     return {
         RENAMED.get(name, name): values[name] for name in sorted(values, key=lambda name: name not in RENAMED)
     }

@@ -157,7 +157,6 @@ class Standings(OwnerStore):
                 yield from session.execute(mine.where(Document.sha256.in_(batch)))
 
     def _names(self, names: Sequence[str]) -> Iterator[str]:
-        """Yield those of the names that a document has."""
         mine = select(Document.name).where(Document.owner == self._owner)
         with self._database.reading() as session:
             for batch in batches(names):

@@ -241,7 +241,6 @@ def stop_running(database: Database) -> int:
 
 
 def _run_records(session: Session, rows: Sequence[LabRun]) -> list[RunRecord]:
-    """Make the records of runs, in their order, with two queries for the results and counts of all."""
     ids = [row.id for row in rows]
     counted = (
         select(LabAsked.run_id, LabAsked.status, func.count())

@@ -45,7 +45,6 @@ R = TypeVar("R", PassageRecord, CitationRecord)
 
 
 def _reading(table: Table, record: type[R], order: str) -> Select[Any]:
-    """Select the fields of records, after the id of the message that each belongs to."""
     wanted = [table.c.message_id, *(table.c[field.name] for field in fields(record))]
     chosen = table.c.message_id.in_(bindparam("ids", expanding=True))
     return select(*wanted).where(chosen).order_by(table.c.message_id, table.c[order])

@@ -103,7 +103,6 @@ def _commits(db: sqlite3.Connection) -> int:
 
 
 def _value(db: sqlite3.Connection, query: str) -> str | None:
-    """Return the first value of a query, None when there is no row or no table."""
     with suppress(sqlite3.OperationalError):
         row = db.execute(query).fetchone()
         return None if row is None else str(row[0])

@@ -62,13 +62,11 @@ class NodeRecord:
 
 
 def _known_ids(session: Session, ids: Sequence[str]) -> set[str]:
-    """Return those of the ids that are nodes of any branch."""
     found = (session.scalars(select(TreeNode.id).where(TreeNode.id.in_(batch))) for batch in batches(ids))
     return {id_ for batch in found for id_ in batch}
 
 
 def _node_records(session: Session, rows: Sequence[Any]) -> list[NodeRecord]:
-    """Make the records of rows, in their order, with one query for the children of all."""
     ids = [node.id for node, *_ in rows if node.level > 0]
     below: dict[str, list[str]] = {}
     edges = select(TreeEdge.parent_id, TreeEdge.child_id).order_by(TreeEdge.parent_id, TreeEdge.position)
@@ -292,12 +290,10 @@ class Trees(OwnerStore):
     def _in_branches(
         self, nodes: Select[*tuple[Any, ...]], *where: ColumnElement[bool]
     ) -> Select[*tuple[Any, ...]]:
-        """Join nodes to the owner's branches."""
         joined = nodes.join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
         return joined.where(TreeBranch.owner == self._owner, *where)
 
     def _stale(self) -> Select[*tuple[str, str]]:
-        """Select nodes, with their branch, that have a deleted child."""
         child = select(TreeNode.id).where(TreeNode.id == TreeEdge.child_id).exists()
         nodes = self._in_branches(select(TreeNode.id, TreeNode.branch_id))
         parents = nodes.join(TreeEdge, TreeEdge.parent_id == TreeNode.id)

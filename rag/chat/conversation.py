@@ -129,7 +129,6 @@ class Conversation:
         )
 
     def _before(self, turn: TurnRecord) -> tuple[list[Message], bool]:
-        """Return the first question and the newest messages with text; True where others are left out."""
         if turn.follows is None:
             return [], False
         before = self._conversations.messages(
@@ -185,7 +184,6 @@ class _Draft:
                 self._note(event)
 
     def _note(self, event: object) -> None:
-        """Keep an event for the trace, which is stored at the end."""
         match event:
             case Rephrasing(note):
                 self.notes["rephrasing"] = note

@@ -194,7 +194,6 @@ def to_jsonl(found: Sequence[FeedbackCase]) -> str:
 
 
 def _judged(answer: Message, citation: CitationRecord) -> bool | None:
-    """Return the reader's verdict on a citation; None without one."""
     if citation.feedback == "wrong":
         return False
     return True if answer.rating == "up" and citation.status == "verified" else None

@@ -237,7 +237,6 @@ class RagPipeline:
     def _retrieve(
         self, standalone: StandaloneQuestion, turn: Request
     ) -> Generator[Aside, None, Sequence[Document]]:
-        """Retrieve and rerank; yield what was searched and which searches failed."""
         yield from self.scope.told()
         found: Sequence[Document] = []
         if not self.scope.empty and self.k is None:
@@ -271,7 +270,6 @@ class RagPipeline:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
 
     def _judge(self, turn: Request) -> Judge | None:
-        """Return the judge; the requests of one that is a language model are recorded."""
         if isinstance(self.judge, LanguageModelJudge):
             return LanguageModelJudge(ObservedModel(self.judge.llm, purpose="check", sent=turn.sent))
         return self.judge

@@ -79,7 +79,6 @@ def cite(
 
 
 def _evidence(statement: Statement, checker: Checker) -> Iterator[Evidence]:
-    """Yield the evidence for each marker of a statement, or the best evidence for one without."""
     for number in statement.markers:
         found = checker.check(statement.text, {number})
         yield Evidence(found.status, number, found.start, found.end, found.score)

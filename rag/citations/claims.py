@@ -278,7 +278,6 @@ def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[
 
 
 def _contained(claim: Sentence, source: Sequence[Sentence]) -> bool:
-    """Return True where the sentences contain nearly all surface forms of the claim."""
     new = Counter(claim.surface) - Counter(word for unit in source for word in unit.surface)
     return new.total() <= NEW * len(claim.surface)
 
@@ -294,14 +293,12 @@ def _disordered(claim: Sentence, source: Sequence[Sentence]) -> bool:
 
 
 def _paired(claim: Sentence, window: Sequence[Sentence]) -> float:
-    """Return the share of the claim's neighbouring words that are neighbours in the evidence, 0 to 1."""
     pairs = _neighbours(claim.surface)
     given = frozenset(pair for unit in window for pair in _neighbours(unit.surface))
     return sum(pair in given for pair in pairs) / len(pairs) if pairs else 1.0
 
 
 def _neighbours(surface: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return pairs of words; triples of letters in scripts without spaces."""
     size = 3 if _LETTERS.search("".join(surface)) else 2
     return [tuple(surface[at : at + size]) for at in range(len(surface) - size + 1)]
 
@@ -325,7 +322,6 @@ def _pieces(claim: Sequence[str], source: Sequence[str]) -> list[tuple[int, str]
 
 
 def _run(claim: Sequence[str], anchor: Sequence[str]) -> int:
-    """Return the number of words in the common beginning of two texts."""
     both = zip(claim, anchor, strict=False)
     return next((at for at, (a, b) in enumerate(both) if a != b), min(len(claim), len(anchor)))
 
@@ -414,7 +410,6 @@ def _other_number(
 
 
 def _counts(unit: Sentence) -> Iterator[frozenset[str]]:
-    """Yield the quantities of a sentence by kind: years, other numbers, months, weekdays, ordinals."""
     words = frozenset(unit.surface)
     yield frozenset(number for number in unit.numbers if is_year(number))
     yield frozenset(number for number in unit.numbers if not is_year(number))
@@ -427,7 +422,6 @@ def _conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
 
 
 def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:
-    """Return True where a name is missing, or in the place of another in the anchor."""
     missing = [name for name in anchor.lacks(claim.names) if name.casefold() not in _DATED]
     if not missing:
         return False
