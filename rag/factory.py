@@ -226,7 +226,9 @@ def make_pipeline(
         retriever=library.retriever(
             retriever, fetch_k, document_ids=scope.document_ids, on_failure=omissions
         ),
-        corpus=LibraryView(library.documents, library.forest.trees, library.rarity, scope),
+        corpus=LibraryView(
+            library.rarity, documents=library.documents, trees=library.forest.trees, scope=scope
+        ),
         scope=scope,
         reranker=reranker,
         fetch_k=fetch_k,

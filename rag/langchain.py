@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.corpus import PlainCorpus
+from rag.chat.corpus import Corpus
 from rag.chat.pipeline import RagPipeline, validated_question
 from rag.citations.cite import Citation
 from rag.errors import FootnoteError, QuestionRefused
@@ -134,7 +134,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
             retriever=retriever or self.retriever,
             llm=self.llm,
             embedder=self.embedder,
-            corpus=PlainCorpus(self.rarity),
+            corpus=Corpus(self.rarity),
             answer_rephrased=self._answer_rephrased(),
         )
 

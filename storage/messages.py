@@ -225,18 +225,9 @@ def kept_left_out(left_out: Sequence[LeftOutRecord]) -> list[dict[str, str]]:
 
 def message_row(conversation_id: str, message: Message, position: int, *, follows: str | None) -> MessageRow:
     """Make the row of a message that has no evidence yet."""
-    return MessageRow(
-        id=message.id,
-        conversation_id=conversation_id,
-        position=position,
-        role=message.role,
-        content=message.content,
-        folded=fold(message.content),
-        state=message.state,
-        question_id=message.question_id,
-        parent_id=follows,
-        standalone_question=message.standalone_question,
-        timings_ms={},
-        created=message.created,
-        left_out=[],
-    )
+    kept = {field.name: getattr(message, field.name) for field in fields(message)}
+    for evidence in ("passages", "citations", "versions"):
+        del kept[evidence]
+    row = MessageRow(conversation_id=conversation_id, position=position, parent_id=follows, **kept)
+    row.folded, row.left_out = fold(message.content), []
+    return row

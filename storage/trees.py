@@ -1,7 +1,7 @@
 """RAPTOR trees of one owner: a branch over each document, and the layers above, stored as they are built."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, delete, exists, func, select, update
@@ -89,19 +89,10 @@ def _node_records(session: Session, rows: Sequence[Any]) -> list[NodeRecord]:
 
 
 def _node_values(branch_id: str, position: int, node: NodeRecord) -> dict[str, Any]:
-    leaf = node.level == 0
-    return {
-        "id": node.id,
-        "branch_id": branch_id,
-        "level": node.level,
-        "position": position,
-        "start": node.start if leaf else None,
-        "end": node.end if leaf else None,
-        "page": node.page,
-        "heading": node.heading,
-        "weight": node.weight,
-        "text": node.text,
-    }
+    values = {"branch_id": branch_id, "position": position, **asdict(node)}
+    for name in ("children", "document_id", "document", "sha256"):
+        del values[name]
+    return values if node.level == 0 else {**values, "start": None, "end": None}
 
 
 class Trees(OwnerStore):

@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer
-from rag.chat.corpus import CorpusView, PlainCorpus
+from rag.chat.corpus import Corpus
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
@@ -153,7 +153,7 @@ class RagPipeline:
     retriever: Runnable[str, list[Document]]
     llm: LanguageModel | None = None
     embedder: Embeddings | None = None
-    corpus: CorpusView = field(default_factory=PlainCorpus)
+    corpus: Corpus = field(default_factory=Corpus)
     judge: Judge | None = None
     answer_rephrased: bool = True
     rephrase_seconds: float = REWRITE_SECONDS
