@@ -148,15 +148,9 @@ def _likeness(word: str, given: Collection[str]) -> float:
     """Return the longest prefix shared with a given word, as a share: "design", {"designat"} -> 0.75."""
     if len(word) < 4 or not word.isascii():
         return 0.0
-    shares = (_common(word, other) / max(len(word), len(other)) for other in given if other[:3] == word[:3])
+    shares = (_run(word, other) / max(len(word), len(other)) for other in given if other[:3] == word[:3])
     best = max(shares, default=0.0)
     return best if best >= LIKE else 0.0
-
-
-def _common(one: str, other: str) -> int:
-    return next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
 
 
 def joined(parts: Sequence[Sentence]) -> frozenset[str]:
@@ -321,9 +315,10 @@ def _pieces(claim: Sequence[str], source: Sequence[str]) -> list[tuple[int, str]
     return found
 
 
-def _run(claim: Sequence[str], anchor: Sequence[str]) -> int:
-    both = zip(claim, anchor, strict=False)
-    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(claim), len(anchor)))
+def _run(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the common beginning of two sequences of words, or of two words."""
+    both = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
 
 
 def is_spliced(claim: Sentence, passage: Sequence[Sentence]) -> bool:
