@@ -125,23 +125,17 @@ class Evidence:
     score: float = 0.0
 
 
-def check(sentence: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None) -> Evidence:
-    """Return the best evidence for a sentence in the passages.
-
-    `embedder` decides only near the threshold, and if its scale is known (see `scale_of`).
-
-    >>> from rag.passage import Passage
-    >>> text = "Seoul is big. It has 9 million people."
-    >>> check("Seoul has 9 million people.", [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
-    Evidence(status='verified', number=1, start=0, end=38, score=0.87)
-    """
-    return Checker(passages, embedder=embedder).check(sentence)
-
-
 class Checker:
     """Checks many sentences against the same passages, parsing each passage once.
 
-    `least` overrides the threshold of a verified sentence.
+    `embedder` decides only near the threshold, and if its scale is known (see `scale_of`). `least` overrides
+    the threshold of a verified sentence.
+
+    >>> from rag.passage import Passage
+    >>> text = "Seoul is big. It has 9 million people."
+    >>> checker = Checker([Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
+    >>> checker.check("Seoul has 9 million people.")
+    Evidence(status='verified', number=1, start=0, end=38, score=0.87)
     """
 
     def __init__(
