@@ -199,7 +199,6 @@ def _reranking_model(spec: str) -> CrossEncoderModel:
 def _reranker_if_there(
     settings: Settings, llm: LanguageModel | None, k: int, omissions: DegradationRecorder
 ) -> Reranker | None:
-    """Return the reranker; where a part is missing, report that and keep the order of the search."""
     try:
         return make_reranker(settings, llm, k=k, on_failure=omissions)
     except SettingsError as error:
@@ -227,7 +226,9 @@ def make_pipeline(
         retriever=library.retriever(
             retriever, fetch_k, document_ids=scope.document_ids, on_failure=omissions
         ),
-        corpus=LibraryView(library.documents, library.forest.trees, library.rarity, scope),
+        corpus=LibraryView(
+            library.rarity, documents=library.documents, trees=library.forest.trees, scope=scope
+        ),
         scope=scope,
         reranker=reranker,
         fetch_k=fetch_k,
@@ -245,7 +246,6 @@ def make_pipeline(
 def _made_with(
     settings: Settings, library: Library, llm: LanguageModel | None, retriever: RetrieverName, k: int
 ) -> dict[str, Any]:
-    """Return the settings to store with an answer; no key is among them."""
     made_with: dict[str, Any] = {
         "retriever": retriever,
         "k": k,
@@ -262,7 +262,6 @@ def _made_with(
 
 
 def _reranked_with(settings: Settings) -> dict[str, Any]:
-    """Return the settings of the passages' order that differ from the defaults, for `_made_with`."""
     shown = {"order": "best first and last"} if settings.lost_in_the_middle_order else {}
     if settings.reranker == NO_RERANKER:
         return shown
@@ -271,7 +270,6 @@ def _reranked_with(settings: Settings) -> dict[str, Any]:
 
 
 def _embedder_if_there(library: Library, omissions: DegradationRecorder, *, needed: bool) -> Embedder | None:
-    """Return the embedding model; where it is missing, report that if it is needed."""
     try:
         return library.indexes.embedder
     except EmbeddingError as error:

@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.corpus import PlainCorpus
+from rag.chat.corpus import Corpus
 from rag.chat.pipeline import RagPipeline, validated_question
 from rag.citations.cite import Citation
 from rag.errors import FootnoteError, QuestionRefused
@@ -134,12 +134,11 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
             retriever=retriever or self.retriever,
             llm=self.llm,
             embedder=self.embedder,
-            corpus=PlainCorpus(self.rarity),
+            corpus=Corpus(self.rarity),
             answer_rephrased=self._answer_rephrased(),
         )
 
     def _inputs(self, given: str | Inputs) -> Inputs:
-        """Return the inputs by name; a text is the question."""
         inputs = {self.asks: given} if isinstance(given, str) else given
         if not isinstance(inputs, Mapping) or not isinstance(inputs.get(self.asks), str):
             raise QuestionRefused(
@@ -238,8 +237,6 @@ def _cited(number: int, document: Document, citations: Sequence[Citation]) -> Do
 
 @dataclass
 class _Outcome:
-    """Parts of an answer, collected from its events."""
-
     generated_question: str = ""
     text: str = ""
     documents: list[Document] = field(default_factory=list)

@@ -60,8 +60,9 @@ class Limits:
     def answer(self, running: int, tokens_today: int) -> None:
         """Raise LimitReached where another answer exceeds the quota now or today."""
         if self.answers_at_once is not None and running >= self.answers_at_once:
+            answers = "1 answer is" if running == 1 else f"{running} answers are"
             raise LimitReached(
-                f"{_answers(running)} being written for you, and you may have {self.answers_at_once} at "
+                f"{answers} being written for you, and you may have {self.answers_at_once} at "
                 f"once. Ask again when one is done. {ASK}"
             )
         self.tokens(tokens_today)
@@ -76,10 +77,6 @@ class Limits:
 
 
 NAMES = tuple(field.name for field in fields(Limits))
-
-
-def _answers(count: int) -> str:
-    return "1 answer is" if count == 1 else f"{count} answers are"
 
 
 class Quota:

@@ -187,7 +187,6 @@ class Services:
                 workspace.ingest.follow_setting()
 
     def _tick(self) -> None:
-        """Do periodic work: sync sources, retry documents, close idle libraries."""
         owners = {*owners_with_sources(self.database), *self._in_step.copy()} - set(self.people.marked())
         run_all([*(partial(self._tend, owner) for owner in sorted(owners)), self.rest])
 
@@ -205,12 +204,10 @@ class Services:
             self._in_step.discard(owner)
 
     def _use_own(self, name: str) -> None:
-        """Use a model that was just installed, where no server is connected."""
         if not self.settings.connected and "local_model" not in config.fixed_fields():
             self.apply({"local_model": name})
 
     def _reconnect(self) -> None:
-        """Use the model of the settings; keep the present one where it is the same."""
         wanted, previous = make_llm(self.settings), self.llm
         if wanted is not None and previous is not None and wanted.settings == previous.settings:
             return

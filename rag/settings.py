@@ -112,7 +112,6 @@ def default_model_cache() -> Path:
 
 
 def _renamed(earlier: str) -> AliasChoices:
-    """Return the environment variables of a renamed setting, the present name first."""
     return AliasChoices(f"{PREFIX}{RENAMED[earlier].upper()}", f"{PREFIX}{earlier.upper()}")
 
 
@@ -375,7 +374,9 @@ def load(arguments: Mapping[str, Any] | None = None, *, secrets: Path = SECRETS)
     """
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
     try:
-        fixed = Settings(**{**_absent_from_environment(_read_secrets(secrets)), **given})
+        stored, decided = _read_secrets(secrets), Settings().model_fields_set
+        stored = {name: value for name, value in stored.items() if name not in decided}
+        fixed = Settings(**{**stored, **given})
         saved = _editable(_read_json(fixed.data / SAVED))
         free = {name: value for name, value in saved.items() if name not in fixed.model_fields_set}
         return Settings(**{**fixed.model_dump(include=fixed.model_fields_set), **free})
@@ -421,15 +422,9 @@ def _editable(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _by_present_name(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values under the present names of their settings; a present name wins over an earlier one."""
     return {
         RENAMED.get(name, name): values[name] for name in sorted(values, key=lambda name: name not in RENAMED)
     }
-
-
-def _absent_from_environment(secrets: Mapping[str, Any]) -> dict[str, Any]:
-    decided = Settings().model_fields_set
-    return {name: value for name, value in secrets.items() if name not in decided}
 
 
 def _read_secrets(path: Path) -> dict[str, Any]:

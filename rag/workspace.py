@@ -187,7 +187,6 @@ class Workspace:
     def _opened_with(
         self, question: str, searching: tuple[Collection[str], Collection[str]], after: Collection[str]
     ) -> TurnRecord:
-        """Begin a conversation with a question; delete it where the question is refused."""
         conversation_id = self.conversations.create().id
         try:
             if any(searching):
@@ -215,8 +214,6 @@ class Workspace:
         )
 
     def _metered(self, current: Current) -> Current:
-        """Return `current` with a model that counts its tokens for this owner."""
-
         def metered() -> tuple[Settings, LanguageModel | None]:
             settings, llm = current()
             return settings, None if llm is None else ObservedModel(llm, meter=self.allowance)
@@ -224,7 +221,6 @@ class Workspace:
         return metered
 
     def _answered(self, begin: Callable[[], TurnRecord], after: Collection[str] = ()) -> TurnRecord:
-        """Begin a turn and its answer job; raises LimitReached where the quota is used up."""
         with self._asking:
             self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
             turn = begin()

@@ -9,7 +9,7 @@ from sqlalchemy import exists, or_, select
 from storage import messages, tables
 from storage.database import OwnerStore
 from storage.errors import NotFound
-from storage.records import CitationFeedback, Message, PassageRecord, State
+from storage.records import CitationFeedback, Message, PassageRecord, Unsearched
 from storage.tables import Document, batches, storable
 
 
@@ -51,14 +51,6 @@ class SentRecord:
 
     purpose: str
     messages: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Unsearched:
-    """A file that could not be searched, or only in part, and its state."""
-
-    name: str
-    state: State
 
 
 @dataclass(frozen=True)
@@ -157,7 +149,6 @@ class Standings(OwnerStore):
                 yield from session.execute(mine.where(Document.sha256.in_(batch)))
 
     def _names(self, names: Sequence[str]) -> Iterator[str]:
-        """Yield those of the names that a document has."""
         mine = select(Document.name).where(Document.owner == self._owner)
         with self._database.reading() as session:
             for batch in batches(names):

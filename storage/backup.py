@@ -129,7 +129,6 @@ def _originals(
 
 
 def _named(directory: Path, ledger: Path, progress: Progress) -> dict[str, str]:
-    """Copy and check the ledger; return the document's name of each original's path."""
     progress("copying the ledger", 0, 1)
     with sqlite.explained(ledger.parent), damage_named(directory):
         sqlite.copy(directory / LEDGER, ledger)
@@ -174,8 +173,6 @@ def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> str:
 
 
 class _HashingReader:
-    """File reader that computes the SHA-256 of everything read."""
-
     def __init__(self, file: IO[bytes]):
         self._file = file
         self._digest = hashlib.sha256()
@@ -252,7 +249,6 @@ def _refuse_if_too_large(directory: Path, archive: Path) -> None:
 
 
 def _unpack(archive: Path, into: Path, progress: Progress) -> dict[str, str]:
-    """Unpack the members with known names below `into`; return the SHA-256 of each by its name."""
     found: dict[str, str] = {}
     total = archive.stat().st_size
     try:
@@ -278,7 +274,6 @@ def _is_known(entry: tarfile.TarInfo) -> bool:
 
 
 def _verified(unpacked: Path, found: dict[str, str], archive: Path) -> Manifest:
-    """Verify the unpacked files by the manifest and the ledger; delete those that neither names."""
     if MANIFEST not in found:
         raise _incomplete(archive, "it ends before its manifest")
     manifest = _manifest(unpacked / MANIFEST, archive)
@@ -303,7 +298,6 @@ def _manifest(path: Path, archive: Path) -> Manifest:
 
 
 def _check_ledger(ledger: Path, manifest: Manifest, archive: Path) -> None:
-    """Refuse a ledger that is damaged, of a later version, or that names missing originals."""
     with sqlite.explained(ledger.parent):
         stored = sqlite.inspect(ledger, references=True)
         if stored is None or stored.revision is None:

@@ -102,7 +102,6 @@ class Choices(OwnerStore):
         conversation.updated = now()
 
     def _names(self, session: Session, ids: Sequence[str]) -> dict[tuple[Kind, str], str]:
-        """Return the present names of those that exist, by kind and id."""
         found: dict[tuple[Kind, str], str] = {}
         tables: list[tuple[Kind, type[CollectionRow | Document]]] = [
             ("collection", CollectionRow),

@@ -137,7 +137,6 @@ class Collections(OwnerStore):
         return select(CollectionRow, count).where(CollectionRow.owner == self._owner)
 
     def _name(self, session: Session, row: CollectionRow, name: str) -> None:
-        """Set the name of a row; NameRefused where it is empty or taken."""
         tidy = _tidy(name)
         if not tidy:
             raise NameRefused("A collection needs a name. Type one.")

@@ -231,7 +231,6 @@ class Conversations(OwnerStore):
 
     @contextmanager
     def _open_account(self) -> Iterator[Session]:
-        """Open a write transaction; AccountClosed for an owner who is being removed."""
         with self._database.writing() as session:
             require_open_account(session, self._owner)
             yield session

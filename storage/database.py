@@ -236,7 +236,6 @@ class Database:
             self._lock.note(commits)
 
     def _counted(self, session: Session) -> int:
-        """Increment the ledger's count of commits; a server keeps its own log."""
         if not self._embedded:
             return 0
         return int(session.connection().execute(_COUNTING).scalar_one())
@@ -295,7 +294,6 @@ class OwnerStore:
         self._owner = owner
 
     def _own(self, session: Session, table: type[Owned], id_: str) -> Owned:
-        """Return the owner's row with this id; NotFound when they have none."""
         row: Owned | None = session.scalar(_by_owner_and_id(table), {"owner": self._owner, "id": id_})
         if row is None:
             raise NotFound(f"There is no {table.noun} {id_!r}.")

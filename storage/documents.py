@@ -112,10 +112,7 @@ def _chunk_values(
         "id": chunk_id(document_id, edition, position),
         "document_id": document_id,
         "position": position,
-        "start": chunk.start,
-        "end": chunk.end,
-        "page": chunk.page,
-        "heading": chunk.heading,
+        **asdict(chunk),
         "text": text[chunk.start : chunk.end],
     }
 

@@ -165,7 +165,7 @@ class Runs(OwnerStore):
             )
             session.add(row)
             session.flush()
-            insert_rows(session, LabAsked, [_asked_values(row.id, question) for question in asked])
+            insert_rows(session, LabAsked, [{"run_id": row.id, **asdict(question)} for question in asked])
             return _run_records(session, [row])[0]
 
     def keep(self, run_id: str, results: Sequence[ResultRecord], findings: Sequence[FindingRecord]) -> None:
@@ -241,7 +241,6 @@ def stop_running(database: Database) -> int:
 
 
 def _run_records(session: Session, rows: Sequence[LabRun]) -> list[RunRecord]:
-    """Make the records of runs, in their order, with two queries for the results and counts of all."""
     ids = [row.id for row in rows]
     counted = (
         select(LabAsked.run_id, LabAsked.status, func.count())
@@ -274,10 +273,6 @@ def _run_record(
         results=tuple(to_record(ResultRecord, result) for result in ordered),
         **{status: counts.get((row.id, status), 0) for status in ("asked", "gone", "outside")},
     )
-
-
-def _asked_values(run_id: str, asked: AskedRecord) -> dict[str, Any]:
-    return {"run_id": run_id, **asdict(asked), "right_ids": list(asked.right_ids)}
 
 
 def _finding_values(run_id: str, finding: FindingRecord) -> dict[str, Any]:

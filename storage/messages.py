@@ -3,7 +3,7 @@
 Functions without an owner rely on the caller's check that the message is theirs.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from itertools import groupby
 from operator import itemgetter
@@ -13,7 +13,6 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     Integer,
-    Row,
     Select,
     Table,
     and_,
@@ -45,7 +44,6 @@ R = TypeVar("R", PassageRecord, CitationRecord)
 
 
 def _reading(table: Table, record: type[R], order: str) -> Select[Any]:
-    """Select the fields of records, after the id of the message that each belongs to."""
     wanted = [table.c.message_id, *(table.c[field.name] for field in fields(record))]
     chosen = table.c.message_id.in_(bindparam("ids", expanding=True))
     return select(*wanted).where(chosen).order_by(table.c.message_id, table.c[order])
@@ -53,18 +51,6 @@ def _reading(table: Table, record: type[R], order: str) -> Select[Any]:
 
 _PASSAGES_OF = _reading(table_of(MessagePassage), PassageRecord, "number")
 _CITATIONS_OF = _reading(table_of(CitationRow), CitationRecord, "position")
-
-
-def stored_passages(session: Session, message_ids: Sequence[str]) -> Mapping[str, tuple[PassageRecord, ...]]:
-    """Return the passages of messages, in order, by the message's id."""
-    return _by_message(PassageRecord, session.connection().execute(_PASSAGES_OF, {"ids": message_ids}))
-
-
-def stored_citations(
-    session: Session, message_ids: Sequence[str]
-) -> Mapping[str, tuple[CitationRecord, ...]]:
-    """Return the citations of messages, in order, by the message's id."""
-    return _by_message(CitationRecord, session.connection().execute(_CITATIONS_OF, {"ids": message_ids}))
 
 
 def save_passages(session: Session, message_id: str, given: Sequence[PassageRecord]) -> None:
@@ -90,7 +76,11 @@ def delete_outcome(session: Session, message_id: str) -> None:
         session.execute(delete(table).where(table.message_id == message_id))
 
 
-def _by_message(record: Callable[..., R], rows: Iterable[Row[Any]]) -> dict[str, tuple[R, ...]]:
+def _by_message(
+    session: Session, reading: Select[Any], record: type[R], ids: Sequence[str]
+) -> dict[str, tuple[R, ...]]:
+    """Return the records of messages, in order, by the message's id."""
+    rows = session.connection().execute(reading, {"ids": ids})
     return {
         message_id: tuple(record(*row[1:]) for row in part)
         for message_id, part in groupby(rows, key=itemgetter(0))
@@ -182,7 +172,8 @@ def to_messages(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
     if not rows:
         return []
     ids = [row.id for row in rows]
-    passages, citations = stored_passages(session, ids), stored_citations(session, ids)
+    passages = _by_message(session, _PASSAGES_OF, PassageRecord, ids)
+    citations = _by_message(session, _CITATIONS_OF, CitationRecord, ids)
     beside = versions(session, rows)
     return [
         to_record(
@@ -226,18 +217,9 @@ def kept_left_out(left_out: Sequence[LeftOutRecord]) -> list[dict[str, str]]:
 
 def message_row(conversation_id: str, message: Message, position: int, *, follows: str | None) -> MessageRow:
     """Make the row of a message that has no evidence yet."""
-    return MessageRow(
-        id=message.id,
-        conversation_id=conversation_id,
-        position=position,
-        role=message.role,
-        content=message.content,
-        folded=fold(message.content),
-        state=message.state,
-        question_id=message.question_id,
-        parent_id=follows,
-        standalone_question=message.standalone_question,
-        timings_ms={},
-        created=message.created,
-        left_out=[],
-    )
+    kept = {field.name: getattr(message, field.name) for field in fields(message)}
+    for evidence in ("passages", "citations", "versions"):
+        del kept[evidence]
+    row = MessageRow(conversation_id=conversation_id, position=position, parent_id=follows, **kept)
+    row.folded, row.left_out = fold(message.content), []
+    return row

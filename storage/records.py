@@ -40,6 +40,14 @@ class DocumentRecord:
 
 
 @dataclass(frozen=True)
+class Unsearched:
+    """A file that could not be searched, or only in part, and its state."""
+
+    name: str
+    state: State
+
+
+@dataclass(frozen=True)
 class PageSpan:
     """Page ``number`` (from 1) is ``text[start:end]`` of its document."""
 

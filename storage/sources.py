@@ -251,7 +251,6 @@ def _name(item: Listing) -> str:
 
 
 def _updated_row(session: Session, source: SourceRow, item: Listing) -> SourceItem:
-    """Find or create an item's row, and update it as its source lists it now."""
     row = session.get(SourceItem, (source.id, storable(item.id)))
     if row is None:
         row = SourceItem(source_id=source.id, id=item.id)
@@ -263,7 +262,6 @@ def _updated_row(session: Session, source: SourceRow, item: Listing) -> SourceIt
 
 
 def _rename(session: Session, row: SourceItem, item: Listing) -> None:
-    """Rename an item, and its document where no other item or upload holds it."""
     row.name, row.url = _name(item), item.url
     held = session.get(Document, row.document_id) if row.document_id else None
     if held is not None and not held.uploaded and not _held_elsewhere(session, row):
@@ -283,7 +281,6 @@ def _replaced(session: Session, row: SourceItem, known: Document | None) -> Docu
 
 
 def _unfinished(session: Session, mine: ColumnElement[bool]) -> dict[str, list[str]]:
-    """Return the ids of the documents that are not ready yet, by source."""
     asked = (
         select(SourceItem.source_id, Document.id)
         .join(SourceRow, SourceRow.id == SourceItem.source_id)

@@ -95,15 +95,11 @@ def inspect(path: Path, *, references: bool = False) -> Stored | None:
             raise sqlite3.DatabaseError(result)
         if references and db.execute("PRAGMA foreign_key_check").fetchone():
             raise sqlite3.DatabaseError(_ORPHANS)
-        return Stored(_value(db, "SELECT version_num FROM alembic_version"), _commits(db))
-
-
-def _commits(db: sqlite3.Connection) -> int:
-    return int(_value(db, "SELECT commits FROM ledger") or 0)
+        commits = int(_value(db, "SELECT commits FROM ledger") or 0)
+        return Stored(_value(db, "SELECT version_num FROM alembic_version"), commits)
 
 
 def _value(db: sqlite3.Connection, query: str) -> str | None:
-    """Return the first value of a query, None when there is no row or no table."""
     with suppress(sqlite3.OperationalError):
         row = db.execute(query).fetchone()
         return None if row is None else str(row[0])

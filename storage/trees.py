@@ -1,7 +1,7 @@
 """RAPTOR trees of one owner: a branch over each document, and the layers above, stored as they are built."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, delete, exists, func, select, update
@@ -62,13 +62,11 @@ class NodeRecord:
 
 
 def _known_ids(session: Session, ids: Sequence[str]) -> set[str]:
-    """Return those of the ids that are nodes of any branch."""
     found = (session.scalars(select(TreeNode.id).where(TreeNode.id.in_(batch))) for batch in batches(ids))
     return {id_ for batch in found for id_ in batch}
 
 
 def _node_records(session: Session, rows: Sequence[Any]) -> list[NodeRecord]:
-    """Make the records of rows, in their order, with one query for the children of all."""
     ids = [node.id for node, *_ in rows if node.level > 0]
     below: dict[str, list[str]] = {}
     edges = select(TreeEdge.parent_id, TreeEdge.child_id).order_by(TreeEdge.parent_id, TreeEdge.position)
@@ -91,19 +89,10 @@ def _node_records(session: Session, rows: Sequence[Any]) -> list[NodeRecord]:
 
 
 def _node_values(branch_id: str, position: int, node: NodeRecord) -> dict[str, Any]:
-    leaf = node.level == 0
-    return {
-        "id": node.id,
-        "branch_id": branch_id,
-        "level": node.level,
-        "position": position,
-        "start": node.start if leaf else None,
-        "end": node.end if leaf else None,
-        "page": node.page,
-        "heading": node.heading,
-        "weight": node.weight,
-        "text": node.text,
-    }
+    values = {"branch_id": branch_id, "position": position, **asdict(node)}
+    for name in ("children", "document_id", "document", "sha256"):
+        del values[name]
+    return values if node.level == 0 else {**values, "start": None, "end": None}
 
 
 class Trees(OwnerStore):
@@ -292,12 +281,10 @@ class Trees(OwnerStore):
     def _in_branches(
         self, nodes: Select[*tuple[Any, ...]], *where: ColumnElement[bool]
     ) -> Select[*tuple[Any, ...]]:
-        """Join nodes to the owner's branches."""
         joined = nodes.join(TreeBranch, TreeBranch.id == TreeNode.branch_id)
         return joined.where(TreeBranch.owner == self._owner, *where)
 
     def _stale(self) -> Select[*tuple[str, str]]:
-        """Select nodes, with their branch, that have a deleted child."""
         child = select(TreeNode.id).where(TreeNode.id == TreeEdge.child_id).exists()
         nodes = self._in_branches(select(TreeNode.id, TreeNode.branch_id))
         parents = nodes.join(TreeEdge, TreeEdge.parent_id == TreeNode.id)

@@ -192,7 +192,6 @@ def _generated(
 
 
 def _filtered(pieces: Iterable[str], markers: MarkerFilter) -> Iterator[str]:
-    """Yield a stream with only the markers there are, without empty pieces."""
     for piece in map(markers.feed, pieces):
         if piece:
             yield piece

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import cast
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token
 from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, validated_question
@@ -26,7 +25,7 @@ from storage import answers as traces
 from storage import records
 from storage.conversations import Conversations
 from storage.errors import NotFound
-from storage.records import AnswerState, CitationRecord, Message, PassageRecord, State, TurnRecord
+from storage.records import AnswerState, CitationRecord, Message, PassageRecord, TurnRecord
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
@@ -129,7 +128,6 @@ class Conversation:
         )
 
     def _before(self, turn: TurnRecord) -> tuple[list[Message], bool]:
-        """Return the first question and the newest messages with text; True where others are left out."""
         if turn.follows is None:
             return [], False
         before = self._conversations.messages(
@@ -185,7 +183,6 @@ class _Draft:
                 self._note(event)
 
     def _note(self, event: object) -> None:
-        """Keep an event for the trace, which is stored at the end."""
         match event:
             case Rephrasing(note):
                 self.notes["rephrasing"] = note
@@ -227,7 +224,7 @@ class _Draft:
         return traces.Trace(
             settings={**self.pipeline.made_with, **self.notes},
             sent=tuple(sorted(self.sent, key=lambda one: one.purpose == RERANK)),  # what is cut is at the end
-            unsearched=tuple(traces.Unsearched(one.name, cast(State, one.state)) for one in unsearched),
+            unsearched=tuple(unsearched),
             unsearched_count=len(unsearched),
         )
 

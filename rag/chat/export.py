@@ -194,10 +194,19 @@ def to_jsonl(found: Sequence[FeedbackCase]) -> str:
 
 
 def _judged(answer: Message, citation: CitationRecord) -> bool | None:
-    """Return the reader's verdict on a citation; None without one."""
     if citation.feedback == "wrong":
         return False
     return True if answer.rating == "up" and citation.status == "verified" else None
+
+
+def _notes(turn: ExportedTurn, escaping: Callable[[str], str]) -> tuple[str, str, str, str]:
+    """Return how a question was understood, where it was searched, and its answer's state and model."""
+    return (
+        f"Understood as: {escaping(turn.understood)}" if turn.understood else "",
+        f"Searched in: {escaping(turn.searched_in)}" if turn.searched_in else "",
+        "" if turn.state == "complete" else f"This answer is {turn.state}.",
+        f"Written by {escaping(turn.model)}." if turn.model else "",
+    )
 
 
 # Markdown
@@ -220,11 +229,8 @@ def to_markdown(chat: ExportedChat) -> str:
 
 def _markdown_turn(number: int, turn: ExportedTurn) -> list[str]:
     asked = "\n".join(f"> {escaped(line)}" for line in turn.question.split("\n"))
-    understood = f"Understood as: {escaped(turn.understood)}" if turn.understood else ""
-    searched = f"Searched in: {escaped(turn.searched_in)}" if turn.searched_in else ""
-    state = "" if turn.state == "complete" else f"*This answer is {turn.state}.*"
-    model = f"*Written by {escaped(turn.model)}.*" if turn.model else ""
-    backed = f"*{turn.backed}*" if turn.backed else ""
+    understood, searched, *made = _notes(turn, escaped)
+    state, model, backed = (note and f"*{note}*" for note in (*made, turn.backed))
     answer = "".join(map(_markdown_piece, turn.pieces))
     quotes = "\n".join(map(_markdown_quote, turn.quotes))
     blocks = [f"## Question {number}", asked, understood, searched, backed, answer, state, model, quotes]
@@ -308,10 +314,7 @@ def to_html(chat: ExportedChat) -> str:
 
 
 def _html_turn(number: int, turn: ExportedTurn) -> str:
-    understood = f"Understood as: {_text(turn.understood)}" if turn.understood else ""
-    searched = f"Searched in: {_text(turn.searched_in)}" if turn.searched_in else ""
-    state = "" if turn.state == "complete" else f"This answer is {turn.state}."
-    model = f"Written by {_text(turn.model)}." if turn.model else ""
+    understood, searched, state, model = _notes(turn, _text)
     quotes = "\n".join(map(_html_quote, turn.quotes))
     return "\n".join(
         [

@@ -59,7 +59,6 @@ def write(
 def _paragraphs(
     question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool
 ) -> Iterator[tuple[str, Pick | None]]:
-    """Yield the answer's paragraphs, each with the pick that it quotes."""
     if not picks or doubtful:
         yield _translated(DOUBTFUL if picks else NOT_FOUND, question), None
     introduced = False  # a doubtful answer has its introduction before all picks
@@ -144,7 +143,6 @@ def _rarity_among(told: Sequence[frozenset[str]]) -> Rarity:
 
 
 def _nearest(passages: Sequence[Passage]) -> Passage:
-    """Return the passage nearest in meaning; the first where none was searched so."""
     return max(passages, key=lambda passage: _cosine(passage) or 0.0)
 
 
@@ -154,6 +152,5 @@ def _cosine(passage: Passage) -> float | None:
 
 
 def _nearness(passages: Sequence[Passage], middle: float | None) -> float:
-    """Return the cosine of the nearest passage less that of a neutral one."""
     cosines = [cosine for passage in passages if (cosine := _cosine(passage)) is not None]
     return max(cosines) - middle if cosines and middle is not None else 0.0

@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer
-from rag.chat.corpus import CorpusView, PlainCorpus
+from rag.chat.corpus import Corpus
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
@@ -153,7 +153,7 @@ class RagPipeline:
     retriever: Runnable[str, list[Document]]
     llm: LanguageModel | None = None
     embedder: Embeddings | None = None
-    corpus: CorpusView = field(default_factory=PlainCorpus)
+    corpus: Corpus = field(default_factory=Corpus)
     judge: Judge | None = None
     answer_rephrased: bool = True
     rephrase_seconds: float = REWRITE_SECONDS
@@ -237,7 +237,6 @@ class RagPipeline:
     def _retrieve(
         self, standalone: StandaloneQuestion, turn: Request
     ) -> Generator[Aside, None, Sequence[Document]]:
-        """Retrieve and rerank; yield what was searched and which searches failed."""
         yield from self.scope.told()
         found: Sequence[Document] = []
         if not self.scope.empty and self.k is None:
@@ -271,7 +270,6 @@ class RagPipeline:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
 
     def _judge(self, turn: Request) -> Judge | None:
-        """Return the judge; the requests of one that is a language model are recorded."""
         if isinstance(self.judge, LanguageModelJudge):
             return LanguageModelJudge(ObservedModel(self.judge.llm, purpose="check", sent=turn.sent))
         return self.judge

@@ -181,7 +181,6 @@ def _scripts(text: str) -> Counter[str]:
 
 
 def _new_name(written: str, known: str) -> str:
-    """Return the first name in a rewrite that was not said before; empty where there is none."""
     folded = unicodedata.normalize("NFKC", known).casefold()
     words, stems = latin_words(folded), frozenset(tokens(known, "en"))
     allowed = STOP_WORDS["en"].union(*(phrase_file(code)["question_words"] for code in LANGUAGES))
@@ -223,7 +222,6 @@ def query_variants(
 
 
 def _first_sentence(answer: str) -> str:
-    """Return the first sentence of an answer that states something, without its markers."""
     text = _MARKER.sub("", answer[:MAX_ANSWER])
     for start, end in sentences(text):
         if not text[:end].endswith((":", "：")) and not declines(text[start:end]):

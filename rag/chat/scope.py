@@ -1,15 +1,16 @@
 """Search scope of a question: all documents, or the chosen collections and documents; and the corpus view."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
-from rag.chat.corpus import CorpusStatus, UnsearchedFile
+from rag.chat.corpus import Corpus, CorpusStatus
 from rag.errors import QuestionRefused
 from rag.passage import Passage
 from storage.choices import Choices, Chosen
 from storage.collections import CollectionRecord, Collections
 from storage.documents import Documents
+from storage.records import Unsearched
 from storage.trees import Trees
 
 MAX_NAMED = 4  # chosen collections and documents given by name; the others are counted
@@ -48,28 +49,26 @@ class Scope:
 EVERYTHING = Scope()
 
 
-class LibraryView:
-    """CorpusView of the documents of a library that are in a scope."""
+@dataclass(frozen=True)
+class LibraryView(Corpus):
+    """Corpus of the documents of a library that are in a scope."""
 
-    def __init__(self, documents: Documents, trees: Trees, rarity: Callable[[str], float], scope: Scope):
-        self._documents = documents
-        self._trees = trees
-        self._scope = scope
-        self.rarity = rarity
-        """Inverse document frequency of a token in the library."""
+    documents: Documents = field(kw_only=True)
+    trees: Trees = field(kw_only=True)
+    scope: Scope = field(kw_only=True)
 
     def status(self) -> CorpusStatus:
         """Return the status of the documents in scope."""
         states = {file.state for file in self._files()} - {"refused"}
         if not states:
-            return "empty" if self._scope.document_ids is None else "gone"
+            return "empty" if self.scope.document_ids is None else "gone"
         return "reading" if states <= {"queued", "reading"} else "searchable"
 
     def names(self) -> list[str]:
-        """Return the names of the documents in the scope, except those that were refused."""
+        """Return the names of the documents in scope, except those that were refused."""
         return [file.name for file in self._files() if file.state != "refused"]
 
-    def unsearched(self) -> list[UnsearchedFile]:
+    def unsearched(self) -> list[Unsearched]:
         """Return the files that are not searched, and those that only word search finds."""
         wholly = ("searchable_by_meaning", "ready")
         return [file for file in self._files() if file.state not in wholly]
@@ -77,15 +76,15 @@ class LibraryView:
     def still_valid(self, passages: Sequence[Passage]) -> list[Passage]:
         """Keep earlier passages that are unchanged and in scope."""
         ids = [passage.id for passage in passages]
-        there = {id_: chunk.text for id_, chunk in self._documents.chunks_by_id(ids).items()}
-        leaves = self._trees.nodes_by_id(set(ids) - there.keys())
+        there = {id_: chunk.text for id_, chunk in self.documents.chunks_by_id(ids).items()}
+        leaves = self.trees.nodes_by_id(set(ids) - there.keys())
         there |= {id_: leaf.text for id_, leaf in leaves.items()}
-        return [p for p in passages if there.get(p.id) == p.text and self._scope.has(p.document_id)]
+        return [p for p in passages if there.get(p.id) == p.text and self.scope.has(p.document_id)]
 
-    def _files(self) -> Iterator[UnsearchedFile]:
-        for record in self._documents.list():
-            if self._scope.has(record.id):
-                yield UnsearchedFile(record.name, record.state)
+    def _files(self) -> Iterator[Unsearched]:
+        for record in self.documents.list():
+            if self.scope.has(record.id):
+                yield Unsearched(record.name, record.state)
 
 
 def scope_of(choices: Choices, conversation_id: str) -> Scope:

@@ -85,7 +85,6 @@ def phrase_file(code: str) -> dict[str, Any]:
 
 @cache
 def _phrases() -> dict[str, tuple[str, str]]:
-    """Return the kind and language of every phrase by its normalised form."""
     return {
         _normalised(text): (kind, code)
         for code in LANGUAGES
@@ -96,7 +95,6 @@ def _phrases() -> dict[str, tuple[str, str]]:
 
 
 def _phrases_in(message: str) -> list[tuple[str, str]]:
-    """Return the phrases that a message is made of; none where it says anything else."""
     known = _phrases()
     if whole := known.get(_normalised(message)):
         return [whole]

@@ -78,8 +78,6 @@ def verify(quotes: Sequence[ExportedQuote], folder: Path) -> Iterator[CheckedQuo
 
 
 class _Originals:
-    """Files of a folder by hash and by name."""
-
     def __init__(self, folder: Path):
         files = list(iter_files([folder]))
         self._by_hash = {_sha256(path): path for path, _ in files}

@@ -125,23 +125,17 @@ class Evidence:
     score: float = 0.0
 
 
-def check(sentence: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None) -> Evidence:
-    """Return the best evidence for a sentence in the passages.
-
-    `embedder` decides only near the threshold, and if its scale is known (see `scale_of`).
-
-    >>> from rag.passage import Passage
-    >>> text = "Seoul is big. It has 9 million people."
-    >>> check("Seoul has 9 million people.", [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
-    Evidence(status='verified', number=1, start=0, end=38, score=0.87)
-    """
-    return Checker(passages, embedder=embedder).check(sentence)
-
-
 class Checker:
     """Checks many sentences against the same passages, parsing each passage once.
 
-    `least` overrides the threshold of a verified sentence.
+    `embedder` decides only near the threshold, and if its scale is known (see `scale_of`). `least` overrides
+    the threshold of a verified sentence.
+
+    >>> from rag.passage import Passage
+    >>> text = "Seoul is big. It has 9 million people."
+    >>> checker = Checker([Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
+    >>> checker.check("Seoul has 9 million people.")
+    Evidence(status='verified', number=1, start=0, end=38, score=0.87)
     """
 
     def __init__(
@@ -173,7 +167,6 @@ class Checker:
         return self._decided(claim, best, least) if best.status == "verified" else best
 
     def _decided(self, claim: Sentence, found: Evidence, least: float) -> Evidence:
-        """Return evidence without contradictions, decided by the judge, or else by words and similarity."""
         if self._judge is None or found.score == VERBATIM:
             return self._weighed(claim, found, least)
         probability = self._judge.support(claim.text, self._words(found))
@@ -185,7 +178,6 @@ class Checker:
         return self._passages[found.number - 1].text[found.start : found.end]
 
     def _weighed(self, claim: Sentence, found: Evidence, least: float) -> Evidence:
-        """Return evidence near the threshold with similarity added to its score."""
         score = found.score
         if self._meaning and not claim.unspaced and abs(score - _threshold(claim)) < OPEN:
             moved = self._meaning.weight(claim.text, self._words(found))
@@ -204,8 +196,6 @@ def _rank(evidence: Evidence) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class _Window:
-    """Neighbouring sentences with the share of a claim's words in them and their score."""
-
     units: Sequence[Sentence]
     share: float
     score: float
@@ -253,7 +243,6 @@ class _ParsedPassage:
         )
 
     def _windows(self, claim: Sentence) -> Iterator[_Window]:
-        """Yield runs of sentences whose first and last share words with the claim."""
         sharing = [not claim.words.isdisjoint(unit.words) for unit in self.units]
         for first, begins in enumerate(sharing):
             for last in range(first, min(first + WINDOW, len(self.units))) if begins else ():
@@ -274,12 +263,10 @@ def _evidence(status: Status, number: int, window: _Window) -> Evidence:
 
 
 def _anchor(claim: Sentence, units: Sequence[Sentence]) -> Sentence:
-    """Return the sentence of a window with the largest share of the claim."""
     return max(units, key=lambda unit: claim.share(unit.words))
 
 
 def _forms(claim: Sentence, given: Collection[str]) -> float:
-    """Return the share that other inflections of the claim's words add."""
     weights = claim.weights
     return sum(weights[word] * share for word, share in claim.alike(given).items()) / sum(weights.values())
 
@@ -297,7 +284,6 @@ def _cost(claim: Sentence, units: Sequence[Sentence], given: Collection[str], ab
 
 
 def _longest_gap(claim: Sentence, given: Collection[str]) -> int:
-    """Return the length of the claim's longest run of words that are not given."""
     alike = claim.alike(given)
     longest = here = 0
     for word in claim.sequence:

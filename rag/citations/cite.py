@@ -67,7 +67,8 @@ def cite(
     sources = _SOURCE_LIST.search(answer)
     for statement in statements(answer):
         listed = sources is not None and statement.end > sources.end()
-        found = _unsupported(statement) if listed else list(_evidence(statement, checker))
+        unsupported = [Evidence("unsupported", number) for number in statement.markers or (0,)]
+        found = unsupported if listed else list(_evidence(statement, checker))
         here = (statement.start + shift, statement.end + shift)
         if not statement.markers and found[0].status == "verified":
             mark = f" [{found[0].number}]"
@@ -79,7 +80,6 @@ def cite(
 
 
 def _evidence(statement: Statement, checker: Checker) -> Iterator[Evidence]:
-    """Yield the evidence for each marker of a statement, or the best evidence for one without."""
     for number in statement.markers:
         found = checker.check(statement.text, {number})
         yield Evidence(found.status, number, found.start, found.end, found.score)
@@ -87,10 +87,6 @@ def _evidence(statement: Statement, checker: Checker) -> Iterator[Evidence]:
         found = checker.check(statement.text)
         enough = len(set(tokens(statement.text))) >= LEAST_TOKENS
         yield found if enough and found.status == "verified" else Evidence("unsupported")
-
-
-def _unsupported(statement: Statement) -> list[Evidence]:
-    return [Evidence("unsupported", number) for number in statement.markers or (0,)]
 
 
 def _citation(evidence: Evidence, here: tuple[int, int], passages: Sequence[Passage]) -> Citation:

@@ -148,15 +148,9 @@ def _likeness(word: str, given: Collection[str]) -> float:
     """Return the longest prefix shared with a given word, as a share: "design", {"designat"} -> 0.75."""
     if len(word) < 4 or not word.isascii():
         return 0.0
-    shares = (_common(word, other) / max(len(word), len(other)) for other in given if other[:3] == word[:3])
+    shares = (_run(word, other) / max(len(word), len(other)) for other in given if other[:3] == word[:3])
     best = max(shares, default=0.0)
     return best if best >= LIKE else 0.0
-
-
-def _common(one: str, other: str) -> int:
-    return next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
 
 
 def joined(parts: Sequence[Sentence]) -> frozenset[str]:
@@ -278,7 +272,6 @@ def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[
 
 
 def _contained(claim: Sentence, source: Sequence[Sentence]) -> bool:
-    """Return True where the sentences contain nearly all surface forms of the claim."""
     new = Counter(claim.surface) - Counter(word for unit in source for word in unit.surface)
     return new.total() <= NEW * len(claim.surface)
 
@@ -294,14 +287,12 @@ def _disordered(claim: Sentence, source: Sequence[Sentence]) -> bool:
 
 
 def _paired(claim: Sentence, window: Sequence[Sentence]) -> float:
-    """Return the share of the claim's neighbouring words that are neighbours in the evidence, 0 to 1."""
     pairs = _neighbours(claim.surface)
     given = frozenset(pair for unit in window for pair in _neighbours(unit.surface))
     return sum(pair in given for pair in pairs) / len(pairs) if pairs else 1.0
 
 
 def _neighbours(surface: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return pairs of words; triples of letters in scripts without spaces."""
     size = 3 if _LETTERS.search("".join(surface)) else 2
     return [tuple(surface[at : at + size]) for at in range(len(surface) - size + 1)]
 
@@ -324,10 +315,10 @@ def _pieces(claim: Sequence[str], source: Sequence[str]) -> list[tuple[int, str]
     return found
 
 
-def _run(claim: Sequence[str], anchor: Sequence[str]) -> int:
-    """Return the number of words in the common beginning of two texts."""
-    both = zip(claim, anchor, strict=False)
-    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(claim), len(anchor)))
+def _run(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the common beginning of two sequences of words, or of two words."""
+    both = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
 
 
 def is_spliced(claim: Sentence, passage: Sequence[Sentence]) -> bool:
@@ -414,7 +405,6 @@ def _other_number(
 
 
 def _counts(unit: Sentence) -> Iterator[frozenset[str]]:
-    """Yield the quantities of a sentence by kind: years, other numbers, months, weekdays, ordinals."""
     words = frozenset(unit.surface)
     yield frozenset(number for number in unit.numbers if is_year(number))
     yield frozenset(number for number in unit.numbers if not is_year(number))
@@ -427,7 +417,6 @@ def _conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
 
 
 def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:
-    """Return True where a name is missing, or in the place of another in the anchor."""
     missing = [name for name in anchor.lacks(claim.names) if name.casefold() not in _DATED]
     if not missing:
         return False

@@ -114,7 +114,6 @@ def found_nothing(answer: Message) -> bool:
 
 
 def _doubts(content: str, citations: Sequence[CitationRecord]) -> bool:
-    """Return True where the text before the first citation is a refusal."""
     first = min((citation.answer_start for citation in citations), default=0)
     return declines(content[:first])
 

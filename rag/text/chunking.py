@@ -159,7 +159,6 @@ def _sections(document: LoadedDocument) -> Iterator[Section]:
 
 
 def _only_heading(document: LoadedDocument, start: int, end: int) -> bool:
-    """Return True for a single heading, which belongs to the section after it."""
     return "\n" not in document.text[start:end].strip() and any(
         heading[0] == start for heading in document.headings
     )

@@ -104,7 +104,6 @@ def inert(text: str) -> str:
 
 
 def _cells(rows: re.Match[str]) -> str:
-    """Return the rows of a table as their cells; a row of dashes has none."""
     split = ([cell.strip() for cell in row.split("|")] for row in rows[0].splitlines())
     told = (" · ".join(cell for cell in row if cell.strip("-: ")) for row in split)
     return "; ".join(filter(None, told))

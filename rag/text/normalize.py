@@ -60,7 +60,6 @@ def normalize_with_offsets(text: str) -> NormalizedText:
 
 
 def _hyphens(text: str) -> frozenset[int]:
-    """Return the positions of hyphens at line ends, and of the white space after them."""
     return frozenset(at for match in _LINE_HYPHEN.finditer(text) for at in range(*match.span()))
 
 

@@ -27,7 +27,6 @@ def fenced(number: int, passage: Passage) -> str:
 
 
 def _label(text: str) -> str:
-    """Return a name for an attribute in double quotes."""
     return " ".join(clean(text).replace('"', "'").replace("<", "‹").replace(">", "›").split())[:200]
 
 

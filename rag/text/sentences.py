@@ -108,7 +108,6 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _ends(text: str, stop: re.Match[str], begin: int, end: int) -> bool:
-    """Return True where a sentence ends with this punctuation and its closing quotes."""
     mark, rest = stop[0][0], stop.end()
     spaced = rest >= end or text[rest].isspace()
     before = text[max(begin, stop.start() - 40) : stop.start()]

@@ -3,7 +3,7 @@
 import pytest
 
 from rag.chat.conversation import Conversation
-from rag.chat.corpus import PlainCorpus, UnsearchedFile
+from rag.chat.corpus import Corpus
 from rag.chat.pipeline import RagPipeline
 from rag.citations.judges import LanguageModelJudge
 from rag.jobs import never
@@ -12,10 +12,11 @@ from rag.models.protocol import LLMSettings, Sent
 from storage.answers import Trace, Traces
 from storage.conversations import Conversations
 from storage.database import Database
+from storage.records import Unsearched
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf
 
-UNREAD = UnsearchedFile("locked.pdf", "refused")
+UNREAD = Unsearched("locked.pdf", "refused")
 
 
 def ask(conversations: Conversations, pipeline: RagPipeline, *questions: str) -> tuple[str, list[object]]:
@@ -76,8 +77,8 @@ def test_what_was_sent_before_a_failure_is_kept_too(database, conversations, fak
 
 
 def test_files_that_could_not_be_searched_are_noted_only_where_nothing_was_found(database, conversations):
-    class Unread(PlainCorpus):
-        def unsearched(self) -> list[UnsearchedFile]:
+    class Unread(Corpus):
+        def unsearched(self) -> list[Unsearched]:
             return [UNREAD]
 
     pipeline = RagPipeline(Shelf(), corpus=Unread())

@@ -7,10 +7,10 @@ from storage.answers import (
     SentRecord,
     Trace,
     Traces,
-    Unsearched,
 )
 from storage.conversations import Conversations
 from storage.errors import NotFound
+from storage.records import Unsearched
 
 ASKED = SentRecord("answer", (("system", "Use only the passages."), ("user", "언제입니까?\n<passage>")))
 TRACE = Trace({"retriever": "bm25", "k": 6, "model": None}, (ASKED,), 0, (Unsearched("a.pdf", "refused"),), 1)

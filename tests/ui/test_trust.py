@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
-from storage.answers import SentRecord, Trace, Unsearched
-from storage.records import CitationRecord
+from storage.answers import SentRecord, Trace
+from storage.records import CitationRecord, Unsearched
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import Placed
 from tests.ui.conftest import TEXT, citation, passage, tell, words

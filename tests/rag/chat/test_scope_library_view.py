@@ -35,7 +35,7 @@ def passages(library: Library, document_id: str) -> list[Passage]:
 
 
 def view(library: Library, scope: Scope) -> LibraryView:
-    return LibraryView(library.documents, library.forest.trees, library.rarity, scope)
+    return LibraryView(library.rarity, documents=library.documents, trees=library.forest.trees, scope=scope)
 
 
 def test_a_shelf_is_empty_then_being_read_then_filled(library):

@@ -2,14 +2,14 @@
 
 import pytest
 
-from rag.citations.checker import check
+from rag.citations.checker import Checker
 from rag.passage import Passage
 from rag.text.normalize import without_politeness
 
 
 def status(document: str, said: str) -> str:
     passage = Passage("c", "d", "a.md", "", None, "", 0, len(document), document)
-    return check(said, [passage]).status
+    return Checker([passage]).check(said).status
 
 
 @pytest.mark.parametrize(
