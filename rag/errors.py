@@ -1,4 +1,35 @@
-"""Errors of Footnote, beside those of storage/errors.py; each message is a sentence for the user."""
+"""Tree of errors; each message is a sentence for the user.
+
+FootnoteError
+├── StorageError ...              see storage/errors.py
+├── SettingsError                 a setting is missing or wrong; names key and value
+├── DocumentRefused               a file cannot be read; says why
+├── QuestionRefused               a question cannot be asked; says why
+├── ExportRefused                 a chat cannot be exported, or an export not be checked; says why
+├── EmbeddingError
+│   ├── ModelUnavailable          the model's files are not available or not the expected ones
+│   └── IndexMismatch             the index was made by another embedding model
+├── LLMError
+│   ├── LLMUnreachable            refused, no such host, TLS, timeout
+│   ├── LLMRejected               the server answered with an error status
+│   ├── LLMGarbled                the server's answer makes no sense
+│   └── OwnModelUnusable          a local model is missing or broken, or could not be served
+├── RetrievalError                no retriever could answer
+│   ├── IndexUnusable             an index on disk cannot be read or written
+│   └── StoreFailed               an external vector store failed; says how
+├── SourceError                   a source cannot be reached, or refused us; says which and why
+│   ├── AddressRefused            a URL leads to a forbidden address
+│   ├── ConnectionLost            no connection came about, or it broke off or fell silent
+│   ├── RequestRejected           a host answered with an error status
+│   ├── SourceEmptied             a source that had items is empty
+│   └── ItemFailed                one item of a source cannot be fetched; the others can
+│       └── ItemRefused           it is missing, forbidden or too large
+├── RerankError                   passages could not be reranked
+├── JudgeUnavailable              the model that judges citations is not available
+├── EntryRefused                  sign-in is refused; says why
+├── LimitReached                  a person's quota is used up; says which
+└── Cancelled                     the user stopped it
+"""
 
 from storage.errors import FootnoteError as FootnoteError
 

@@ -1,6 +1,20 @@
 """The root of the error tree, and the errors of stored data.
 
 Every message is a sentence fit to show a user: what happened, to what, and what to do.
+
+    FootnoteError
+    ├── StorageError
+    │   ├── DataDirectoryLocked   another process holds the data directory
+    │   ├── DatabaseDamaged       the ledger does not pass its check
+    │   ├── DatabaseTooNew        written by a later version of Footnote
+    │   ├── DiskFull              no space left to write
+    │   ├── StorageBusy           the ledger stayed locked longer than we wait
+    │   ├── AnswerPending         the conversation's last answer is not complete yet
+    │   ├── NotUnfinished         a complete or empty answer cannot be continued
+    │   ├── NameRefused           a name is taken already, or is none
+    │   ├── AccountClosed         the account signed out, or was removed
+    │   └── NotFound              no such thing for this owner
+    └── ...                       the rest of the tree is drawn in rag/errors.py
 """
 
 
