@@ -26,7 +26,7 @@ from rag.connectors.google_drive.client import (
     Change,
     DriveApi,
     DriveFile,
-    parse_credential,
+    google_credentials,
 )
 from rag.connectors.http import MAX_BYTES, Fetcher
 from rag.connectors.rest import FIRST_WAIT, too_large
@@ -283,8 +283,9 @@ class DriveSource(Source):
     ):
         self._settings, self._max_bytes, self._now = settings, max_bytes, now
         self._of = digest(settings, "credential")
-        account = parse_credential(credentials, settings.credential)
-        self._api = DriveApi(account, fetcher, service=service, tokens=tokens, now=now, first_wait=first_wait)
+        name = settings.credential
+        credential = google_credentials(credentials.get(name), name, tokens)
+        self._api = DriveApi(credential, fetcher, service=service, first_wait=first_wait)
 
     def test(self) -> str:
         """Sign in, find the places of the settings, and return their names."""
