@@ -75,7 +75,7 @@ class FolderSettings(BaseModel):
     def _stays_inside(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         kept = tuple(filter(None, map(str.strip, patterns))) or ("**/*",)
         for pattern in kept:
-            if not is_pattern(pattern):
+            if pattern.startswith("/") or ".." in pattern.split("/"):
                 raise ValueError(f"{pattern!r} leads out of the folder; write patterns such as *.pdf")
         return kept
 
@@ -216,11 +216,6 @@ def matcher(patterns: Collection[str]) -> Callable[[str], bool]:
 def is_hidden(name: str) -> bool:
     """Return whether a file or folder is usually hidden: `.git`, `~$report.docx`, `Thumbs.db`."""
     return name.startswith((".", "~$")) or name.lower() in _SYSTEM_FILES
-
-
-def is_pattern(pattern: str) -> bool:
-    """Return whether a pattern stays in the folder: not `/etc/*`, not `../*`."""
-    return bool(pattern) and not pattern.startswith("/") and ".." not in pattern.split("/")
 
 
 def _steps(pattern: str) -> list[Matches | None]:
