@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rag.errors import Cancelled, FootnoteError
 from rag.logs import about
@@ -14,6 +14,7 @@ from rag.logs import about
 E = TypeVar("E")
 Cancel = Callable[[], bool]
 Work = Callable[[Cancel], Iterator[E]]
+Watch = Callable[[str, Work[Any]], Work[Any]]  # returns the work to run under a key instead
 SERVER = "server"  # owner of jobs that belong to no person
 ANSWERS = "answer"  # kind of the jobs that get time to finish when the server stops
 
@@ -23,20 +24,6 @@ log = logging.getLogger(__name__)
 def never() -> bool:
     """Return False: nothing is cancelled."""
     return False
-
-
-class Watcher(Protocol):
-    """Wraps the work of a job to observe it."""
-
-    def __call__(self, key: str, work: Work[E]) -> Work[E]:
-        """Return the work to run instead of `work`."""
-        ...
-
-
-def unwatched(key: str, work: Work[E]) -> Work[E]:
-    """Return `work` unchanged."""
-    del key
-    return work
 
 
 def kind_of(key: str) -> str:
@@ -89,16 +76,6 @@ class Job(Generic[E]):
             self._changed.wait_for(lambda: len(self._events) > seen or self._done, wait)
             return self._events[seen:]
 
-    def follow(self) -> Iterator[E]:
-        """Yield every event from the first, then live ones, until the job ends."""
-        seen = 0
-        while True:
-            fresh = self.since(seen, wait=1.0)
-            yield from fresh
-            seen += len(fresh)
-            if self._done and seen == len(self._events):
-                return
-
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job has ended; False when `timeout` seconds were not enough."""
         with self._changed:
@@ -141,7 +118,7 @@ class Job(Generic[E]):
 class Jobs:
     """Running jobs by owner and key; `lanes` limits how many run at once; without one they start at once."""
 
-    def __init__(self, lanes: dict[str, int] | None = None, watch: Watcher = unwatched):
+    def __init__(self, lanes: dict[str, int] | None = None, watch: Watch = lambda _, work: work):
         self._watch = watch
         self._lanes: dict[str, Executor] = {
             name: ThreadPoolExecutor(width, thread_name_prefix=name) for name, width in (lanes or {}).items()
@@ -161,7 +138,10 @@ class Jobs:
                 raise Cancelled("Footnote is shutting down. Start it again and retry.")
             job: Job[E] = Job(self._watch(key, work), lambda: self._forget(owner, key), key=key)
             self._running[owner, key] = job  # type: ignore[assignment]
-        self._launch(job.run, lane)
+        if lane is None:
+            threading.Thread(target=job.run, daemon=True).start()
+        else:
+            self._lanes[lane].submit(job.run)
         return job
 
     def get(self, owner: str, key: str) -> Job[object] | None:
@@ -221,12 +201,6 @@ class Jobs:
         for job in answers:
             job.cancel()
         _wait(jobs.values(), timeout)
-
-    def _launch(self, run: Callable[[], None], lane: str | None) -> None:
-        if lane is None:
-            threading.Thread(target=run, daemon=True).start()
-        else:
-            self._lanes[lane].submit(run)
 
     def _forget(self, owner: str, key: str) -> None:
         with self._lock:

@@ -75,7 +75,7 @@ class FolderSettings(BaseModel):
     def _stays_inside(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         kept = tuple(filter(None, map(str.strip, patterns))) or ("**/*",)
         for pattern in kept:
-            if not is_pattern(pattern):
+            if pattern.startswith("/") or ".." in pattern.split("/"):
                 raise ValueError(f"{pattern!r} leads out of the folder; write patterns such as *.pdf")
         return kept
 
@@ -84,7 +84,7 @@ class FolderSource(Source):
     """Files of one folder, which must lie in one of `roots` if there are any. Each listing is whole."""
 
     def __init__(self, settings: FolderSettings, roots: Sequence[str] = ()):
-        self._settings = settings
+        self._settings, self._matches = settings, matcher(settings.glob)
         self._root = Path(os.path.realpath(Path(settings.path).expanduser()))
         within = [Path(os.path.realpath(Path(root).expanduser())) for root in roots]
         if within and not any(self._root.is_relative_to(root) for root in within):
@@ -129,11 +129,57 @@ class FolderSource(Source):
             raise ItemFailed(f"{item.name} changed while it was read. It is read again the next time.")
 
     def _walk(self) -> Iterator[Item | Unreadable]:
-        settings = self._settings
         if not self._root.is_dir():
-            raise SourceError(f"There is no folder {settings.path} on this computer. Correct the path.")
-        walk = _FolderWalk(self._root, settings.glob, settings.hidden, settings.links)
-        return walk.below("", ())
+            raise SourceError(f"There is no folder {self._settings.path} on this computer. Correct the path.")
+        return self._below("", ())
+
+    def _below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[Item | Unreadable]:
+        """Yield the files in one folder and below it; `above` are its parent folders, to detect a circle."""
+        try:
+            identity, inside = self._scan(folder)
+        except FileNotFoundError:
+            return  # gone since its name was read
+        except OSError as error:
+            if not folder:
+                raise SourceError(f"{self._root} cannot be read: {reason(error)}.") from error
+            yield _unreadable(folder, f"The folder cannot be read: {reason(error)}.")
+            return
+        if identity in above or self._is_excluded(folder, inside):
+            return
+        for entry in inside:
+            if self._settings.hidden or not is_hidden(entry.name):
+                yield from self._entry(entry, f"{folder}/{entry.name}".lstrip("/"), (*above, identity))
+
+    def _entry(
+        self, entry: os.DirEntry[str], path: str, above: tuple[tuple[int, int], ...]
+    ) -> Iterator[Item | Unreadable]:
+        if entry.is_symlink():
+            real = Path(os.path.realpath(self._root / path))
+            if not self._settings.links or not real.is_relative_to(self._root):
+                return
+        try:
+            facts = entry.stat()
+        except FileNotFoundError:
+            return  # gone, or a link to nothing
+        except OSError as error:
+            yield _unreadable(path, f"It cannot be looked at: {reason(error)}.")
+            return
+        if stat.S_ISDIR(facts.st_mode) and len(above) > MAX_DEPTH:
+            yield _unreadable(path, f"It lies more than {MAX_DEPTH} folders deep.")
+        elif stat.S_ISDIR(facts.st_mode):
+            yield from self._below(path, above)
+        elif stat.S_ISREG(facts.st_mode) and self._matches(path):
+            yield Item(_id(path), _name(path), version(facts))
+
+    def _scan(self, folder: str) -> tuple[tuple[int, int], Sequence[os.DirEntry[str]]]:
+        facts = (self._root / folder).stat()
+        with os.scandir(self._root / folder) as entries:
+            return (facts.st_dev, facts.st_ino), sorted(entries, key=lambda entry: entry.name)
+
+    def _is_excluded(self, folder: str, inside: Collection[os.DirEntry[str]]) -> bool:
+        """Return whether a folder is a data directory of Footnote or belongs to the system."""
+        systems = any((self._root / folder).is_relative_to(system) for system in SYSTEM_FOLDERS)
+        return systems or any(entry.name == DATA_MARKER for entry in inside)
 
 
 def _id(path: str) -> str:
@@ -172,11 +218,6 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "~$")) or name.lower() in _SYSTEM_FILES
 
 
-def is_pattern(pattern: str) -> bool:
-    """Return whether a pattern stays in the folder: not `/etc/*`, not `../*`."""
-    return bool(pattern) and not pattern.startswith("/") and ".." not in pattern.split("/")
-
-
 def _steps(pattern: str) -> list[Matches | None]:
     """Return the matcher of each folder and of the name; None for any number of folders."""
     steps = _normalized(pattern).split("/")
@@ -205,61 +246,7 @@ def _normalized(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 
-# Walk
-
-
-class _FolderWalk:
-    def __init__(self, root: Path, patterns: Collection[str], hidden: bool, links: bool):
-        self._root, self._hidden, self._links = root, hidden, links
-        self._matches = matcher(patterns)
-
-    def below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[Item | Unreadable]:
-        """Yield the files in one folder and below it; `above` are its parent folders, to detect a circle."""
-        try:
-            identity, inside = self._scan(folder)
-        except FileNotFoundError:
-            return  # gone since its name was read
-        except OSError as error:
-            if not folder:
-                raise SourceError(f"{self._root} cannot be read: {reason(error)}.") from error
-            yield _unreadable(folder, f"The folder cannot be read: {reason(error)}.")
-            return
-        if identity in above or self._is_excluded(folder, inside):
-            return
-        for entry in inside:
-            if self._hidden or not is_hidden(entry.name):
-                yield from self._entry(entry, f"{folder}/{entry.name}".lstrip("/"), (*above, identity))
-
-    def _entry(
-        self, entry: os.DirEntry[str], path: str, above: tuple[tuple[int, int], ...]
-    ) -> Iterator[Item | Unreadable]:
-        if entry.is_symlink():
-            real = Path(os.path.realpath(self._root / path))
-            if not self._links or not real.is_relative_to(self._root):
-                return
-        try:
-            facts = entry.stat()
-        except FileNotFoundError:
-            return  # gone, or a link to nothing
-        except OSError as error:
-            yield _unreadable(path, f"It cannot be looked at: {reason(error)}.")
-            return
-        if stat.S_ISDIR(facts.st_mode) and len(above) > MAX_DEPTH:
-            yield _unreadable(path, f"It lies more than {MAX_DEPTH} folders deep.")
-        elif stat.S_ISDIR(facts.st_mode):
-            yield from self.below(path, above)
-        elif stat.S_ISREG(facts.st_mode) and self._matches(path):
-            yield Item(_id(path), _name(path), version(facts))
-
-    def _scan(self, folder: str) -> tuple[tuple[int, int], list[os.DirEntry[str]]]:
-        facts = (self._root / folder).stat()
-        with os.scandir(self._root / folder) as entries:
-            return (facts.st_dev, facts.st_ino), sorted(entries, key=lambda entry: entry.name)
-
-    def _is_excluded(self, folder: str, inside: Collection[os.DirEntry[str]]) -> bool:
-        """Return whether a folder is a data directory of Footnote or belongs to the system."""
-        systems = any((self._root / folder).is_relative_to(system) for system in SYSTEM_FOLDERS)
-        return systems or any(entry.name == DATA_MARKER for entry in inside)
+# Files
 
 
 def version(facts: os.stat_result) -> str:

@@ -76,8 +76,16 @@ class Response:
 
     def checked(self) -> "Response":
         """Return this response; raise RequestRejected with its status unless it is a success."""
-        require_success(parse_url(self.url), self.status)
-        return self
+        if 200 <= self.status < 300:
+            return self
+        meanings = {
+            401: "does not accept the credentials. Renew the token or password",
+            403: "does not let us read this. Ask for access",
+            404: "has nothing under this address. Correct it",
+            410: "has removed this",
+        }
+        meaning = meanings.get(self.status, f"answered with status {self.status}. Try again later")
+        raise RequestRejected(f"{parse_url(self.url).authority} {meaning}.", self.status)
 
     def json(self) -> Any:
         """Return the body as JSON; raise SourceError where it is none."""
@@ -119,35 +127,32 @@ class Fetcher:
         self._patience, self._longest, self._max_bytes = patience, longest, max_bytes
         weakref.finalize(self, self._pool.close)
 
-    def get(
-        self,
-        url: str,
-        *,
-        headers: Headers = _NO_HEADERS,
-        max_bytes: int | None = None,
-        cancelled: Cancel = never,
-    ) -> Response:
-        """Return the response at `url`, of any status but 429 and 503; ItemFailed for too large a body."""
-        with self._send(_Request.of("GET", headers), url, cancelled) as response:
-            return response.read(max_bytes or self._max_bytes)
+    def get(self, url: str, *, headers: Headers = _NO_HEADERS, cancelled: Cancel = never) -> Response:
+        """Return the response at `url`, after redirects, of any status but 429 and 503.
+
+        These two are retried as Retry-After demands; then they raise RequestRejected. A body of more than
+        the fetcher's `max_bytes` raises ItemRefused.
+        """
+        with self.open(url, headers=headers, cancelled=cancelled) as response:
+            return response.read()
 
     def post(
         self, url: str, *, body: bytes = b"", headers: Headers = _NO_HEADERS, cancelled: Cancel = never
     ) -> Response:
         """Send a `body` and return the response; a redirect is not followed."""
         with self._send(_Request.of("POST", headers, body), url, cancelled) as response:
-            return response.read(self._max_bytes)
-
-    def stream(
-        self, url: str, *, headers: Headers = _NO_HEADERS, cancelled: Cancel = never
-    ) -> Iterator[bytes]:
-        """Yield the body at `url` in pieces; raise RequestRejected unless the status is a success."""
-        with self._send(_Request.of("GET", headers), url, cancelled) as response:
-            require_success(response.target, response.status)
-            yield from response.pieces(self._max_bytes)
+            return response.read()
 
     @contextmanager
-    def _send(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["_OpenResponse"]:
+    def open(
+        self, url: str, *, headers: Headers = _NO_HEADERS, cancelled: Cancel = never
+    ) -> Iterator["OpenResponse"]:
+        """Open the response at `url` as `get` does; its body is still to be read."""
+        with self._send(_Request.of("GET", headers), url, cancelled) as response:
+            yield response
+
+    @contextmanager
+    def _send(self, request: "_Request", url: str, cancelled: Cancel) -> Iterator["OpenResponse"]:
         """Follow redirects to the final response; its body is still to be read."""
         here = parse_url(url)
         deadline = Deadline(self._patience, self._longest, cancelled)
@@ -162,7 +167,7 @@ class Fetcher:
             here = there
         raise SourceError(f"{here.authority} redirects again and again, so the page cannot be reached.")
 
-    def _send_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "_OpenResponse":
+    def _send_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "OpenResponse":
         for attempt in range(1, TRIES + 1):
             response = self._send_once(here, request, deadline)
             if response.status not in _RETRIED:
@@ -177,13 +182,13 @@ class Fetcher:
             response.status,
         )
 
-    def _send_once(self, here: Target, request: "_Request", deadline: "Deadline") -> "_OpenResponse":
+    def _send_once(self, here: Target, request: "_Request", deadline: "Deadline") -> "OpenResponse":
         """Send a request; once more where a kept connection was closed before any byte came."""
         pool = self._pool if request.method == "GET" else self._single_use
         while True:
             deadline.new_connection = deadline.received = False
             try:
-                return _OpenResponse(here, pool.handle_request(request.to(here, deadline)))
+                return OpenResponse(here, pool.handle_request(request.to(here, deadline)), self._max_bytes)
             except httpcore2.LocalProtocolError:  # its text quotes the header, which may be a secret
                 raise _bad_header(here) from None
             except (httpcore2.NetworkError, httpcore2.ProtocolError, ConnectionLost) as error:
@@ -225,18 +230,21 @@ class _Request:
 
 
 @dataclass(frozen=True)
-class _OpenResponse:
-    """Response whose body is still to be read."""
+class OpenResponse:
+    """Response whose body is still to be read, of at most `limit` bytes."""
 
     target: Target
     raw: httpcore2.Response
+    limit: int
 
     @property
     def status(self) -> int:
+        """Status code."""
         return self.raw.status
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
+        """Headers by their names in lower case."""
         headers: dict[str, str] = {}
         for raw, value in self.raw.headers:
             name, text = raw.decode("ascii", "replace").lower(), _decoded(value)
@@ -244,20 +252,23 @@ class _OpenResponse:
         return headers
 
     def redirect(self) -> Target | None:
+        """Return the target of a redirect; None for any other response."""
         location = self.headers.get("location", "")
         return redirect_target(self.target, location) if location and self.status in _REDIRECTS else None
 
-    def read(self, limit: int) -> Response:
-        return Response(self.target.url, self.status, self.headers, b"".join(self.pieces(limit)))
+    def read(self) -> Response:
+        """Return the response with its whole body."""
+        return Response(self.target.url, self.status, self.headers, b"".join(self.pieces()))
 
-    def pieces(self, limit: int) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[bytes]:
+        """Return the body in pieces; raise ItemRefused where it is too large."""
         host, encoding = self.target.authority, self.headers.get("content-encoding", "")
         length = self.headers.get("content-length", "")
-        if not encoding and length.isdecimal() and int(length) > limit:
-            raise _too_large(limit, host)
+        if not encoding and length.isdecimal() and int(length) > self.limit:
+            raise _too_large(self.limit, host)
         # Compressed bytes are limited, too: some inflate to nothing. A small body may grow when compressed.
-        received = _capped(self._received(), limit + _CHUNK, host)
-        return _capped(_decompressed(received, encoding, host), limit, host)
+        received = _capped(self._received(), self.limit + _CHUNK, host)
+        return _capped(_decompressed(received, encoding, host), self.limit, host)
 
     def close(self) -> None:
         """Return the connection to its pool, which keeps it if the body was read to its end."""
@@ -537,20 +548,6 @@ def _capped(pieces: Iterator[bytes], limit: int, host: str) -> Iterator[bytes]:
         if read > limit:
             raise _too_large(limit, host)
         yield piece
-
-
-def require_success(here: Target, status: int) -> None:
-    """Raise RequestRejected, with the meaning of the status, unless it is a success."""
-    if 200 <= status < 300:
-        return
-    meanings = {
-        401: "does not accept the credentials. Renew the token or password",
-        403: "does not let us read this. Ask for access",
-        404: "has nothing under this address. Correct it",
-        410: "has removed this",
-    }
-    meaning = meanings.get(status, f"answered with status {status}. Try again later")
-    raise RequestRejected(f"{here.authority} {meaning}.", status)
 
 
 def _decoded(value: bytes) -> str:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from rag.connectors.http import Fetcher, Response, wait
 from rag.connectors.ssrf import parse_url
-from rag.errors import ConnectionLost, ItemFailed, RequestRejected, SourceError
+from rag.errors import ConnectionLost, ItemFailed, SourceError
 from rag.jobs import Cancel, never
 
 M = TypeVar("M", bound=BaseModel)
@@ -18,7 +18,6 @@ Parameters = Mapping[str, str | int | Sequence[str]]
 TRIES = 4
 FIRST_WAIT = 1.0  # seconds; doubled before each further try
 _RETRIED = frozenset({500, 502, 504})  # the HTTP client retries 429 and 503
-_MAX_ERROR = 100_000  # bytes of a response with the reason of a refusal
 
 
 class RestClient(ABC):
@@ -42,19 +41,21 @@ class RestClient(ABC):
 
     def download(self, path: str, parameters: Parameters) -> Iterator[bytes]:
         """Yield a file in pieces; raise ItemFailed where it is refused or breaks off."""
-        whole, begun, attempt = _with_query(self._base + path, parameters), False, 1
+        whole, attempt = _with_query(self._base + path, parameters), 1
         while True:
             headers = self._headers()
             try:
-                for piece in self._fetcher.stream(whole, headers=headers, cancelled=self.cancelled):
-                    begun = True
-                    yield piece
-                self.requests += 1
-                return
-            except SourceError as error:
-                if begun:
-                    raise ItemFailed(f"It came only in part. {error}") from error
-                self._check_retry(error, whole, attempt)
+                with self._fetcher.open(whole, headers=headers, cancelled=self.cancelled) as response:
+                    if 200 <= response.status < 300:
+                        yield from _without_gaps(response.pieces())
+                        self.requests += 1
+                        return
+                    answer = response.read()
+                if attempt >= self._tries(answer):
+                    raise self._refusal(answer)
+            except ConnectionLost:
+                if attempt >= TRIES:
+                    raise
             self._wait(attempt)
             attempt += 1
 
@@ -87,19 +88,21 @@ class RestClient(ABC):
             self._wait(attempt)
             attempt += 1
 
-    def _check_retry(self, error: SourceError, url: str, attempt: int) -> None:
-        """Return if a download that has not begun may be retried; raise the reason otherwise."""
-        if isinstance(error, ConnectionLost) and attempt < TRIES:
-            return
-        if not isinstance(error, RequestRejected) or error.status in (429, 503):
-            raise error
-        headers = self._headers()  # a stream leaves out the body with the reason
-        answer = self._fetcher.get(url, headers=headers, max_bytes=_MAX_ERROR, cancelled=self.cancelled)
-        if not 200 <= answer.status < 300 and attempt >= self._tries(answer):
-            raise self._refusal(answer) from error
-
     def _wait(self, attempt: int) -> None:
         wait(self._first_wait * 2 ** (attempt - 1), self._host, self.cancelled)
+
+
+def _without_gaps(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield pieces; raise ItemFailed where they break off, since a retry would repeat the first ones."""
+    begun = False
+    try:
+        for piece in pieces:
+            begun = True
+            yield piece
+    except SourceError as error:
+        if begun:
+            raise ItemFailed(f"It came only in part. {error}") from error
+        raise
 
 
 def parse_answer(record: type[M], answer: Response) -> M:

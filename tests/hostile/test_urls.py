@@ -327,8 +327,8 @@ def test_a_body_is_read_to_its_cap_and_no_further(site: Site, name: str):
     with pytest.raises(ItemFailed, match=r"more than 1 MB|was not asked for"):
         fetcher.get(site.url)
     received = 0
-    with pytest.raises(ItemFailed):
-        for piece in fetcher.stream(site.url):
+    with pytest.raises(ItemFailed), fetcher.open(site.url) as response:
+        for piece in response.pieces():
             received += len(piece)
     assert received <= 1_000_000
 

@@ -1,14 +1,13 @@
 """Client of Google Drive's API: records, credentials and tokens, paged listings, refusals as sentences."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AliasPath, BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
 
-from rag.connectors.base import Credentials
 from rag.connectors.http import Fetcher, Response
 from rag.connectors.rest import FIRST_WAIT, TRIES, Parameters, RestClient, parse_answer
 from rag.errors import ItemFailed, ItemRefused, SourceError
@@ -59,11 +58,6 @@ class FilePage(DriveRecord):
     next: str = Field("", alias="nextPageToken")
     incomplete: bool = Field(False, alias="incompleteSearch")
 
-    @property
-    def is_last(self) -> bool:
-        """True for the last page of a listing."""
-        return not self.next
-
 
 class Change(DriveRecord):
     """Change of a file, or of a whole shared drive."""
@@ -81,11 +75,6 @@ class Changes(DriveRecord):
     changes: tuple[Change, ...] = ()
     next: str = Field("", alias="nextPageToken")
     start: str = Field("", alias="newStartPageToken")
-
-    @property
-    def is_last(self) -> bool:
-        """True for the last page of a log."""
-        return bool(self.start)
 
 
 class Start(DriveRecord):
@@ -126,76 +115,61 @@ SCOPE = "https://www.googleapis.com/auth/drive.readonly"
 TOKENS = "https://oauth2.googleapis.com/token"
 
 
-class ServiceAccount(BaseModel):
-    """Service account by its key file. Files to be read are shared with `account`."""
-
-    model_config = ConfigDict(frozen=True)
+class _ServiceAccount(BaseModel):
+    """Service account by its key file. Files to be read are shared with `client_email`."""
 
     type: Literal["service_account"]
-    account: str = Field(alias="client_email")
-    private_key: SecretStr
-    quota_project: str = Field("", alias="quota_project_id")
-
-    def credentials(self, tokens: str) -> "GoogleCredentials":
-        """Return Google's credentials for tokens from the address `tokens`, signed with the key."""
-        from google.oauth2.service_account import Credentials
-
-        key = self.private_key.get_secret_value()
-        info = {"client_email": self.account, "private_key": key, "token_uri": tokens}
-        with suppress(ValueError, TypeError):  # their text may hold parts of the key
-            made: Credentials = Credentials.from_service_account_info(info, scopes=[SCOPE])
-            made.sign_bytes(b"")  # another kind of key than RSA is noticed only here
-            return made
-        raise SourceError("The key of the service account cannot be read. Download its JSON anew.")
+    client_email: str
+    private_key: str
+    quota_project_id: str = ""
 
 
-class AuthorizedUser(BaseModel):
+class _AuthorizedUser(BaseModel):
     """Account of a user, by its refresh token."""
-
-    model_config = ConfigDict(frozen=True)
 
     type: Literal["authorized_user"]
     client_id: str
-    client_secret: SecretStr
-    refresh_token: SecretStr
-    quota_project: str = Field("", alias="quota_project_id")
-
-    @property
-    def account(self) -> str:
-        """Name of the account in messages."""
-        return "this account"
-
-    def credentials(self, tokens: str) -> "GoogleCredentials":
-        """Return Google's credentials for a read-only token from the address `tokens`."""
-        from google.oauth2.credentials import Credentials
-
-        return Credentials(
-            None,
-            refresh_token=self.refresh_token.get_secret_value(),
-            token_uri=tokens,
-            client_id=self.client_id,
-            client_secret=self.client_secret.get_secret_value(),
-            scopes=[SCOPE],
-        )
+    client_secret: str
+    refresh_token: str
+    quota_project_id: str = ""
 
 
-GoogleAccount = Annotated[ServiceAccount | AuthorizedUser, Field(discriminator="type")]
-_ACCOUNT: TypeAdapter[ServiceAccount | AuthorizedUser] = TypeAdapter(GoogleAccount)
+_ACCOUNT: TypeAdapter[_ServiceAccount | _AuthorizedUser] = TypeAdapter(
+    Annotated[_ServiceAccount | _AuthorizedUser, Field(discriminator="type")]
+)
 
 
-def parse_credential(credentials: Credentials, name: str) -> ServiceAccount | AuthorizedUser:
-    """Return the account of the secret `name`; raise SourceError where that is no credential."""
+def google_credentials(secret: SecretStr, name: str, tokens: str) -> "GoogleCredentials":
+    """Return the secret `name` as Google's credentials for read-only tokens from the address `tokens`."""
     try:
-        return _ACCOUNT.validate_json(credentials.get(name).get_secret_value())
+        account = _ACCOUNT.validate_json(secret.get_secret_value())
     except ValidationError:  # which quotes what it was given
         raise SourceError(
             f"The secret {name!r} is not a credential of Google's. It must be the whole JSON of a service "
             "account's key, or of an authorized user with a refresh token."
         ) from None
+    try:
+        from google.oauth2.credentials import Credentials
+        from google.oauth2.service_account import Credentials as AccountCredentials
+    except ImportError as error:
+        raise SourceError(
+            "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
+            "Install it: pip install 'footnote[gdrive]'."
+        ) from error
+    given = account.model_dump(exclude={"type"})
+    if isinstance(account, _AuthorizedUser):
+        return Credentials(None, token_uri=tokens, scopes=[SCOPE], **given)
+    project = given.pop("quota_project_id")
+    with suppress(ValueError, TypeError):  # their text may hold parts of the key
+        made: AccountCredentials = AccountCredentials.from_service_account_info(
+            {**given, "token_uri": tokens}, scopes=[SCOPE], quota_project_id=project
+        )
+        made.sign_bytes(b"")  # another kind of key than RSA is noticed only here
+        return made
+    raise SourceError("The key of the service account cannot be read. Download its JSON anew.")
 
 
-def credential_refused() -> SourceError:
-    """Return the error for a credential that Google does not accept."""
+def _credential_refused() -> SourceError:
     return SourceError(
         "Google does not accept the credential: it was revoked or has expired, or this computer's "
         "clock is wrong. Make a new one and put it into the secret."
@@ -205,7 +179,6 @@ def credential_refused() -> SourceError:
 R = TypeVar("R", bound=DriveRecord)
 P = TypeVar("P", FilePage, Changes)
 
-_RENEW_BEFORE = timedelta(minutes=5)  # before a token expires
 _RATE_LIMIT_TRIES = 7  # with doubled waits they take a minute, the unit of Google's limits
 _ALL_DRIVES = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
 _RATE_LIMITED = frozenset({"userRateLimitExceeded", "rateLimitExceeded", "sharingRateLimitExceeded"})
@@ -226,22 +199,19 @@ _FILE_REASONS = {
 
 
 class DriveApi(RestClient):
-    """Drive API for one account; `service` and `tokens` are Google's addresses."""
+    """Drive API for one account; `service` is Google's address."""
 
     def __init__(
         self,
-        account: ServiceAccount | AuthorizedUser,
+        credential: "GoogleCredentials",
         fetcher: Fetcher,
         *,
         service: str,
-        tokens: str,
-        now: Callable[[], datetime],
         first_wait: float = FIRST_WAIT,
     ):
         super().__init__(fetcher, f"{service.rstrip('/')}/drive/v3", first_wait=first_wait)
-        self.account = account.account
-        self._credential, self._now, self._tokens = account, now, tokens
-        self._token, self._ends = "", now()
+        self.account = getattr(credential, "service_account_email", "this account")
+        self._credential = credential
 
     def about(self) -> About:
         """Return the user who is signed in."""
@@ -271,9 +241,9 @@ class DriveApi(RestClient):
         while True:
             page = self._read(record, path, {**common, "pageToken": token})
             yield page
-            if page.is_last:
+            if not page.next:
                 return
-            if page.next in ("", token):
+            if page.next == token:
                 raise SourceError("Google Drive lists the same again and again, so its list has no end.")
             token = page.next
 
@@ -288,46 +258,36 @@ class DriveApi(RestClient):
         return self.get(record, path, {**parameters, "fields": record.fields})
 
     def _headers(self) -> Mapping[str, str]:
-        if self._now() >= self._ends - _RENEW_BEFORE or not self._token:
+        if not self._credential.valid:
             self._renew()
-        project = self._credential.quota_project  # pays the quota where the credential has no project
+        project = self._credential.quota_project_id  # pays the quota where the credential has no project
         payer = {"X-Goog-User-Project": project} if project else {}
-        return {"Authorization": f"Bearer {self._token}", **payer}
+        return {"Authorization": f"Bearer {self._credential.token}", **payer}
 
     def _renew(self) -> None:
         """Get a new token by google-auth, which opens no connection: its form is sent by our client."""
+        from google.auth.exceptions import GoogleAuthError
+
         form = {"Content-Type": "application/x-www-form-urlencoded"}
-        life = timedelta(0)
 
         def transport(url: str, *, body: bytes, **_: Any) -> SimpleNamespace:
-            nonlocal life
             answer = self._with_retries(
                 lambda headers: self._fetcher.post(url, body=body, headers=headers, cancelled=self.cancelled),
                 lambda: form,
             )
             if not 200 <= answer.status < 300:
-                raise credential_refused()
-            life = timedelta(seconds=parse_answer(AccessToken, answer).expires_in)
+                raise _credential_refused()
+            parse_answer(AccessToken, answer)
             return SimpleNamespace(status=answer.status, headers=answer.headers, data=answer.body)
 
         try:
-            from google.auth.exceptions import GoogleAuthError
-
-            granted = self._credential.credentials(self._tokens)
-        except ImportError as error:
-            raise SourceError(
-                "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
-                "Install it: pip install 'footnote[gdrive]'."
-            ) from error
-        try:
-            granted.refresh(transport)
+            self._credential.refresh(transport)
         except GoogleAuthError:  # its text quotes the answer, which may hold a token
-            raise credential_refused() from None
-        self._token, self._ends = str(granted.token), self._now() + life
+            raise _credential_refused() from None
 
     def _tries(self, answer: Response) -> int:
-        if answer.status == 401 and self._token:
-            self._token = ""  # expired early; the next attempt gets another
+        if answer.status == 401 and self._credential.token:
+            self._credential.token = None  # expired early; the next attempt gets another
             return TRIES
         slower = answer.status == 403 and _reasons(answer) & _RATE_LIMITED
         return _RATE_LIMIT_TRIES if slower else super()._tries(answer)

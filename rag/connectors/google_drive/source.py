@@ -26,7 +26,7 @@ from rag.connectors.google_drive.client import (
     Change,
     DriveApi,
     DriveFile,
-    parse_credential,
+    google_credentials,
 )
 from rag.connectors.http import MAX_BYTES, Fetcher
 from rag.connectors.rest import FIRST_WAIT, too_large
@@ -74,7 +74,7 @@ _GOOGLE = "application/vnd.google-apps."
 _AUDIO_VIDEO = ("video/", "audio/")
 # Word keeps headings, merged cells, footnotes and descriptions of pictures; Markdown would contain every
 # picture as text and soon exceed what Google exports.
-_EXPORTED: Mapping[str, tuple[str, str]] = {
+_EXPORTED: Mapping[str, tuple[str, str]] = {  # media type and suffix of the export
     f"{_GOOGLE}document": (f"{_OFFICE}wordprocessingml.document", ".docx"),
     f"{_GOOGLE}spreadsheet": (f"{_OFFICE}spreadsheetml.sheet", ".xlsx"),
     f"{_GOOGLE}presentation": (f"{_OFFICE}presentationml.presentation", ".pptx"),
@@ -94,11 +94,6 @@ def to_item(file: DriveFile, max_bytes: int) -> Item | Unreadable:
     return Item(file.id, name, version, link)
 
 
-def export_type(file: DriveFile) -> str:
-    """Return the media type for the export of Google's own document; nothing for any other file."""
-    return _EXPORTED.get(file.mime_type, ("", ""))[0]
-
-
 def _reason_unreadable(file: DriveFile, max_bytes: int) -> str:
     if file.mime_type.startswith(_GOOGLE) and file.mime_type not in _EXPORTED:
         kind = file.mime_type.removeprefix(_GOOGLE)
@@ -114,24 +109,19 @@ def _reason_unreadable(file: DriveFile, max_bytes: int) -> str:
 
 @dataclass(frozen=True)
 class KnownFolders:
-    """Folders of the last whole listing, the targets of their shortcuts, and the places of the settings."""
+    """Folders and shortcuts of the last whole listing; `named` files belong to the source in any folder."""
 
     folders: frozenset[str]
-    shortcuts: frozenset[tuple[str, str]]
-    places: frozenset[str]
+    shortcuts: frozenset[str]
+    named: frozenset[str]
     subfolders: bool
-
-    @property
-    def entries(self) -> frozenset[str]:
-        """Ids that belong to the source in any folder: its places and the targets of shortcuts."""
-        return self.places | {target for _, target in self.shortcuts}
 
     def contains(self, file: DriveFile) -> bool:
         """Return whether a file belongs to the source, by itself or by its folder."""
         within = bool(self.folders & set(file.parents))
         if file.mime_type == FOLDER and not self.subfolders:
             within = False
-        return not file.trashed and (within or file.id in self.entries)
+        return not file.trashed and (within or file.id in self.named)
 
 
 def moves_folders(change: Change, known: KnownFolders) -> bool:
@@ -139,8 +129,7 @@ def moves_folders(change: Change, known: KnownFolders) -> bool:
     if change.kind == "drive":
         return change.removed
     file = change.file
-    was = change.file_id in known.folders | {shortcut for shortcut, _ in known.shortcuts}
-    if was:
+    if change.file_id in known.folders or change.file_id in known.shortcuts:
         return change.removed or file is None or not known.contains(file)
     return file is not None and file.mime_type in (FOLDER, SHORTCUT) and known.contains(file)
 
@@ -261,9 +250,9 @@ class _DriveState(SyncState):
     shortcuts: tuple[tuple[str, str], ...]
 
     def known(self, *, subfolders: bool) -> KnownFolders:
-        return KnownFolders(
-            frozenset(self.folders), frozenset(self.shortcuts), frozenset(self.places), subfolders
-        )
+        shortcuts = dict(self.shortcuts)
+        named = frozenset((*self.places, *shortcuts.values()))
+        return KnownFolders(frozenset(self.folders), frozenset(shortcuts), named, subfolders)
 
 
 class DriveSource(Source):
@@ -283,8 +272,9 @@ class DriveSource(Source):
     ):
         self._settings, self._max_bytes, self._now = settings, max_bytes, now
         self._of = digest(settings, "credential")
-        account = parse_credential(credentials, settings.credential)
-        self._api = DriveApi(account, fetcher, service=service, tokens=tokens, now=now, first_wait=first_wait)
+        name = settings.credential
+        credential = google_credentials(credentials.get(name), name, tokens)
+        self._api = DriveApi(credential, fetcher, service=service, first_wait=first_wait)
 
     def test(self) -> str:
         """Sign in, find the places of the settings, and return their names."""
@@ -307,7 +297,7 @@ class DriveSource(Source):
         file = self._api.file(item.id)
         if file.trashed:
             raise ItemRefused("It was put into the trash.")
-        yield from self._api.content(file, export_type(file))
+        yield from self._api.content(file, _EXPORTED.get(file.mime_type, ("", ""))[0])
 
     def _all(self, began: datetime) -> Iterator[Listed]:
         tree = FolderTree(self._api, subfolders=self._settings.subfolders)

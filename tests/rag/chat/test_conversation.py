@@ -121,7 +121,7 @@ def test_in_a_job_the_answer_outlives_its_readers(conversation, conversations):
     chat = conversations.create().id
     turn = conversation.begin(chat, "When was the castle built?")
     job = Jobs().start("ann", chat, lambda cancelled: conversation.run(turn, cancelled))
-    next(iter(job.follow()))
+    assert job.since(0, wait=10)
     assert job.wait(10)
     assert conversations.messages(chat)[-1].state == "complete"
 

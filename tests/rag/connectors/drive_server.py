@@ -70,6 +70,7 @@ class DriveServer(Service):
     size: int = 2
     key: RSAPublicKey | None = None
     refresh_token: str = ""
+    lifetime: int = 3599
     export_limit: int = 10_000_000
     incomplete: bool = False
     tokens: set[str] = field(default_factory=set)
@@ -143,7 +144,8 @@ class DriveServer(Service):
             return refused(400, {"error": "invalid_grant", "error_description": "Bad Request"})
         self.granted += 1
         self.tokens.add(f"ya29.{self.granted}")
-        return answered({"access_token": f"ya29.{self.granted}", "expires_in": 3599, "token_type": "Bearer"})
+        token = {"access_token": f"ya29.{self.granted}", "token_type": "Bearer"}
+        return answered({**token, "expires_in": self.lifetime})
 
     def _signed(self, form: dict[str, str]) -> bool:
         head, claims, signature = form["assertion"].split(".")

@@ -113,7 +113,7 @@ def typed(lab: Lab, library: Library) -> str:
 
 def finished(job):
     assert job.wait(60)
-    return list(job.follow())
+    return job.since(0)
 
 
 class Gate(BaseRetriever):

@@ -76,7 +76,7 @@ def modelled(database: Database, library: Library, jobs: Jobs, fake_llm: FakeLLM
 
 def finished(job):
     assert job.wait(60)
-    return list(job.follow())
+    return job.since(0)
 
 
 def made(lab: Lab):
@@ -161,7 +161,7 @@ def test_a_model_that_answers_nonsense_is_skipped_counted_and_leaves_no_set(mode
     job = modelled.start_making("Nonsense", count=2, use_model=True)
     assert job.wait(60)
     assert isinstance(job.error, QuestionRefused)
-    last = list(job.follow())[-1]
+    last = job.since(0)[-1]
     assert last.done == 0
     assert 0 < len(fake_llm.requests) <= 6
     assert modelled.sets.list() == []
@@ -188,9 +188,8 @@ def test_a_server_that_goes_away_ends_the_making_and_keeps_what_was_made(modelle
 def test_a_stopped_making_keeps_what_was_made(modelled, fake_llm):
     fake_llm.reply(Reply(lambda request: question_for(request.prompt, 1)), Reply(hang=True))
     job = modelled.start_making("Stopped", count=4, use_model=True)
-    follow = job.follow()
-    while next(follow).done == 0:
-        pass
+    while job.latest is None or job.latest.done == 0:
+        job.since(len(job.since(0)), wait=1.0)
     assert modelled.making() is job
     job.cancel()
     assert job.wait(10)
