@@ -56,13 +56,12 @@ class ServerCapabilities:
 
 
 class LLM:
-    """Language model on an OpenAI-compatible server. Thread-safe; close() ends it."""
+    """Language model on an OpenAI-compatible server; errors are kinds of LLMError. Thread-safe."""
 
     def __init__(self, settings: LLMSettings):
         self.settings = settings
         self.supports_logprobs = True
         """True until the server is found to give no log-probabilities."""
-        self._requests = Requests(settings)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: openai.AsyncOpenAI | None = None
@@ -88,7 +87,7 @@ class LLM:
         if not self.supports_logprobs:
             return None
         request = {**self._request(messages, 1), "logprobs": True, "top_logprobs": TOP_LOGPROBS}
-        running = self._submit(lambda client: self._requests.logprobs(client, request))
+        running = self._submit(lambda client: self._retry(request, partial(self._logprobs, client)))
         logprobs = _wait_for(running, cancelled)
         if logprobs is None:
             self.supports_logprobs = False
@@ -96,11 +95,11 @@ class LLM:
 
     def models(self) -> list[str]:
         """Return the names of the models the server offers, as it orders them."""
-        return [str(model.get("id", "")) for model in self._submit(self._requests.listed).result()]
+        return [str(model.get("id", "")) for model in self._submit(self._listed).result()]
 
     def probe(self) -> ServerCapabilities:
         """Return the server's models and context size, which vLLM and llama.cpp tell."""
-        listed = self._submit(self._requests.listed).result()
+        listed = self._submit(self._listed).result()
         ours = next((model for model in listed if model.get("id") == self.settings.model), {})
         meta = ours.get("meta") if isinstance(ours.get("meta"), dict) else {}
         size = ours.get("max_model_len") or (meta or {}).get("n_ctx")
@@ -132,7 +131,7 @@ class LLM:
     ) -> Iterator[str]:
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         request = self._request(messages, max_tokens)
-        stream = partial(self._requests.stream, request=request, put=pieces.put, throttled=throttled)
+        stream = partial(self._stream, request=request, put=pieces.put, throttled=throttled)
         running = self._submit(stream)
         running.add_done_callback(lambda _: pieces.put(None))
         try:
@@ -150,68 +149,11 @@ class LLM:
 
     def _started(self) -> "tuple[openai.AsyncOpenAI, asyncio.AbstractEventLoop]":
         if self._loop is None or self._client is None:
-            self._client, self._loop = self._requests.client(), asyncio.new_event_loop()
+            self._client, self._loop = self._open_client(), asyncio.new_event_loop()
             threading.Thread(target=_run_loop, args=(self._loop,), name="llm", daemon=True).start()
         return self._client, self._loop
 
-
-def _merge_pieces(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
-    """Yield the pieces of a queue up to None; pieces that are there together are joined."""
-    come: list[str | None] = [""]
-    while come[-1] is not None:
-        come = [_next_piece(pieces, cancelled)]
-        while not pieces.empty():
-            come.append(pieces.get())
-        if said := "".join(filter(None, come)):
-            yield said
-
-
-def _next_piece(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:
-    while True:
-        if cancelled():
-            raise Cancelled("You stopped the answer.")
-        try:
-            return pieces.get(timeout=_POLL)
-        except queue.Empty:
-            continue
-
-
-def _wait_for(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
-    """Return the result of a request; a cancel closes its connection."""
-    try:
-        while True:
-            if cancelled():
-                raise Cancelled("You stopped the answer.")
-            with contextlib.suppress(FutureTimeout):
-                return running.result(_POLL)
-    except FutureCancelled as error:
-        raise _connection_closed() from error
-    finally:
-        running.cancel()
-
-
-def _connection_closed() -> LLMUnreachable:
-    return LLMUnreachable("The connection to the language model was closed while it answered. Ask again.")
-
-
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    loop.run_forever()
-    loop.close()
-
-
-async def _close_client(client: "openai.AsyncOpenAI") -> None:
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        task.cancel()
-    await client.close()
-
-
-@dataclass(frozen=True)
-class Requests:
-    """Requests to one server with retries, by a client from `client`; raises kinds of LLMError."""
-
-    settings: LLMSettings
-
-    def client(self) -> "openai.AsyncOpenAI":
+    def _open_client(self) -> "openai.AsyncOpenAI":
         """Return a client of the server; importing the SDK takes a second."""
         import httpx2
         import openai
@@ -229,13 +171,8 @@ class Requests:
             http_client=openai.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0)),
         )
 
-    async def stream(
-        self,
-        client: "openai.AsyncOpenAI",
-        request: Body,
-        put: Callable[[str], None],
-        *,
-        throttled: bool = False,
+    async def _stream(
+        self, client: "openai.AsyncOpenAI", request: Body, put: Callable[[str], None], *, throttled: bool
     ) -> None:
         """Put the pieces of one answer, `throttled` a few times a second; those before an error are valid."""
         from rag.models.llm_stream import stream_text
@@ -254,11 +191,7 @@ class Requests:
 
         await self._retry(request, once, lambda: spoken > 0)
 
-    async def logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
-        """Return the log-probabilities of an answer's first token; None where the server gives none."""
-        return await self._retry(request, partial(self._logprobs, client))
-
-    async def listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
+    async def _listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
         """Return the server's list of models."""
         try:
             async with asyncio.timeout(self.settings.idle_timeout):
@@ -325,6 +258,56 @@ class Requests:
         if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
             return Failure(idle_timeout_error(settings.host, settings.idle_timeout))
         return read_connection_error(error, host=settings.host)
+
+
+def _merge_pieces(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
+    """Yield the pieces of a queue up to None; pieces that are there together are joined."""
+    come: list[str | None] = [""]
+    while come[-1] is not None:
+        come = [_next_piece(pieces, cancelled)]
+        while not pieces.empty():
+            come.append(pieces.get())
+        if said := "".join(filter(None, come)):
+            yield said
+
+
+def _next_piece(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:
+    while True:
+        if cancelled():
+            raise Cancelled("You stopped the answer.")
+        try:
+            return pieces.get(timeout=_POLL)
+        except queue.Empty:
+            continue
+
+
+def _wait_for(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
+    """Return the result of a request; a cancel closes its connection."""
+    try:
+        while True:
+            if cancelled():
+                raise Cancelled("You stopped the answer.")
+            with contextlib.suppress(FutureTimeout):
+                return running.result(_POLL)
+    except FutureCancelled as error:
+        raise _connection_closed() from error
+    finally:
+        running.cancel()
+
+
+def _connection_closed() -> LLMUnreachable:
+    return LLMUnreachable("The connection to the language model was closed while it answered. Ask again.")
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+async def _close_client(client: "openai.AsyncOpenAI") -> None:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await client.close()
 
 
 def _safe_cause(error: Exception) -> Exception | None:
