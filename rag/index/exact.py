@@ -251,7 +251,10 @@ class VectorFile:
 
 
 def distances(vectors: Floats, asked: Floats, space: Space, rows: ArrayLike | None = None) -> Floats:
-    """Return the distance of `asked` [dimension] to each of some rows, or all, as Chroma defines it."""
+    """Return the distance of `asked` [dimension] to each of some rows, or all, as Chroma defines it.
+
+    To [1, 0] from [0.6, 0.8] these are 0.4, 0.8 and 0.4.
+    """
     slabs = [vectors] if rows is None else _slabs(vectors, np.asarray(rows))
     return _DISTANCES[space](slabs, asked)
 
