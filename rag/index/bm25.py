@@ -3,13 +3,13 @@
 import json
 import math
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import tantivy
 
@@ -78,32 +78,8 @@ def to_entry(chunk: ChunkRecord) -> Entry:
     return Entry(id=chunk.id, document_id=chunk.document_id, text=index_text(chunk))
 
 
-class LexicalIndex(Protocol):
-    """BM25 index: tantivy in this process, or a search server."""
-
-    def add(self, entries: Iterable[Entry]) -> None:
-        """Add entries, replacing those with the same id; the next search sees them."""
-
-    def delete(self, ids: Collection[str]) -> None:
-        """Remove entries; unknown ids are no error."""
-
-    def search(
-        self, query: str, k: int, document_ids: Collection[str] | None = None
-    ) -> list[tuple[str, float]]:
-        """Return at most `k` (id, BM25 score), best first, of the given documents or of all."""
-
-    def scores(self, query: str, ids: Collection[str]) -> Mapping[str, float]:
-        """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
-
-    def ids(self) -> set[str]:
-        """Return the id of every entry."""
-
-    def close(self) -> None:
-        """Release files and threads."""
-
-
 class TantivyIndex:
-    """`LexicalIndex` in a directory, or in memory without one; one writer, any number of searches.
+    """BM25 index in a directory, or in memory without one; one writer, any number of searches.
 
     Scores are raw BM25 (k1 = 1.2, b = 0.75). A `stale` index cannot be used: `clear` it and add everything
     again. With `allow_outdated` an index of another tokenizer is opened, and `outdated` is true. Tokens are
@@ -181,7 +157,10 @@ class TantivyIndex:
             return {id_ for id_, _ in searcher.terms_with_prefix("id", "", tantivy.Query.all_query())}
 
     def rarity(self, token: str) -> float:
-        """Return a token's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5))."""
+        """Return a token's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)).
+
+        In 10 entries a token of one entry has ln(1 + 9.5 / 1.5) = 1.99, one of all ten 0.05.
+        """
         with self._reading("read") as searcher:
             there, total = searcher.doc_freq("text", token), searcher.num_docs
         there = min(there, total)  # deleted entries count until their segment is merged
