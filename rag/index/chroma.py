@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -87,20 +87,6 @@ def open_collection(client: Any, name: str, space: Space) -> Any:
     except NotFoundError:
         graph = {"space": space, **GRAPH}
         return client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
-
-
-@contextmanager
-def index_errors(name: str, done: str) -> Iterator[None]:
-    """Raise Chroma's errors as IndexUnusable: the index of this name could not be `done`."""
-    from chromadb.errors import ChromaError
-
-    try:
-        yield
-    except (ChromaError, sqlite3.Error, OSError) as error:
-        said = str(error)
-        if "disk is full" in said or "No space left" in said:
-            said = "there is no space left on its disk. Free some, then try again."
-        raise IndexUnusable(f"The vector index {name} could not be {done}: {said}") from error
 
 
 def _forget_failed_client(directory: str) -> None:
@@ -410,8 +396,18 @@ class ChromaVectorStore(VectorIndex):
             with self._exact.changing(ids) if self._exact else nullcontext() as rows:
                 yield rows
 
-    def _errors(self, done: str) -> AbstractContextManager[None]:
-        return index_errors(self._name, done)
+    @contextmanager
+    def _errors(self, done: str) -> Iterator[None]:
+        """Raise Chroma's errors as IndexUnusable: the index could not be `done`."""
+        from chromadb.errors import ChromaError
+
+        try:
+            yield
+        except (ChromaError, sqlite3.Error, OSError) as error:
+            said = str(error)
+            if "disk is full" in said or "No space left" in said:
+                said = "there is no space left on its disk. Free some, then try again."
+            raise IndexUnusable(f"The vector index {self._name} could not be {done}: {said}") from error
 
 
 class WriteBuffer:
