@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,14 +44,6 @@ LONGEST_WAIT = 10.0
 TOP_LOGPROBS = 20
 """Tokens with log-probabilities per request: the most that common servers give."""
 _POLL = 0.05  # seconds
-
-
-@dataclass(frozen=True)
-class ServerCapabilities:
-    """Models and context size of a server; None where it does not tell."""
-
-    models: tuple[str, ...]
-    context_tokens: int | None
 
 
 class LLM:
@@ -96,17 +87,6 @@ class LLM:
     def models(self) -> list[str]:
         """Return the names of the models the server offers, as it orders them."""
         return [str(model.get("id", "")) for model in self._submit(self._listed).result()]
-
-    def probe(self) -> ServerCapabilities:
-        """Return the server's models and context size, which vLLM and llama.cpp tell."""
-        listed = self._submit(self._listed).result()
-        ours = next((model for model in listed if model.get("id") == self.settings.model), {})
-        meta = ours.get("meta") if isinstance(ours.get("meta"), dict) else {}
-        size = ours.get("max_model_len") or (meta or {}).get("n_ctx")
-        return ServerCapabilities(
-            models=tuple(str(model.get("id", "")) for model in listed),
-            context_tokens=size if isinstance(size, int) and size > 0 else None,
-        )
 
     def close(self) -> None:
         """Close every connection and end the thread; the next call starts another."""
