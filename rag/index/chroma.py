@@ -1,4 +1,4 @@
-"""Vector index on Chroma, embedded or a server: a LangChain vector store."""
+"""Vector index on Chroma: a LangChain vector store."""
 
 import sqlite3
 import time
@@ -58,19 +58,6 @@ def open_client(directory: Path | str | None) -> Any:
         return chromadb.PersistentClient(str(directory), settings=settings)
     except BaseException:
         _forget_failed_client(str(directory))
-        raise
-
-
-def open_client_and_collection(
-    directory: Path | str | None, client: Any, name: str, space: Space
-) -> tuple[Any, Any]:
-    """Return the given client, or a new one, and the collection; close a new client on failure."""
-    opened = client or open_client(directory)
-    try:
-        return opened, open_collection(opened, name, space)
-    except BaseException:
-        if client is None:
-            opened.close()
         raise
 
 
@@ -177,7 +164,7 @@ class ExactCopy:
 
 
 class ChromaVectorStore(VectorIndex):
-    """LangChain vector store on a Chroma collection, in memory without a `directory` or `client`.
+    """LangChain vector store on a Chroma collection, in memory without a `directory`.
 
     With `hydrate`, which gives the documents of ids, Chroma keeps no text: it adds faster, takes a third of
     the disk, and hits whose document is gone are left out. A `filter` is Chroma's `where`, of one key or
@@ -192,7 +179,6 @@ class ChromaVectorStore(VectorIndex):
         *,
         collection_name: str | None = None,
         directory: Path | str | None = None,
-        client: Any = None,
         space: Space = "cosine",
         hydrate: Hydrate | None = None,
         guard: CrashGuard | None = None,
@@ -204,10 +190,15 @@ class ChromaVectorStore(VectorIndex):
         with self._errors("opened"):
             if guard:
                 guard.opening()
-            self._client, self._collection = open_client_and_collection(directory, client, self._name, space)
+            self._client = open_client(directory)
+            try:
+                self._collection = open_collection(self._client, self._name, space)
+            except BaseException:
+                self._client.close()
+                raise
             self.space: Space = self._collection.configuration_json["hnsw"]["space"]
-            self._exact: ExactCopy | None = None  # none for a server, whose collection others may change
-            if directory is not None and client is None:
+            self._exact: ExactCopy | None = None
+            if directory is not None:
                 self._exact = ExactCopy(self, VectorFile(Path(directory), self._name))
 
     @classmethod
