@@ -278,10 +278,9 @@ class CollapsedTreeRetriever(TreeRetriever):
 
 
 class TreeTraversalRetriever(TreeRetriever):
-    """Tree traversal: from the root down, into the `top_k` nearest nodes of each layer, or by `threshold`."""
+    """Tree traversal: from the root down, into the `top_k` nearest nodes of each layer."""
 
     top_k: int = TOP_K
-    threshold: float | None = None
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:  # noqa: ARG002 - the view knows it
         layer, found = view.roots(), dict[str, float]()
@@ -289,13 +288,8 @@ class TreeTraversalRetriever(TreeRetriever):
             near = view.similarities(layer)
             found |= {id_: near[id_] for id_ in near if view.is_leaf(id_)}
             inner = sorted((id_ for id_ in near if not view.is_leaf(id_)), key=lambda id_: (-near[id_], id_))
-            layer = [child for id_ in self._selected(inner, near) for child in view.children(id_)]
+            layer = [child for id_ in inner[: self.top_k] for child in view.children(id_)]
         yield from sorted(found, key=lambda id_: (-found[id_], id_))
-
-    def _selected(self, ordered: list[str], near: dict[str, float]) -> list[str]:
-        if self.threshold is None:
-            return ordered[: self.top_k]
-        return [id_ for id_ in ordered if near[id_] >= self.threshold]
 
 
 class LeavesRetriever(TreeRetriever):
