@@ -23,7 +23,7 @@ from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
 from rag.index.chunks import to_document, to_label
 from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
-from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
+from rag.index.slot import Closeable, IndexState, Slot
 from rag.index.staged import (
     Hits,
     IndexPair,
@@ -277,9 +277,9 @@ class Indexes:
         self.store = store
         lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
         self._embedder = Slot(self._open_answering_embedder, lock)
-        self._words = IndexSlot(partial(WordIndex, documents, states, directory, analysers), lock)
-        self._vectors: IndexSlot[VectorIndex] = IndexSlot(self._open_vectors, lock)
-        self._tree = IndexSlot(lambda: self.open_tree(self._vectors_folder(), self.embedder), lock)
+        self._words = Slot(partial(WordIndex, documents, states, directory, analysers), lock)
+        self._vectors: Slot[VectorIndex] = Slot(self._open_vectors, lock)
+        self._tree = Slot(lambda: self.open_tree(self._vectors_folder(), self.embedder), lock)
 
     @property
     def embedder(self) -> Embedder:
