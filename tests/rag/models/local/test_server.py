@@ -165,12 +165,13 @@ def test_a_start_can_be_stopped_and_nothing_is_left_running(file: Path):
     assert children() == before and not model.ready
 
 
-def test_without_llama_cpp_it_says_how_to_install_it():
-    code = "from rag.models.local import server\nserver.require_installed()"
-    ended = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert "needs the package xllamacpp. Install it with" in ended.stderr
+def test_without_llama_cpp_it_says_how_to_install_it(file: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runtime, "installed", lambda: False)
+    with (
+        LocalModel(file, name="small", context_tokens=512) as model,
+        pytest.raises(OwnModelUnusable, match="needs the package xllamacpp. Install it with"),
+    ):
+        model.complete(said("Hello"), max_tokens=1)
 
 
 def test_the_version_that_is_installed_is_the_one_that_was_tested():
