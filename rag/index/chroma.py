@@ -131,17 +131,11 @@ class ExactCopy:
             finally:
                 self._being_changed = False
 
-    def nearest(
-        self, vector: ArrayLike, k: int, document_ids: Sequence[str], space: Space
-    ) -> list[tuple[str, float]] | None:
-        """Return the `k` closest (id, distance) of some documents, or None where it cannot tell."""
+    @property
+    def rows(self) -> VectorFile:
+        """The file, in step with the index."""
         self.repair()
-        return self._rows.nearest(vector, k, document_ids, space)
-
-    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
-        """Return the existing ids in order, and their vectors [n, dimension]."""
-        self.repair()
-        return self._rows.vectors(ids)
+        return self._rows
 
     def repair(self) -> None:
         """Copy entries in doubt again; without any it takes no time."""
@@ -322,7 +316,7 @@ class ChromaVectorStore(VectorIndex):
         with self._errors("searched"):
             documents = None if where_document else chosen_documents(filter)
             if self._exact and documents is not None:
-                nearest = self._exact.nearest(vector, k, documents, self.space)
+                nearest = self._exact.rows.nearest(vector, k, documents, self.space)
                 if nearest is not None:
                     return nearest
             found = self._collection.query(
@@ -352,7 +346,7 @@ class ChromaVectorStore(VectorIndex):
         """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
         if self._exact:
             with self._errors("read"):
-                return self._exact.vectors(ids)
+                return self._exact.rows.vectors(ids)
         found = self.entries(ids)
         at = {id_: row for row, id_ in enumerate(found.ids)}
         there = [id_ for id_ in ids if id_ in at]

@@ -362,7 +362,6 @@ def _write(file: Path, places: Sequence[int], rows: Floats) -> None:
 
 
 def _json_list(items: Iterable[object]) -> tuple[str]:
-    """Return items as the one parameter of a statement."""
     return (json.dumps(list(items)),)
 
 

@@ -64,7 +64,8 @@ class VectorStoreRetriever(LangChainRetriever):
                 f"There is no search type {search_type!r}. Choose one of: {', '.join(SEARCH_TYPES)}."
             )
         threshold = (values.get("search_kwargs") or {}).get("score_threshold")
-        if search_type == "similarity_score_threshold" and not _is_relevance(threshold):
+        valid = isinstance(threshold, int | float) and 0 <= threshold <= 1
+        if search_type == "similarity_score_threshold" and not valid:
             raise ValueError(
                 f"The score_threshold in search_kwargs is {threshold!r}. Give a number from 0 to 1."
             )
@@ -126,10 +127,6 @@ class VectorStoreRetriever(LangChainRetriever):
 
 def _with_scores(found: Scored) -> list[Document]:
     return [with_score(document, score) for document, score in found]
-
-
-def _is_relevance(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value <= 1
 
 
 class VectorIndex(VectorStore):
