@@ -220,7 +220,6 @@ class LLM:
             raise not_an_answer() from error
 
     async def _failure(self, error: Exception) -> Failure:
-        """Return the failure of a request that raised an error."""
         settings = self.settings
         if isinstance(error, LLMError):
             return Failure(error, again=isinstance(error, LLMUnreachable))

@@ -242,7 +242,6 @@ def _at_one_scale(vectors: Floats, neighbours: int, rule: ClusteringOptions) -> 
 
 
 def _split_by_tokens(nodes: NDArray[np.int64], tokens: Sequence[int], most: int) -> Iterator[Members]:
-    """Yield nodes in their order, at most `most` tokens at a time."""
     taken: list[int] = []
     for node in nodes.tolist():
         if taken and sum(tokens[other] for other in taken) + tokens[node] > most:

@@ -187,7 +187,6 @@ def leaves(text: str, chunks: Sequence[ChunkSpan | ChunkRecord], size: int = SIZ
 
 
 def _pack_sentences(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield spans of whole sentences, each as long as fits."""
     first: int | None = None
     last = held = 0
     for begin, stop in _sentences(text, start, end):

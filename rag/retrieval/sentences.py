@@ -242,7 +242,6 @@ def score_sentences(question: str, passages: Sequence[Passage]) -> list[Pick]:
 
 
 def _similarities(question: str, units: Sequence[_Sentence], embedder: Embeddings) -> list[float]:
-    """Return the sentences' cosine similarities to the question, -1 to 1."""
     asked = np.asarray(embedder.embed_query(question))
     vectors = np.asarray(embedder.embed_documents([unit.text for unit in units]))
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
@@ -300,8 +299,6 @@ def substance(token: str) -> float:
 
 
 class _Scorer:
-    """Scores the sentences of some passages against one question."""
-
     def __init__(self, question: str, units: Sequence[_Sentence]):
         self._units = units
         self._question = question

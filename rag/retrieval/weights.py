@@ -227,7 +227,6 @@ def _default_weight(group: str, gap: Gains) -> float:
 
 
 def _by_kind(cases: Sequence[Case], normaliser: str) -> tuple[Gains, Gains]:
-    """Return the gains of echoes and of gaps."""
     echo, gap = ([case for case in cases if case.kind == kind] for kind in get_args(Kind))
     return gains(echo, normaliser), gains(gap, normaliser)
 
@@ -277,7 +276,6 @@ def gains(cases: Sequence[Case], normaliser: str) -> Gains:
 
 
 def _best(gain: Gains) -> Gains:
-    """Return the column of the best weight."""
     best: Gains = gain[:, int(gain.mean(axis=0).argmax())]
     return best
 
@@ -331,7 +329,6 @@ class _Pool:
 
 
 def _by_script(texts: Sequence[str]) -> dict[str, list[int]]:
-    """Return the positions of the texts of each script."""
     groups: dict[str, list[int]] = {}
     for position, text in enumerate(texts):
         groups.setdefault(script_of(text), []).append(position)

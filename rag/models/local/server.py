@@ -194,7 +194,6 @@ class LocalModel:
             self._lock.release()
 
     def _start(self, cancelled: Callable[[], bool]) -> LLM:
-        """Start the server and return its client."""
         settings = self.settings
         require_memory(
             self._path, settings.model, settings.context_tokens * read_head(self._path).token_bytes
@@ -241,7 +240,6 @@ class LocalModel:
     def _read_address(
         self, child: "subprocess.Popen[bytes]", complaint: IO[bytes], cancelled: Callable[[], bool]
     ) -> str:
-        """Wait for the child's only line, and return the address in it."""
         assert child.stdout is not None  # noqa: S101 - a pipe, see `_spawn`
         until = time.monotonic() + START_SECONDS
         while not select.select([child.stdout], [], [], LOOK)[0]:

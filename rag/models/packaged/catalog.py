@@ -123,7 +123,6 @@ def fetch(name: str, cache: Path, progress: Progress = lambda _: None) -> Model:
 
 
 def _load_verified(known: KnownModel, directory: Path) -> Model | None:
-    """Return the model in a folder where all its files are as in the manifest."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         whole = manifest["format"] == FORMAT and all(
