@@ -63,23 +63,20 @@ class PrecomputedEmbeddings(Embeddings):
         return self._question or self._embeddings.embed_query(text)
 
     @contextmanager
-    def passages(self, texts: Sequence[str], vectors: Sequence[list[float]]) -> Iterator[None]:
-        """Set the vectors of texts."""
+    def returning(
+        self,
+        texts: Sequence[str] = (),
+        vectors: Sequence[list[float]] = (),
+        question: Sequence[float] | None = None,
+    ) -> Iterator[None]:
+        """Set the vectors of texts, or that of a question."""
         for text, vector in zip(texts, vectors, strict=True):
             self._passages.setdefault(text, deque()).append(vector)
+        self._question = None if question is None else list(question)
         try:
             yield
         finally:
-            self._passages = {}
-
-    @contextmanager
-    def question(self, vector: Sequence[float]) -> Iterator[None]:
-        """Set the vector of a question."""
-        self._question = list(vector)
-        try:
-            yield
-        finally:
-            self._question = None
+            self._passages, self._question = {}, None
 
     def _next_vector(self, text: str) -> list[float] | None:
         """Return a text's next vector, and put it last: a store may ask twice."""
@@ -260,7 +257,7 @@ class ExternalStore:
         if not ids:
             return
         entries = (list(texts), [{CHUNK: id_} for id_ in ids], [_entry_id(id_) for id_ in ids])
-        with self._errors("changed"), self._embeddings.passages(texts, vectors.tolist()):
+        with self._errors("changed"), self._embeddings.returning(texts, vectors.tolist()):
             if self._store is None:
                 self._store = self._spec.make(*entries, self._embeddings, self._owner)
                 return
@@ -288,7 +285,7 @@ class ExternalStore:
             try:
                 found = self._store.similarity_search_by_vector(list(vector), k=count)
             except NotImplementedError:
-                with self._embeddings.question(vector):
+                with self._embeddings.returning(question=vector):
                     found = self._store.similarity_search(QUESTION, k=count)
         return list(dict.fromkeys(_chunk_ids(found)))
 
