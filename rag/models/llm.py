@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,7 +47,7 @@ TOP_LOGPROBS = 20
 _POLL = 0.05  # seconds
 
 
-class LLM:
+class LLM(AbstractContextManager["LLM"]):
     """Language model on an OpenAI-compatible server; errors are kinds of LLMError. Thread-safe."""
 
     def __init__(self, settings: LLMSettings):
@@ -56,9 +57,6 @@ class LLM:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: openai.AsyncOpenAI | None = None
-
-    def __enter__(self) -> "LLM":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

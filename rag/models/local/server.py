@@ -122,7 +122,7 @@ def _reason(name: str, model: Path, status: int, complaint: IO[bytes]) -> str:
     )
 
 
-class LocalModel:
+class LocalModel(contextlib.AbstractContextManager["LocalModel"]):
     """Language model in a GGUF file. Thread-safe: the first request starts its server, others wait."""
 
     supports_logprobs = True
@@ -141,9 +141,6 @@ class LocalModel:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._llm: LLM | None = None  # client of the running server
-
-    def __enter__(self) -> "LocalModel":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -169,7 +169,7 @@ def test_without_llama_cpp_it_says_how_to_install_it(file: Path, monkeypatch: py
     monkeypatch.setattr(runtime, "installed", lambda: False)
     with (
         LocalModel(file, name="small", context_tokens=512) as model,
-        pytest.raises(OwnModelUnusable, match="needs the package xllamacpp. Install it with"),
+        pytest.raises(OwnModelUnusable, match=r"needs the package xllamacpp\. Install it with"),
     ):
         model.complete(said("Hello"), max_tokens=1)
 
