@@ -43,8 +43,6 @@ EQUAL = 1e-4  # distances and numbers that differ by less are of the same vector
 AT_ONCE = 32  # entries
 PATIENCE = 1.0  # seconds; embedded entries are lost with the process until they are written
 
-Search = Callable[[Sequence[float], int], Sequence[tuple[str, float]]]
-
 
 def open_client(directory: Path | str | None) -> Any:
     """Return a Chroma client over a directory, or in memory, with telemetry off."""
@@ -82,20 +80,6 @@ def _forget_failed_client(directory: str) -> None:
 
     if directory not in SharedSystemClient._identifier_to_refcount:  # otherwise others have it open
         SharedSystemClient._identifier_to_system.pop(directory, None)
-
-
-def is_healthy(entries: Entries, copies: Mapping[str, Any], search: Search) -> bool:
-    """Return whether entries equal the copies of their vectors, and are found by them.
-
-    One that is not among its own nearest counts as found where all of those equal it.
-    """
-    missed = 0
-    for id_, vector in zip(entries.ids, np.asarray(entries.vectors), strict=True):
-        if id_ in copies and not np.allclose(vector, copies[id_], atol=EQUAL):
-            return False
-        hits = search(vector.tolist(), NEAREST)
-        missed += id_ not in {name for name, _ in hits} and not (hits and hits[-1][1] < EQUAL)
-    return missed <= MISSED * len(entries.ids)
 
 
 class ExactCopy:
@@ -269,10 +253,19 @@ class ChromaVectorStore(VectorIndex):
         return Entries(found["ids"], documents_of(found["metadatas"]), found["embeddings"])
 
     def check(self) -> None:
-        """Raise IndexUnusable where a sample of the entries has changed, or is not found."""
+        """Raise IndexUnusable where a sample of the entries differs from its copies, or is not found.
+
+        One that is not among its own nearest counts as found where all of those equal it.
+        """
         ids = sorted(self.ids())
         entries = self.entries(ids[:: max(1, -(-len(ids) // SAMPLE))])
-        if not is_healthy(entries, self.vectors_of(entries.ids), self.nearest):
+        copies = self.vectors_of(entries.ids)
+        changed = missed = 0
+        for id_, vector in zip(entries.ids, np.asarray(entries.vectors), strict=True):
+            changed += id_ in copies and not np.allclose(vector, copies[id_], atol=EQUAL)
+            hits = self.nearest(vector.tolist(), NEAREST)
+            missed += id_ not in {name for name, _ in hits} and not (hits and hits[-1][1] < EQUAL)
+        if changed or missed > MISSED * len(entries.ids):
             raise IndexUnusable(f"The vector index {self._name} is damaged: it does not find what is in it.")
 
     def present(self, ids: Sequence[str]) -> set[str]:
