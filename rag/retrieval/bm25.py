@@ -1,6 +1,6 @@
 """BM25 as a LangChain retriever, over an index on disk or in memory."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -12,10 +12,8 @@ from pydantic import ConfigDict
 
 from rag.errors import RetrievalError
 from rag.index.bm25 import Entry, TantivyIndex
-from rag.index.vector_index import Candidates, with_score
+from rag.index.vector_index import Candidates, Hydrate, with_score
 from rag.text.tokenize import find
-
-Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 
 
 class BM25Retriever(BaseRetriever):

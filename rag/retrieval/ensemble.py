@@ -17,7 +17,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, model_validator
 
 from rag.errors import RetrievalError
-from rag.index.vector_index import Candidates, Ranking, Rate
+from rag.index.vector_index import Candidates, Hydrate, Ranking, Rate
 from rag.logs import fields
 from rag.retrieval.fusion import (
     Normaliser,
@@ -35,7 +35,6 @@ Search = Callable[[], Found]
 Answers = Queue[tuple[str, Found | Exception]]
 OnFailure = Callable[[str, Exception], None]
 RATING = 1.0  # seconds for scoring ids that only others found; without it the order is nearly as good
-Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 Names = Mapping[str, str]
 Boost = Callable[[str, Mapping[str, float], Names], tuple[dict[str, float], dict[str, float]]]
 Finding = dict[str, float]
