@@ -11,7 +11,7 @@ import hashlib
 import json
 import statistics
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -27,7 +27,6 @@ from rag.models.embeddings import Embedder, open_embedder
 from rag.retrieval.fusion import (
     Normaliser,
     convex_combination,
-    distribution_based,
     min_max,
     missing_ids,
     rrf,
@@ -39,6 +38,16 @@ from rag.settings import default_model_cache
 
 WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 FROM_ZERO = theoretical_min_max(0.0)
+
+
+def _distribution_based(scores: Sequence[float]) -> list[float]:
+    """Map mean - 3 deviations to 0 and mean + 3 deviations to 1, cut to [0, 1] (DBSF)."""
+    spread = np.std(scores)
+    if not spread:
+        return [1.0] * len(scores)
+    return list(np.clip(0.5 + (np.asarray(scores) - np.mean(scores)) / spread / 6, 0, 1))
+
+
 NORMALISERS: dict[str, tuple[Normaliser, Normaliser]] = {  # of BM25's scores, of relevances
     "theoretical 0": (FROM_ZERO, FROM_ZERO),
     "theoretical .5": (FROM_ZERO, theoretical_min_max(0.5)),
@@ -46,7 +55,7 @@ NORMALISERS: dict[str, tuple[Normaliser, Normaliser]] = {  # of BM25's scores, o
     "theoretical + min-max": (FROM_ZERO, min_max),
     "min-max": (min_max, min_max),
     "z-score": (z_score, z_score),
-    "distribution": (distribution_based, distribution_based),
+    "distribution": (_distribution_based, _distribution_based),
 }
 
 Rankings = dict[str, dict[str, Ranking]]  # question -> half, or "half rated" -> ranking

@@ -78,7 +78,7 @@ class Workspace:
         self.reindexing.recover()
         self.syncing.recover()
         self.pipeline()
-        self.library.indexes.words.warm()
+        self.library.indexes.words.answering.warm()
 
     def pipeline(self, conversation_id: str | None = None) -> RagPipeline:
         """Return the RAG pipeline with the current settings, in the scope of a conversation."""

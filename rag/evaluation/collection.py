@@ -23,7 +23,7 @@ from rag.errors import IndexUnusable, RetrievalError
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chroma import GRAPH, ChromaVectorStore
 from rag.models.embeddings import Embedder
-from rag.retrieval.registry import choose_retriever
+from rag.retrieval.registry import SearchParts, choose_retriever
 from rag.retrieval.weights import RULE, HybridWeights, calibrate, sample
 from rag.settings import default_model_cache
 from rag.text.tokenize import TOKENIZER, Analyser
@@ -95,18 +95,16 @@ class Collection:
 
         An ensemble fails as a whole when one half fails, since the other half's figures are not its own.
         """
-        parts = {part: getattr(self, part) for part in PARTS.get(name, ())}  # builds missing ones
-        return choose_retriever(
-            name,
-            k=k,
+        built = {part: getattr(self, part) for part in PARTS.get(name, ())}  # builds missing ones
+        parts = SearchParts(
             words=self.words,
             vectors=lambda: self.vectors,
             hydrate=self.hydrate,
             label=self.hydrate,
             names=self.names,
-            on_failure=_fail,
-            mixture=lambda: parts.get("mixture") or HybridWeights(),
+            mixture=lambda: built.get("mixture") or HybridWeights(),
         )
+        return choose_retriever(name, parts, k=k, on_failure=_fail)
 
     def index_seconds(self, name: str) -> float:
         """Return the seconds that this retriever's indexes took in this run, shared ones in full."""

@@ -1,9 +1,9 @@
-"""Vector index on Chroma, embedded or a server: a LangChain vector store."""
+"""Vector index on Chroma: a LangChain vector store."""
 
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -43,8 +43,6 @@ EQUAL = 1e-4  # distances and numbers that differ by less are of the same vector
 AT_ONCE = 32  # entries
 PATIENCE = 1.0  # seconds; embedded entries are lost with the process until they are written
 
-Search = Callable[[Sequence[float], int], Sequence[tuple[str, float]]]
-
 
 def open_client(directory: Path | str | None) -> Any:
     """Return a Chroma client over a directory, or in memory, with telemetry off."""
@@ -58,19 +56,6 @@ def open_client(directory: Path | str | None) -> Any:
         return chromadb.PersistentClient(str(directory), settings=settings)
     except BaseException:
         _forget_failed_client(str(directory))
-        raise
-
-
-def open_client_and_collection(
-    directory: Path | str | None, client: Any, name: str, space: Space
-) -> tuple[Any, Any]:
-    """Return the given client, or a new one, and the collection; close a new client on failure."""
-    opened = client or open_client(directory)
-    try:
-        return opened, open_collection(opened, name, space)
-    except BaseException:
-        if client is None:
-            opened.close()
         raise
 
 
@@ -89,40 +74,12 @@ def open_collection(client: Any, name: str, space: Space) -> Any:
         return client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
 
 
-@contextmanager
-def index_errors(name: str, done: str) -> Iterator[None]:
-    """Raise Chroma's errors as IndexUnusable: the index of this name could not be `done`."""
-    from chromadb.errors import ChromaError
-
-    try:
-        yield
-    except (ChromaError, sqlite3.Error, OSError) as error:
-        said = str(error)
-        if "disk is full" in said or "No space left" in said:
-            said = "there is no space left on its disk. Free some, then try again."
-        raise IndexUnusable(f"The vector index {name} could not be {done}: {said}") from error
-
-
 def _forget_failed_client(directory: str) -> None:
     """Drop a client that failed to start, which Chroma would hand out again for this directory."""
     from chromadb.api.shared_system_client import SharedSystemClient
 
     if directory not in SharedSystemClient._identifier_to_refcount:  # otherwise others have it open
         SharedSystemClient._identifier_to_system.pop(directory, None)
-
-
-def is_healthy(entries: Entries, copies: Mapping[str, Any], search: Search) -> bool:
-    """Return whether entries equal the copies of their vectors, and are found by them.
-
-    One that is not among its own nearest counts as found where all of those equal it.
-    """
-    missed = 0
-    for id_, vector in zip(entries.ids, np.asarray(entries.vectors), strict=True):
-        if id_ in copies and not np.allclose(vector, copies[id_], atol=EQUAL):
-            return False
-        hits = search(vector.tolist(), NEAREST)
-        missed += id_ not in {name for name, _ in hits} and not (hits and hits[-1][1] < EQUAL)
-    return missed <= MISSED * len(entries.ids)
 
 
 class ExactCopy:
@@ -158,17 +115,11 @@ class ExactCopy:
             finally:
                 self._being_changed = False
 
-    def nearest(
-        self, vector: ArrayLike, k: int, document_ids: Sequence[str], space: Space
-    ) -> list[tuple[str, float]] | None:
-        """Return the `k` closest (id, distance) of some documents, or None where it cannot tell."""
+    @property
+    def rows(self) -> VectorFile:
+        """The file, in step with the index."""
         self.repair()
-        return self._rows.nearest(vector, k, document_ids, space)
-
-    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Floats]:
-        """Return the existing ids in order, and their vectors [n, dimension]."""
-        self.repair()
-        return self._rows.vectors(ids)
+        return self._rows
 
     def repair(self) -> None:
         """Copy entries in doubt again; without any it takes no time."""
@@ -191,7 +142,7 @@ class ExactCopy:
 
 
 class ChromaVectorStore(VectorIndex):
-    """LangChain vector store on a Chroma collection, in memory without a `directory` or `client`.
+    """LangChain vector store on a Chroma collection, in memory without a `directory`.
 
     With `hydrate`, which gives the documents of ids, Chroma keeps no text: it adds faster, takes a third of
     the disk, and hits whose document is gone are left out. A `filter` is Chroma's `where`, of one key or
@@ -206,7 +157,6 @@ class ChromaVectorStore(VectorIndex):
         *,
         collection_name: str | None = None,
         directory: Path | str | None = None,
-        client: Any = None,
         space: Space = "cosine",
         hydrate: Hydrate | None = None,
         guard: CrashGuard | None = None,
@@ -218,10 +168,15 @@ class ChromaVectorStore(VectorIndex):
         with self._errors("opened"):
             if guard:
                 guard.opening()
-            self._client, self._collection = open_client_and_collection(directory, client, self._name, space)
+            self._client = open_client(directory)
+            try:
+                self._collection = open_collection(self._client, self._name, space)
+            except BaseException:
+                self._client.close()
+                raise
             self.space: Space = self._collection.configuration_json["hnsw"]["space"]
-            self._exact: ExactCopy | None = None  # none for a server, whose collection others may change
-            if directory is not None and client is None:
+            self._exact: ExactCopy | None = None
+            if directory is not None:
                 self._exact = ExactCopy(self, VectorFile(Path(directory), self._name))
 
     @classmethod
@@ -298,10 +253,19 @@ class ChromaVectorStore(VectorIndex):
         return Entries(found["ids"], documents_of(found["metadatas"]), found["embeddings"])
 
     def check(self) -> None:
-        """Raise IndexUnusable where a sample of the entries has changed, or is not found."""
+        """Raise IndexUnusable where a sample of the entries differs from its copies, or is not found.
+
+        One that is not among its own nearest counts as found where all of those equal it.
+        """
         ids = sorted(self.ids())
         entries = self.entries(ids[:: max(1, -(-len(ids) // SAMPLE))])
-        if not is_healthy(entries, self.vectors_of(entries.ids), self.nearest):
+        copies = self.vectors_of(entries.ids)
+        changed = missed = 0
+        for id_, vector in zip(entries.ids, np.asarray(entries.vectors), strict=True):
+            changed += id_ in copies and not np.allclose(vector, copies[id_], atol=EQUAL)
+            hits = self.nearest(vector.tolist(), NEAREST)
+            missed += id_ not in {name for name, _ in hits} and not (hits and hits[-1][1] < EQUAL)
+        if changed or missed > MISSED * len(entries.ids):
             raise IndexUnusable(f"The vector index {self._name} is damaged: it does not find what is in it.")
 
     def present(self, ids: Sequence[str]) -> set[str]:
@@ -345,7 +309,7 @@ class ChromaVectorStore(VectorIndex):
         with self._errors("searched"):
             documents = None if where_document else chosen_documents(filter)
             if self._exact and documents is not None:
-                nearest = self._exact.nearest(vector, k, documents, self.space)
+                nearest = self._exact.rows.nearest(vector, k, documents, self.space)
                 if nearest is not None:
                     return nearest
             found = self._collection.query(
@@ -375,7 +339,7 @@ class ChromaVectorStore(VectorIndex):
         """Return those of the ids that are there, in order, and their vectors [n, dimension]."""
         if self._exact:
             with self._errors("read"):
-                return self._exact.vectors(ids)
+                return self._exact.rows.vectors(ids)
         found = self.entries(ids)
         at = {id_: row for row, id_ in enumerate(found.ids)}
         there = [id_ for id_ in ids if id_ in at]
@@ -410,8 +374,18 @@ class ChromaVectorStore(VectorIndex):
             with self._exact.changing(ids) if self._exact else nullcontext() as rows:
                 yield rows
 
-    def _errors(self, done: str) -> AbstractContextManager[None]:
-        return index_errors(self._name, done)
+    @contextmanager
+    def _errors(self, done: str) -> Iterator[None]:
+        """Raise Chroma's errors as IndexUnusable: the index could not be `done`."""
+        from chromadb.errors import ChromaError
+
+        try:
+            yield
+        except (ChromaError, sqlite3.Error, OSError) as error:
+            said = str(error)
+            if "disk is full" in said or "No space left" in said:
+                said = "there is no space left on its disk. Free some, then try again."
+            raise IndexUnusable(f"The vector index {self._name} could not be {done}: {said}") from error
 
 
 class WriteBuffer:

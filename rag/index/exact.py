@@ -15,40 +15,31 @@ AT_ONCE = 1 << 20  # bytes read at a time
 SHARE = 8  # one part in so many of the memory: the largest file that is prefetched
 
 
-class Prefetch:
-    """Reader that brings `file` into the page cache in a background thread, unless it is too large.
+class Prefetch(Thread):
+    """Thread that brings `file` into the page cache, unless it is too large; it is started once.
 
     A disk gives scattered rows at a tenth of the pace of a whole file. The next search reports read errors.
     """
 
     def __init__(self, file: Path):
+        super().__init__(name="warm vectors", daemon=True)
         self._file = file
-        self._stopped = Event()
-        self._thread: Thread | None = None
-
-    def begin(self) -> None:
-        """Start reading on the first call."""
-        if self._thread is None:
-            self._thread = Thread(target=self._read_file, name="warm vectors", daemon=True)
-            self._thread.start()
+        self._stop_reading = Event()
 
     def stop(self) -> None:
-        """Stop reading, and wait for the thread."""
-        self._stopped.set()
-        self.wait()
+        """Stop reading, and wait for the thread where it was started."""
+        self._stop_reading.set()
+        if self.ident is not None:
+            self.join()
 
-    def wait(self) -> None:
-        """Wait until the file is read."""
-        if self._thread is not None:
-            self._thread.join()
-
-    def _read_file(self) -> None:
+    def run(self) -> None:
+        """Read the file."""
         buffer = bytearray(AT_ONCE)
         try:
             with self._file.open("rb", buffering=0) as opened:
                 if os.fstat(opened.fileno()).st_size > _memory() // SHARE:
                     return
-                while not self._stopped.is_set() and opened.readinto(buffer):
+                while not self._stop_reading.is_set() and opened.readinto(buffer):
                     pass
         except OSError:
             return
@@ -215,7 +206,8 @@ class VectorFile:
             dimension = _dimension(self._db)
             mapped = np.asarray(np.memmap(self._file, "<f4", mode="r"))  # slicing a memmap is slow
             self._mapped = mapped[: len(mapped) // dimension * dimension].reshape(-1, dimension)
-            self._prefetch.begin()
+            if self._prefetch.ident is None:
+                self._prefetch.start()
         return self._mapped
 
     def _rows_of(self, document_ids: Iterable[str]) -> Rows:
@@ -251,7 +243,10 @@ class VectorFile:
 
 
 def distances(vectors: Floats, asked: Floats, space: Space, rows: ArrayLike | None = None) -> Floats:
-    """Return the distance of `asked` [dimension] to each of some rows, or all, as Chroma defines it."""
+    """Return the distance of `asked` [dimension] to each of some rows, or all, as Chroma defines it.
+
+    To [1, 0] from [0.6, 0.8] these are 0.4, 0.8 and 0.4.
+    """
     slabs = [vectors] if rows is None else _slabs(vectors, np.asarray(rows))
     return _DISTANCES[space](slabs, asked)
 
@@ -359,7 +354,6 @@ def _write(file: Path, places: Sequence[int], rows: Floats) -> None:
 
 
 def _json_list(items: Iterable[object]) -> tuple[str]:
-    """Return items as the one parameter of a statement."""
     return (json.dumps(list(items)),)
 
 

@@ -63,23 +63,20 @@ class PrecomputedEmbeddings(Embeddings):
         return self._question or self._embeddings.embed_query(text)
 
     @contextmanager
-    def passages(self, texts: Sequence[str], vectors: Sequence[list[float]]) -> Iterator[None]:
-        """Set the vectors of texts."""
+    def returning(
+        self,
+        texts: Sequence[str] = (),
+        vectors: Sequence[list[float]] = (),
+        question: Sequence[float] | None = None,
+    ) -> Iterator[None]:
+        """Set the vectors of texts, or that of a question."""
         for text, vector in zip(texts, vectors, strict=True):
             self._passages.setdefault(text, deque()).append(vector)
+        self._question = None if question is None else list(question)
         try:
             yield
         finally:
-            self._passages = {}
-
-    @contextmanager
-    def question(self, vector: Sequence[float]) -> Iterator[None]:
-        """Set the vector of a question."""
-        self._question = list(vector)
-        try:
-            yield
-        finally:
-            self._question = None
+            self._passages, self._question = {}, None
 
     def _next_vector(self, text: str) -> list[float] | None:
         """Return a text's next vector, and put it last: a store may ask twice."""
@@ -260,7 +257,7 @@ class ExternalStore:
         if not ids:
             return
         entries = (list(texts), [{CHUNK: id_} for id_ in ids], [_entry_id(id_) for id_ in ids])
-        with self._errors("changed"), self._embeddings.passages(texts, vectors.tolist()):
+        with self._errors("changed"), self._embeddings.returning(texts, vectors.tolist()):
             if self._store is None:
                 self._store = self._spec.make(*entries, self._embeddings, self._owner)
                 return
@@ -288,7 +285,7 @@ class ExternalStore:
             try:
                 found = self._store.similarity_search_by_vector(list(vector), k=count)
             except NotImplementedError:
-                with self._embeddings.question(vector):
+                with self._embeddings.returning(question=vector):
                     found = self._store.similarity_search(QUESTION, k=count)
         return list(dict.fromkeys(_chunk_ids(found)))
 
@@ -421,35 +418,35 @@ class ExternalVectorIndex(VectorIndex):
         found = self._hydrate(list(self.vectors_of(ids)))
         return [found[id_] for id_ in ids if id_ in found]
 
-    def similarity_search_by_vector_with_score(
-        self, embedding: Sequence[float], k: int = 4, **kwargs: Any
-    ) -> list[tuple[Document, float]]:
-        """Return the `k` closest chunks with their distance; `filter` limits the search."""
-        return self._closest(embedding, k, **kwargs)
-
     def nearest(self, vector: Sequence[float], k: int, **kwargs: Any) -> Hits:
         """Return at most `k` ids with their distance, closest first; `filter` limits the search."""
-        return [(str(document.id), far) for document, far in self._closest(vector, k, **kwargs)]
+        found = self.similarity_search_by_vector_with_score(vector, k, **kwargs)
+        return [(str(document.id), far) for document, far in found]
 
     def close(self) -> None:
         """Release the kept vectors and the store."""
         self._kept.close()
         self._store.close()
 
-    def _closest(self, vector: Sequence[float], k: int, filter: Filter | None = None) -> Scored:  # noqa: A002
+    def similarity_search_by_vector_with_score(  # type: ignore[override]
+        self,
+        embedding: Sequence[float],
+        k: int = 4,
+        filter: Filter | None = None,  # noqa: A002 - LangChain's name
+    ) -> Scored:
         """Return the `k` closest chunks with their distance, from ever more candidates, then from all."""
         with self._errors("read"):
             count = self._kept.count()
         asked = min(max(2 * k, LEAST), count)
         while 0 < asked <= WIDEST and k > 0:
-            candidates = self._store.near(vector, asked)
-            found = self._read_hits(self._ranked(vector, candidates), k, filter)
+            candidates = self._store.near(embedding, asked)
+            found = self._read_hits(self._ranked(embedding, candidates), k, filter)
             if len(found) == k or len(self.present(candidates)) == count:
                 return found
             if asked == count:
                 break
             asked = min(4 * asked, count)
-        return self._read_hits(self._all_ranked(vector, k, filter), k, filter) if k > 0 < count else []
+        return self._read_hits(self._all_ranked(embedding, k, filter), k, filter) if k > 0 < count else []
 
     def _ranked(self, vector: Sequence[float], ids: Sequence[str]) -> list[tuple[str, float]]:
         """Return the owner's ids among these with their distance, closest first."""

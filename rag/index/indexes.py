@@ -23,7 +23,7 @@ from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
 from rag.index.chunks import to_document, to_label
 from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
-from rag.index.slot import Closeable, IndexSlot, IndexState, Slot
+from rag.index.slot import Closeable, IndexState, Slot
 from rag.index.staged import (
     Hits,
     IndexPair,
@@ -89,9 +89,9 @@ def _model(made_with: MadeWith) -> str:
 
 
 class WordIndex:
-    """`LexicalIndex` in a folder of `directory`, with a staged one beside it after a change of tokenizer.
+    """BM25 index in a folder of `directory`, with a staged one beside it after a change of tokenizer.
 
-    Both are written to. The one in use is searched with the present tokenizer.
+    Both are written to. The one in use, `answering`, is searched with the present tokenizer.
     """
 
     def __init__(
@@ -106,11 +106,11 @@ class WordIndex:
         self._directory = directory
         self._analysers = analysers
         self._writing = RLock()
-        self._answering = self._open(documents.index_state(WORDS) or {"folder": WORDS}, allow_outdated=True)
-        if self._answering.stale:
+        self.answering = self._open(documents.index_state(WORDS) or {"folder": WORDS}, allow_outdated=True)
+        if self.answering.stale:
             log.warning("The word index cannot be used any more. It is made anew.")
-            self._answering.clear()
-        self._staged = self._begin() if self._answering.outdated else None
+            self.answering.clear()
+        self._staged = self._begin() if self.answering.outdated else None
         if self._staged is None:
             self._pair.give_up()
         else:
@@ -130,32 +130,14 @@ class WordIndex:
         """Remove entries; unknown ids are no error."""
         self._write(lambda index: index.delete(ids))
 
-    def search(
-        self, query: str, k: int, document_ids: Collection[str] | None = None
-    ) -> list[tuple[str, float]]:
-        """Return at most `k` (id, BM25 score), best first, equal scores by id."""
-        return self._answering.search(query, k, document_ids)
-
-    def scores(self, query: str, ids: Collection[str]) -> dict[str, float]:
-        """Return the BM25 score of each of these entries; 0 of what shares no word, or is not there."""
-        return self._answering.scores(query, ids)
-
     def ids(self) -> set[str]:
         """Return the id of every entry."""
-        return self._answering.ids()
-
-    def rarity(self, token: str) -> float:
-        """Return a token's inverse document frequency."""
-        return self._answering.rarity(token)
-
-    def warm(self) -> None:
-        """Load the analysers of the languages in the index; raises RetrievalError."""
-        self._answering.warm()
+        return self.answering.ids()
 
     def clear(self) -> None:
         """Remove every entry of the index in use; `recover` adds them again."""
         with self._writing:
-            self._answering.clear()
+            self.answering.clear()
 
     def recover(self) -> None:
         """Bring the index in step with the ledger."""
@@ -175,13 +157,13 @@ class WordIndex:
     def close(self) -> None:
         """Release files and threads."""
         with self._writing:
-            self._answering.close()
+            self.answering.close()
             if self._staged is not None:
                 self._staged.index.close()
 
     def replace(self, staged: TantivyIndex) -> None:
         """Use the staged index; the one before ends with its last search."""
-        before, self._answering, self._staged = self._answering, staged, None
+        before, self.answering, self._staged = self.answering, staged, None
         before.close_writer()
 
     def unstage(self) -> None:
@@ -192,7 +174,7 @@ class WordIndex:
 
     def _write(self, change: Callable[[TantivyIndex], None]) -> None:
         with self._writing:
-            change(self._answering)
+            change(self.answering)
             if self._staged is not None:
                 change(self._staged.index)
 
@@ -295,9 +277,9 @@ class Indexes:
         self.store = store
         lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
         self._embedder = Slot(self._open_answering_embedder, lock)
-        self._words = IndexSlot(partial(WordIndex, documents, states, directory, analysers), lock)
-        self._vectors: IndexSlot[VectorIndex] = IndexSlot(self._open_vectors, lock)
-        self._tree = IndexSlot(lambda: self.open_tree(self._vectors_folder(), self.embedder), lock)
+        self._words = Slot(partial(WordIndex, documents, states, directory, analysers), lock)
+        self._vectors: Slot[VectorIndex] = Slot(self._open_vectors, lock)
+        self._tree = Slot(lambda: self.open_tree(self._vectors_folder(), self.embedder), lock)
 
     @property
     def embedder(self) -> Embedder:

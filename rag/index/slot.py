@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from enum import Enum
 from threading import Lock, RLock
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from rag.errors import IndexUnusable
 
@@ -18,6 +18,7 @@ class IndexState(Enum):
     DAMAGED = "damaged"  # found unusable; opened again when it is next needed
 
 
+@runtime_checkable
 class Closeable(Protocol):
     """Index that holds files or threads."""
 
@@ -26,12 +27,12 @@ class Closeable(Protocol):
 
 
 T = TypeVar("T")
-Index = TypeVar("Index", bound=Closeable)
 
 
 class Slot(Generic[T]):
     """Value opened on first use, once, for all threads; what could not be opened is tried again.
 
+    A staged index may be held beside an index in use, and replace it.
     Slots whose values need each other share a `lock`; reading an open value takes none.
     """
 
@@ -40,12 +41,15 @@ class Slot(Generic[T]):
         self._opening = lock or RLock()
         self._changing = Lock()
         self._value: T | None = None
+        self._staged: T | None = None
         self._state = IndexState.ABSENT  # while there is no value
 
     @property
     def state(self) -> IndexState:
         """The state, at this moment."""
-        return self._state if self._value is None else IndexState.OPEN
+        if self._value is None:
+            return self._state
+        return IndexState.OPEN if self._staged is None else IndexState.REPLACING
 
     @property
     def current(self) -> T | None:
@@ -88,31 +92,17 @@ class Slot(Generic[T]):
                 self._state = closed
             return value
 
-
-class IndexSlot(Slot[Index]):
-    """Slot of an index, which a staged index may replace."""
-
-    def __init__(self, open_value: Callable[[], Index], lock: "RLock | None" = None):
-        super().__init__(open_value, lock)
-        self._staged: Index | None = None
-
-    @property
-    def state(self) -> IndexState:
-        """The state, at this moment."""
-        state = super().state
-        return IndexState.REPLACING if self._staged is not None and state is IndexState.OPEN else state
-
-    def stage(self, staged: Index) -> Index:
+    def stage(self, staged: T) -> T:
         """Hold an index that is filled beside the one in use; return it."""
         self._staged = staged
         return staged
 
-    def unstage(self) -> Index | None:
+    def unstage(self) -> T | None:
         """Give up the staged index without closing it; return it."""
         staged, self._staged = self._staged, None
         return staged
 
-    def exchange(self) -> Index | None:
+    def exchange(self) -> T | None:
         """Use the staged index; return the one before, which searches may still use."""
         staged = self.unstage()
         return None if staged is None else self.put(staged)
@@ -120,5 +110,5 @@ class IndexSlot(Slot[Index]):
     def close(self, state: IndexState = IndexState.ABSENT) -> None:
         """Close the index where it is open; it can be opened again. A staged one stays."""
         index = self.take(state)
-        if index is not None:
+        if isinstance(index, Closeable):
             index.close()

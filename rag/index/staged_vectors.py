@@ -199,14 +199,12 @@ class StagedVectors(StagedIndex):
             yield ReindexProgress("embedding", done, total)
             if done == total:
                 return
-            for document_id in self._searchable():
+            searchable = [record.id for record in self.documents.list() if record.state in SEARCHABLE]
+            for document_id in reversed(searchable):
                 for count in self._embed(document_id, there):
                     self._check_continue(cancelled)
                     done += count
                     yield ReindexProgress("embedding", done, max(done, total))
-
-    def _searchable(self) -> list[str]:
-        return [record.id for record in reversed(self.documents.list()) if record.state in SEARCHABLE]
 
     def _embed(self, document_id: str, there: set[str]) -> Iterator[int]:
         """Embed a document's missing chunks; yield how many, batch by batch."""

@@ -25,7 +25,7 @@ from rag.models.embeddings import Embedder
 from rag.raptor.retrievers import TREES
 from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.raptor.tree import Forest, node_text
-from rag.retrieval.registry import choose_retriever
+from rag.retrieval.registry import SearchParts, choose_retriever
 from rag.retrieval.weights import HybridCalibration
 from rag.text.chunking import Splitting, split
 from rag.text.tokenize import Analyser
@@ -105,7 +105,9 @@ class Library:
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
         states = IndexStates(database, owner)
         self.indexes = Indexes(self.documents, states, directory, open_embedder, store, analysers, open_named)
-        self.weighing = HybridCalibration(self.documents, self.indexes)
+        self.weighing = HybridCalibration(
+            self.documents, lambda: self.indexes.vectors, self.indexes.analysers
+        )
         self.forest = Forest(
             self.documents,
             Trees(database, owner),
@@ -255,10 +257,8 @@ class Library:
         """Return the retriever of that name; those of RAPTOR fill a budget instead of `k`."""
         if name in TREES:
             return TREES[name](forest=self.forest, document_ids=document_ids)
-        return choose_retriever(
-            name,
-            k=k,
-            words=self.indexes.words,
+        parts = SearchParts(
+            words=self.indexes.words.answering,
             vectors=lambda: self.indexes.vectors,
             near_at_hand=lambda: self.indexes.near_at_hand,
             hydrate=self.indexes.hydrate,
@@ -266,8 +266,8 @@ class Library:
             names=self.indexes.names,
             document_ids=document_ids,
             mixture=lambda: self.weighing.mixture,
-            on_failure=on_failure,
         )
+        return choose_retriever(name, parts, k=k, on_failure=on_failure)
 
     def add_vectors(self, chunks: Sequence[ChunkRecord], cancelled: Cancel) -> Iterator[IngestProgress]:
         """Embed the chunks that the index lacks; Cancelled also where the index is replaced meanwhile."""
@@ -288,7 +288,7 @@ class Library:
 
     def rarity(self, token: str) -> float:
         """Return the inverse document frequency of a token in the word index."""
-        return self.indexes.words.rarity(token)
+        return self.indexes.words.answering.rarity(token)
 
     def _index_words(self, record: DocumentRecord) -> Iterator[IngestProgress]:
         chunks = self.documents.chunks(record.id)

@@ -44,11 +44,6 @@ _Key = tuple[str, Path, str | None, str | None]
 _FAILED = "The texts could not be embedded"
 
 
-def ignore_timing(role: Role, seconds: float) -> None:
-    """Ignore the timing of an embedding."""
-    del role, seconds
-
-
 class Embedder(Embeddings):
     """Embedding model. Thread-safe; every vector is float32 [dimension] of length 1.
 
@@ -61,7 +56,7 @@ class Embedder(Embeddings):
     dimension: int
     fingerprint: str
     local: bool = True
-    on_embedded: OnEmbedded = staticmethod(ignore_timing)
+    on_embedded: OnEmbedded = staticmethod(lambda *_: None)
 
     @property
     def spec(self) -> str:
@@ -150,7 +145,9 @@ class SharedEmbedders:
     """Cache of open embedding models, shared by all libraries; one that none uses any more is released."""
 
     def __init__(
-        self, on_embedded: OnEmbedded = ignore_timing, open_model: Callable[..., Embedder] = open_embedder
+        self,
+        on_embedded: OnEmbedded = lambda *_: None,
+        open_model: Callable[..., Embedder] = open_embedder,
     ) -> None:
         self._on_embedded = on_embedded
         self._open_model = open_model

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,28 +47,16 @@ TOP_LOGPROBS = 20
 _POLL = 0.05  # seconds
 
 
-@dataclass(frozen=True)
-class ServerCapabilities:
-    """Models and context size of a server; None where it does not tell."""
-
-    models: tuple[str, ...]
-    context_tokens: int | None
-
-
-class LLM:
-    """Language model on an OpenAI-compatible server. Thread-safe; close() ends it."""
+class LLM(AbstractContextManager["LLM"]):
+    """Language model on an OpenAI-compatible server; errors are kinds of LLMError. Thread-safe."""
 
     def __init__(self, settings: LLMSettings):
         self.settings = settings
         self.supports_logprobs = True
         """True until the server is found to give no log-probabilities."""
-        self._requests = Requests(settings)
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: openai.AsyncOpenAI | None = None
-
-    def __enter__(self) -> "LLM":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -88,7 +76,7 @@ class LLM:
         if not self.supports_logprobs:
             return None
         request = {**self._request(messages, 1), "logprobs": True, "top_logprobs": TOP_LOGPROBS}
-        running = self._submit(lambda client: self._requests.logprobs(client, request))
+        running = self._submit(lambda client: self._retry(request, partial(self._logprobs, client)))
         logprobs = _wait_for(running, cancelled)
         if logprobs is None:
             self.supports_logprobs = False
@@ -96,18 +84,7 @@ class LLM:
 
     def models(self) -> list[str]:
         """Return the names of the models the server offers, as it orders them."""
-        return [str(model.get("id", "")) for model in self._submit(self._requests.listed).result()]
-
-    def probe(self) -> ServerCapabilities:
-        """Return the server's models and context size, which vLLM and llama.cpp tell."""
-        listed = self._submit(self._requests.listed).result()
-        ours = next((model for model in listed if model.get("id") == self.settings.model), {})
-        meta = ours.get("meta") if isinstance(ours.get("meta"), dict) else {}
-        size = ours.get("max_model_len") or (meta or {}).get("n_ctx")
-        return ServerCapabilities(
-            models=tuple(str(model.get("id", "")) for model in listed),
-            context_tokens=size if isinstance(size, int) and size > 0 else None,
-        )
+        return [str(model.get("id", "")) for model in self._submit(self._listed).result()]
 
     def close(self) -> None:
         """Close every connection and end the thread; the next call starts another."""
@@ -132,7 +109,7 @@ class LLM:
     ) -> Iterator[str]:
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         request = self._request(messages, max_tokens)
-        stream = partial(self._requests.stream, request=request, put=pieces.put, throttled=throttled)
+        stream = partial(self._stream, request=request, put=pieces.put, throttled=throttled)
         running = self._submit(stream)
         running.add_done_callback(lambda _: pieces.put(None))
         try:
@@ -150,9 +127,114 @@ class LLM:
 
     def _started(self) -> "tuple[openai.AsyncOpenAI, asyncio.AbstractEventLoop]":
         if self._loop is None or self._client is None:
-            self._client, self._loop = self._requests.client(), asyncio.new_event_loop()
+            self._client, self._loop = self._open_client(), asyncio.new_event_loop()
             threading.Thread(target=_run_loop, args=(self._loop,), name="llm", daemon=True).start()
         return self._client, self._loop
+
+    def _open_client(self) -> "openai.AsyncOpenAI":
+        """Return a client of the server; importing the SDK takes a second."""
+        import httpx2
+        import openai
+
+        import rag.models.llm_stream  # noqa: F401 - imported before the first answer
+
+        settings = self.settings
+        return openai.AsyncOpenAI(
+            base_url=settings.base_url,
+            api_key=settings.api_key or "none",
+            timeout=openai.Timeout(settings.idle_timeout, connect=min(10.0, settings.idle_timeout)),
+            max_retries=0,
+            default_headers={"Accept-Encoding": "identity"},  # a compressed stream arrives late
+            # A stream is not read beyond its end, so its connection cannot serve the next request.
+            http_client=openai.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0)),
+        )
+
+    async def _stream(
+        self, client: "openai.AsyncOpenAI", request: Body, put: Callable[[str], None], *, throttled: bool
+    ) -> None:
+        """Put the pieces of one answer, `throttled` a few times a second; those before an error are valid."""
+        from rag.models.llm_stream import stream_text
+
+        spoken, idle = 0, self.settings.idle_timeout
+
+        async def once(request: Body) -> None:
+            nonlocal spoken
+            text = stream_text(client, request, idle_timeout=idle, throttled=throttled)
+            async with contextlib.aclosing(text) as pieces:
+                async for piece in pieces:
+                    put(piece[: ANSWER_CHARS - spoken])
+                    spoken += len(piece)
+                    if spoken > ANSWER_CHARS:
+                        raise LLMGarbled("The model's answer did not come to an end, so it was cut.")
+
+        await self._retry(request, once, lambda: spoken > 0)
+
+    async def _listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
+        """Return the server's list of models."""
+        try:
+            async with asyncio.timeout(self.settings.idle_timeout):
+                answer = await client.models.with_raw_response.list()
+                listed = answer.http_response.json()["data"]
+                return [model for model in listed if isinstance(model, dict)]
+        except (ValueError, KeyError, TypeError) as error:
+            host = self.settings.host
+            raise LLMGarbled(
+                f"{host} did not list its models. Check that its address ends in /v1."
+            ) from error
+        except _failures() as error:
+            raise (await self._failure(error)).error from _safe_cause(error)
+
+    async def _retry(
+        self, request: Body, once: Callable[[Body], Awaitable[T]], spoke: Callable[[], bool] = never
+    ) -> T:
+        """Run `once` with retries, as long as it failed before it `spoke` and a retry may help."""
+        settings, attempt = self.settings, 1
+        try:
+            async with asyncio.timeout(settings.timeout):
+                while True:
+                    try:
+                        return await once(request)
+                    except _failures() as error:
+                        failure = await self._failure(error)
+                        if spoke() or not failure.again or attempt == ATTEMPTS or failure.wait > LONGEST_WAIT:
+                            raise failure.error from _safe_cause(error)
+                    request = _without_option(request, failure.unwanted)
+                    await asyncio.sleep(0 if failure.unwanted else failure.wait or FIRST_WAIT * attempt)
+                    attempt += 1
+        except TimeoutError as error:
+            raise timeout_error(settings.host, settings.timeout) from error
+
+    async def _logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
+        import openai
+
+        try:
+            async with asyncio.timeout(self.settings.idle_timeout):
+                return first_token_logprobs(await client.chat.completions.create(**request))
+        except openai.APIStatusError as error:
+            if "logprob" in error.response.text[:BODY_CHARS].lower():
+                return None
+            raise
+        except (ValueError, RecursionError) as error:
+            raise not_an_answer() from error
+
+    async def _failure(self, error: Exception) -> Failure:
+        settings = self.settings
+        if isinstance(error, LLMError):
+            return Failure(error, again=isinstance(error, LLMUnreachable))
+        response = getattr(error, "response", None)
+        if response is not None:
+            body = (await response.aread()).decode("utf-8", "replace")[:BODY_CHARS]
+            return read_status(
+                response.status_code,
+                response.headers,
+                body,
+                host=settings.host,
+                model=settings.model,
+                key=settings.api_key,
+            )
+        if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
+            return Failure(idle_timeout_error(settings.host, settings.idle_timeout))
+        return read_connection_error(error, host=settings.host)
 
 
 def _merge_pieces(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> Iterator[str]:
@@ -203,128 +285,6 @@ async def _close_client(client: "openai.AsyncOpenAI") -> None:
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
     await client.close()
-
-
-@dataclass(frozen=True)
-class Requests:
-    """Requests to one server with retries, by a client from `client`; raises kinds of LLMError."""
-
-    settings: LLMSettings
-
-    def client(self) -> "openai.AsyncOpenAI":
-        """Return a client of the server; importing the SDK takes a second."""
-        import httpx2
-        import openai
-
-        import rag.models.llm_stream  # noqa: F401 - imported before the first answer
-
-        settings = self.settings
-        return openai.AsyncOpenAI(
-            base_url=settings.base_url,
-            api_key=settings.api_key or "none",
-            timeout=openai.Timeout(settings.idle_timeout, connect=min(10.0, settings.idle_timeout)),
-            max_retries=0,
-            default_headers={"Accept-Encoding": "identity"},  # a compressed stream arrives late
-            # A stream is not read beyond its end, so its connection cannot serve the next request.
-            http_client=openai.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0)),
-        )
-
-    async def stream(
-        self,
-        client: "openai.AsyncOpenAI",
-        request: Body,
-        put: Callable[[str], None],
-        *,
-        throttled: bool = False,
-    ) -> None:
-        """Put the pieces of one answer, `throttled` a few times a second; those before an error are valid."""
-        from rag.models.llm_stream import stream_text
-
-        spoken, idle = 0, self.settings.idle_timeout
-
-        async def once(request: Body) -> None:
-            nonlocal spoken
-            text = stream_text(client, request, idle_timeout=idle, throttled=throttled)
-            async with contextlib.aclosing(text) as pieces:
-                async for piece in pieces:
-                    put(piece[: ANSWER_CHARS - spoken])
-                    spoken += len(piece)
-                    if spoken > ANSWER_CHARS:
-                        raise LLMGarbled("The model's answer did not come to an end, so it was cut.")
-
-        await self._retry(request, once, lambda: spoken > 0)
-
-    async def logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
-        """Return the log-probabilities of an answer's first token; None where the server gives none."""
-        return await self._retry(request, partial(self._logprobs, client))
-
-    async def listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
-        """Return the server's list of models."""
-        try:
-            async with asyncio.timeout(self.settings.idle_timeout):
-                answer = await client.models.with_raw_response.list()
-                listed = answer.http_response.json()["data"]
-                return [model for model in listed if isinstance(model, dict)]
-        except (ValueError, KeyError, TypeError) as error:
-            host = self.settings.host
-            raise LLMGarbled(
-                f"{host} did not list its models. Check that its address ends in /v1."
-            ) from error
-        except _failures() as error:
-            raise (await self._failure(error)).error from _safe_cause(error)
-
-    async def _retry(
-        self, request: Body, once: Callable[[Body], Awaitable[T]], spoke: Callable[[], bool] = never
-    ) -> T:
-        """Run `once` with retries, as long as it failed before it `spoke` and a retry may help."""
-        settings, attempt = self.settings, 1
-        try:
-            async with asyncio.timeout(settings.timeout):
-                while True:
-                    try:
-                        return await once(request)
-                    except _failures() as error:
-                        failure = await self._failure(error)
-                        if spoke() or not failure.again or attempt == ATTEMPTS or failure.wait > LONGEST_WAIT:
-                            raise failure.error from _safe_cause(error)
-                    request = _without_option(request, failure.unwanted)
-                    await asyncio.sleep(0 if failure.unwanted else failure.wait or FIRST_WAIT * attempt)
-                    attempt += 1
-        except TimeoutError as error:
-            raise timeout_error(settings.host, settings.timeout) from error
-
-    async def _logprobs(self, client: "openai.AsyncOpenAI", request: Body) -> Logprobs | None:
-        import openai
-
-        try:
-            async with asyncio.timeout(self.settings.idle_timeout):
-                return first_token_logprobs(await client.chat.completions.create(**request))
-        except openai.APIStatusError as error:
-            if "logprob" in error.response.text[:BODY_CHARS].lower():
-                return None
-            raise
-        except (ValueError, RecursionError) as error:
-            raise not_an_answer() from error
-
-    async def _failure(self, error: Exception) -> Failure:
-        """Return the failure of a request that raised an error."""
-        settings = self.settings
-        if isinstance(error, LLMError):
-            return Failure(error, again=isinstance(error, LLMUnreachable))
-        response = getattr(error, "response", None)
-        if response is not None:
-            body = (await response.aread()).decode("utf-8", "replace")[:BODY_CHARS]
-            return read_status(
-                response.status_code,
-                response.headers,
-                body,
-                host=settings.host,
-                model=settings.model,
-                key=settings.api_key,
-            )
-        if isinstance(error, TimeoutError) or "timeout" in type(error).__name__.lower():
-            return Failure(idle_timeout_error(settings.host, settings.idle_timeout))
-        return read_connection_error(error, host=settings.host)
 
 
 def _safe_cause(error: Exception) -> Exception | None:

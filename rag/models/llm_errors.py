@@ -82,12 +82,8 @@ def read_connection_error(error: BaseException, *, host: str) -> Failure:
     if any(type(cause).__name__ == "ConnectError" for cause in causes):
         sentence = f"No model's server answers at {host}. Start it, or correct its address."
         return Failure(LLMUnreachable(sentence), again=True)
-    return Failure(broken_connection(host), again=True)
-
-
-def broken_connection(host: str) -> LLMError:
-    """Return the error of a connection that ended before the answer."""
-    return LLMUnreachable(f"The connection to {host} broke off before the answer was complete. Ask again.")
+    sentence = f"The connection to {host} broke off before the answer was complete. Ask again."
+    return Failure(LLMUnreachable(sentence), again=True)
 
 
 def idle_timeout_error(host: str, seconds: float) -> LLMError:

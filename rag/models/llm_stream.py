@@ -63,7 +63,6 @@ class ThrottledStream(httpx2.AsyncByteStream):
         self._waited = True
 
     def _up_to_done(self, chunk: bytes) -> bytes:
-        """Return the part of a chunk before the end of the answer."""
         self._bytes += len(chunk)
         if self._bytes > MAX_BYTES:
             raise LLMGarbled("The model's server sent an answer without an end. Check its address.")

@@ -46,22 +46,24 @@ class LanguageModel(Protocol):
 
     def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
         """Return the whole answer; errors as of `stream`."""
+        return "".join(self.stream(messages, max_tokens=max_tokens, cancelled=cancelled))
 
     @property
     def supports_logprobs(self) -> bool:
         """False where the model is known to give no log-probabilities."""
+        return False
 
-    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
+    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:  # noqa: ARG002
         """Return the log-probabilities of the answer's first token, or None; errors as of `stream`."""
+        return None
 
 
-class ChatModel:
+class ChatModel(LanguageModel):
     """Adapter for a LangChain chat model, or a runnable around one, such as `model.with_fallbacks([...])`.
 
-    Its own settings limit the length of an answer; `context_tokens` is what LangChain does not tell.
+    Its own settings limit the length of an answer; `context_tokens` is what LangChain does not tell, nor
+    has it a common way to ask for log-probabilities.
     """
-
-    supports_logprobs = False  # LangChain has no common way to ask for them
 
     def __init__(self, model: Runnable[Any, Any], *, context_tokens: int = 8192):
         self._model = model
@@ -80,7 +82,7 @@ class ChatModel:
             for piece in self._model.stream(convert_to_messages([dict(message) for message in messages])):
                 if cancelled():
                     raise Cancelled("You stopped the answer.")
-                if text := _piece_text(piece):
+                if text := str(piece.text if isinstance(piece, BaseMessage) else piece):
                     silent = False
                     yield text
         except FootnoteError:
@@ -91,21 +93,8 @@ class ChatModel:
         if silent:
             raise LLMGarbled("The model sent an empty answer. Ask again, or choose another model.")
 
-    def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
-        """Return the whole answer; errors as of `stream`."""
-        return "".join(self.stream(messages, max_tokens=max_tokens, cancelled=cancelled))
-
-    def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:  # noqa: ARG002
-        """Return None: LangChain has no common way to ask for log-probabilities."""
-        return None
-
-
-def _piece_text(piece: Any) -> str:
-    return str(piece.text) if isinstance(piece, BaseMessage) else str(piece)
-
 
 def _model_name(model: Runnable[Any, Any]) -> str:
-    """Return the name of a model, or else of its class."""
     said = (getattr(model, name, None) for name in ("model_name", "model"))
     return next((name for name in said if isinstance(name, str) and name), type(model).__name__)
 

@@ -187,13 +187,9 @@ class QueryView:
         """Return the leaves among the nodes, in their order."""
         return [id_ for id_ in ids if self.is_leaf(id_)]
 
-    def weight(self, leaf_id: str) -> float:
-        """Return how informative a leaf is about its document."""
-        return self._nodes[leaf_id].weight
-
-    def size(self, leaf_id: str) -> int:
-        """Return a leaf's length in tokens."""
-        return count_tokens(self._nodes[leaf_id].text)
+    def node(self, node_id: str) -> NodeRecord:
+        """Return a node that was read before."""
+        return self._nodes[node_id]
 
     def described(self, leaf_ids: Sequence[str]) -> list[DescribedLeaf]:
         """Return leaves with their similarity and one path from each to the root."""
@@ -254,7 +250,9 @@ class TreeRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
         view = QueryView(self.forest, query, self.document_ids)
-        chosen = fill_budget(self._ordered(query, view), view.size, self.tokens)
+        chosen = fill_budget(
+            self._ordered(query, view), lambda id_: count_tokens(view.node(id_).text), self.tokens
+        )
         return [leaf_document(*found) for found in view.described(chosen[: self.k])]
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
@@ -278,10 +276,9 @@ class CollapsedTreeRetriever(TreeRetriever):
 
 
 class TreeTraversalRetriever(TreeRetriever):
-    """Tree traversal: from the root down, into the `top_k` nearest nodes of each layer, or by `threshold`."""
+    """Tree traversal: from the root down, into the `top_k` nearest nodes of each layer."""
 
     top_k: int = TOP_K
-    threshold: float | None = None
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:  # noqa: ARG002 - the view knows it
         layer, found = view.roots(), dict[str, float]()
@@ -289,13 +286,8 @@ class TreeTraversalRetriever(TreeRetriever):
             near = view.similarities(layer)
             found |= {id_: near[id_] for id_ in near if view.is_leaf(id_)}
             inner = sorted((id_ for id_ in near if not view.is_leaf(id_)), key=lambda id_: (-near[id_], id_))
-            layer = [child for id_ in self._selected(inner, near) for child in view.children(id_)]
+            layer = [child for id_ in inner[: self.top_k] for child in view.children(id_)]
         yield from sorted(found, key=lambda id_: (-found[id_], id_))
-
-    def _selected(self, ordered: list[str], near: dict[str, float]) -> list[str]:
-        if self.threshold is None:
-            return ordered[: self.top_k]
-        return [id_ for id_ in ordered if near[id_] >= self.threshold]
 
 
 class LeavesRetriever(TreeRetriever):
@@ -346,7 +338,7 @@ def _most_informative(view: QueryView, leaves: list[str]) -> list[str]:
     near = view.similarities(leaves)
     values = list(near.values())
     middle, spread = float(np.mean(values)), float(np.std(values)) or 1.0
-    worth = {id_: view.weight(id_) + ASKED * (near[id_] - middle) / spread for id_ in leaves}
+    worth = {id_: view.node(id_).weight + ASKED * (near[id_] - middle) / spread for id_ in leaves}
     return sorted(leaves, key=lambda id_: (-worth[id_], id_))
 
 

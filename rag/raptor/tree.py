@@ -2,8 +2,9 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -48,98 +49,77 @@ class LayerProgress:
 
 
 @dataclass
-class Growth:
-    """Result of a build so far: the nodes of its branch, and the number of failed summaries."""
+class Build:
+    """Build of one branch, of the nodes `known` from an earlier one: the same children need no new summary.
 
-    nodes: dict[str, NodeRecord] = field(default_factory=dict)
-    left_out: int = 0
-
-
-@dataclass(frozen=True)
-class _Work:
-    """Inputs of one build: existing nodes, word rarities, and callbacks."""
-
-    there: Mapping[str, NodeRecord]
-    rarity: Mapping[str, float]
-    keep: Keep
-    cancelled: Cancel
-    growth: Growth
-
-
-@dataclass(frozen=True)
-class Builder:
-    """Builder of branches with one embedder, one summariser and one set of options."""
+    `keep` stores nodes as they are made. `left_out` is the number of failed summaries.
+    """
 
     embedder: Embedder
     vectors: VectorIndex
     summariser: Summariser
     rule: ClusteringOptions
+    known: Mapping[str, NodeRecord]
+    keep: Keep
+    cancelled: Cancel
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+    left_out: int = 0
+    _rarity: Mapping[str, float] = field(default_factory=dict)
 
-    def build(
-        self, leaves: Sequence[NodeRecord], known: Sequence[NodeRecord], keep: Keep, cancelled: Cancel
-    ) -> Iterator[LayerProgress | Growth]:
-        """Yield the progress, and at the end the nodes: `leaves` and the layers above them.
-
-        `known` are nodes of an earlier build: the same children need no new summary. `keep` stores nodes as
-        they are made. Raises Cancelled.
-        """
-        growth = Growth({leaf.id: leaf for leaf in leaves})
-        rarity = rarities(leaf.text for leaf in leaves)
-        work = _Work({node.id: node for node in known}, rarity, keep, cancelled, growth)
+    def run(self, leaves: Sequence[NodeRecord]) -> Iterator[LayerProgress]:
+        """Fill `nodes` with `leaves` and the layers above them; raises Cancelled."""
+        self.nodes = {leaf.id: leaf for leaf in leaves}
+        self._rarity = rarities(leaf.text for leaf in leaves)
         layer = list(leaves)
-        yield from self._embed(layer, 0, cancelled)
+        yield from self._embed(layer, 0)
         for _ in range(DEPTH):
-            above: list[NodeRecord] = []
-            yield from self._build_layer(layer, above, work)
-            fresh = [node for node in above if node.id not in growth.nodes]
-            growth.nodes |= {node.id: node for node in fresh}
-            yield from self._embed(fresh, max((node.level for node in fresh), default=0), cancelled)
+            above = yield from self._layer_above(layer)
+            fresh = [node for node in above if node.id not in self.nodes]
+            self.nodes |= {node.id: node for node in fresh}
+            yield from self._embed(fresh, max((node.level for node in fresh), default=0))
             if not fresh or len(above) >= len(layer) or len(above) == 1:
                 break
             layer = above
-        yield growth
 
-    def _build_layer(
-        self, layer: Sequence[NodeRecord], above: list[NodeRecord], work: _Work
-    ) -> Iterator[LayerProgress]:
-        """Fill `above` with the next layer: a summary of each cluster, or its only member."""
+    def _layer_above(self, layer: Sequence[NodeRecord]) -> Generator[LayerProgress, None, list[NodeRecord]]:
+        """Return the next layer: a summary of each cluster, or its only member."""
         rows = self.vectors.vectors_of([node.id for node in layer])
         vectors = np.array([rows[node.id] for node in layer], np.float32).reshape(len(layer), -1)
         found = clusters(vectors, [count_tokens(node.text) for node in layer], self.rule)
         level = 1 + max((node.level for node in layer), default=0)
+        above: list[NodeRecord] = []
         for done, members in enumerate(found):
-            _raise_if_cancelled(work.cancelled)
+            _raise_if_cancelled(self.cancelled)
             yield LayerProgress(level, done, len(found))
             cluster = [layer[member] for member in nearest_first(vectors, members)]
-            node = cluster[0] if len(cluster) == 1 else self._summary(cluster, level, work)
+            node = cluster[0] if len(cluster) == 1 else self._summary(cluster, level)
             if node is not None:
                 above.append(node)
+        return above
 
-    def _summary(self, cluster: Sequence[NodeRecord], level: int, work: _Work) -> NodeRecord | None:
+    def _summary(self, cluster: Sequence[NodeRecord], level: int) -> NodeRecord | None:
         """Return the stored node above a cluster; None where its summary failed."""
         children = sorted(node.id for node in cluster)
         node_id = identity(children, self.summariser.name)
-        if node_id in work.there:
-            return work.there[node_id]
-        text = self.summariser.summarise([node.text for node in cluster], work.rarity, work.cancelled)
+        if node_id in self.known:
+            return self.known[node_id]
+        text = self.summariser.summarise([node.text for node in cluster], self._rarity, self.cancelled)
         if text is None:
-            work.growth.left_out += 1
+            self.left_out += 1
             return None
         documents = {node.document_id for node in cluster}
         of_one = documents.pop() if len(documents) == 1 else None
         node = NodeRecord(node_id, level, text, tuple(children), document_id=of_one)
-        work.keep([node])
+        self.keep([node])
         return node
 
-    def _embed(self, nodes: Sequence[NodeRecord], level: int, cancelled: Cancel) -> Iterator[LayerProgress]:
-        """Embed the nodes that have no vector."""
+    def _embed(self, nodes: Sequence[NodeRecord], level: int) -> Iterator[LayerProgress]:
         present = self.vectors.present([node.id for node in nodes])
         missing = [node for node in nodes if node.id not in present]
         done = len(nodes) - len(missing)
-        for positions, vectors in self.embedder.embed_batches(
-            [node_text(node) for node in missing], batch=EMBED_BATCH
-        ):
-            _raise_if_cancelled(cancelled)
+        texts = [node_text(node) for node in missing]
+        for positions, vectors in self.embedder.embed_batches(texts, batch=EMBED_BATCH):
+            _raise_if_cancelled(self.cancelled)
             batch = [missing[position] for position in positions]
             origins = [{"document_id": node.document_id or "", "level": node.level} for node in batch]
             self.vectors.add_vectors([node.id for node in batch], vectors, origins)
@@ -207,7 +187,6 @@ def leaves(text: str, chunks: Sequence[ChunkSpan | ChunkRecord], size: int = SIZ
 
 
 def _pack_sentences(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield spans of whole sentences, each as long as fits."""
     first: int | None = None
     last = held = 0
     for begin, stop in _sentences(text, start, end):
@@ -269,43 +248,35 @@ class ForestProgress:
     step: LayerProgress
 
 
+@dataclass(eq=False)
 class Forest:
     """Trees over `documents`: one branch for each, and the layers above all."""
 
-    def __init__(
-        self,
-        documents: Documents,
-        trees: Trees,
-        open_embedder: Callable[[], Embedder],
-        open_vectors: Callable[[], ChromaVectorStore],
-        open_summariser: Callable[[], Summariser] = ExtractiveSummariser,
-        rule: ClusteringOptions = ClusteringOptions(),  # noqa: B008 - a frozen value
-    ):
-        self._documents = documents
-        self._open_embedder = open_embedder
-        self._open_vectors = open_vectors
-        self.trees = trees
-        self._open_summariser = open_summariser
-        self.rule = rule
+    documents: Documents
+    trees: Trees
+    open_embedder: Callable[[], Embedder]
+    open_vectors: Callable[[], ChromaVectorStore]
+    open_summariser: Callable[[], Summariser] = ExtractiveSummariser
+    rule: ClusteringOptions = field(default_factory=ClusteringOptions)
 
     @property
     def vectors(self) -> ChromaVectorStore:
         """The vectors of all nodes; raises EmbeddingError and RetrievalError."""
-        return self._open_vectors()
+        return self.open_vectors()
 
     @property
     def embedder(self) -> Embedder:
         """The embedding model of the nodes."""
-        return self._open_embedder()
+        return self.open_embedder()
 
     @property
     def summariser(self) -> Summariser:
         """The summariser of new summaries; those by others stay."""
-        return self._open_summariser()
+        return self.open_summariser()
 
     def build_branch(self, document_id: str, cancelled: Cancel = never) -> Iterator[LayerProgress]:
         """Build or resume the branch of a document, unless it is ready; raises Cancelled and NotFound."""
-        chunks = self._documents.chunks(document_id)
+        chunks = self.documents.chunks(document_id)
         branch = self.trees.begin(document_id, self._made_with(), fingerprint(chunks))
         if branch.state != "ready":
             yield from self._build(branch, self._leaves(document_id), cancelled)
@@ -329,7 +300,7 @@ class Forest:
         """Build the branches that are `due`, then the layers above all."""
         done = 0
         while due := self.due(rewrite_summaries=rewrite_summaries):
-            record = self._documents.get(due[0])
+            record = self.documents.get(due[0])
             for step in self.build_branch(record.id, cancelled):
                 yield ForestProgress(record.name, done, done + len(due), step)
             done += 1
@@ -349,7 +320,7 @@ class Forest:
         asked = {} if rewrite_summaries else {"summaries": None}
         now = {**self._made_with(), **asked}
         made = {b.document_id for b in self._ready_branches() if {**b.made_with, **asked} == now}
-        records = self._documents.list()
+        records = self.documents.list()
         return [record.id for record in records if record.state == "ready" and record.id not in made]
 
     def nodes_of(self, document_id: str) -> list[str]:
@@ -422,23 +393,19 @@ class Forest:
     def _build(
         self, branch: BranchRecord, base: Sequence[NodeRecord], cancelled: Cancel
     ) -> Iterator[LayerProgress]:
-        known = self.trees.nodes(branch.id)
+        known = {node.id: node for node in self.trees.nodes(branch.id)}
         own = [node for node in base if branch.document_id is not None]
-        self.trees.keep(branch.id, own)
-        builder = Builder(self.embedder, self.vectors, self.summariser, self.rule)
-        growth = Growth()
-        for step in builder.build(base, known, lambda nodes: self.trees.keep(branch.id, nodes), cancelled):
-            if isinstance(step, Growth):
-                growth = step
-            else:
-                yield step
+        keep = partial(self.trees.keep, branch.id)
+        keep(own)
+        build = Build(self.embedder, self.vectors, self.summariser, self.rule, known, keep, cancelled)
+        yield from build.run(base)
         below = {node.id for node in base} - {node.id for node in own}
-        gone = self.trees.finish(branch.id, growth.nodes.keys() - below, growth.left_out)
+        gone = self.trees.finish(branch.id, build.nodes.keys() - below, build.left_out)
         self.vectors.delete(gone)
 
     def _leaves(self, document_id: str) -> list[NodeRecord]:
-        text, record = self._documents.text(document_id), self._documents.get(document_id)
-        cut = leaves(text, self._documents.chunks(document_id))
+        text, record = self.documents.text(document_id), self.documents.get(document_id)
+        cut = leaves(text, self.documents.chunks(document_id))
         texts = [text[leaf.start : leaf.end] for leaf in cut]
         informativeness = weights(texts, rarities(texts))
         return [

@@ -1,6 +1,6 @@
 """BM25 as a LangChain retriever, over an index on disk or in memory."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -11,11 +11,9 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from rag.errors import RetrievalError
-from rag.index.bm25 import Entry, LexicalIndex, TantivyIndex
-from rag.index.vector_index import Candidates, with_score
+from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.vector_index import Candidates, Hydrate, with_score
 from rag.text.tokenize import find
-
-Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 
 
 class BM25Retriever(BaseRetriever):
@@ -27,7 +25,7 @@ class BM25Retriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    index: Any  # a LexicalIndex; pydantic cannot check a protocol
+    index: TantivyIndex
     hydrate: Hydrate
     k: int = 4
     document_ids: Collection[str] | None = None
@@ -107,8 +105,7 @@ class BM25Retriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
         k: int | None = None,
     ) -> list[Document]:
-        index: LexicalIndex = self.index
-        hits = index.search(query, self.k if k is None else k, self.document_ids)
+        hits = self.index.search(query, self.k if k is None else k, self.document_ids)
         documents = self.hydrate([id_ for id_, _ in hits])
         return [with_score(documents[id_], score, id_) for id_, score in hits if id_ in documents]
 

@@ -17,7 +17,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, model_validator
 
 from rag.errors import RetrievalError
-from rag.index.vector_index import Candidates, Ranking, Rate
+from rag.index.vector_index import Candidates, Hydrate, Ranking, Rate
 from rag.logs import fields
 from rag.retrieval.fusion import (
     Normaliser,
@@ -35,7 +35,6 @@ Search = Callable[[], Found]
 Answers = Queue[tuple[str, Found | Exception]]
 OnFailure = Callable[[str, Exception], None]
 RATING = 1.0  # seconds for scoring ids that only others found; without it the order is nearly as good
-Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 Names = Mapping[str, str]
 Boost = Callable[[str, Mapping[str, float], Names], tuple[dict[str, float], dict[str, float]]]
 Finding = dict[str, float]
@@ -188,11 +187,14 @@ class EnsembleRetriever(BaseRetriever):
         scores = rrf(rankings, weigh(), self.c) if self.fusion == "rrf" else weighted(comparable, weigh())
         names = {key: name for each in found.values() for key, name in each.names.items()}
         scores, matches = self.boost(query, scores, names) if self.boost else (scores, {})
-        findings = _Findings(rankings, comparable, names, matches)
+        findings = _findings(rankings, comparable)
         read = self.hydrate or _reader_of(found)
         count = self.k if k is None else k
         hits = islice(_read_first(list(scores), max(1, count), read), count)
-        return [_result(document, scores[key], findings.of(key)) for key, document in hits]
+        return [
+            _result(document, scores[key], findings[key], matches.get(names.get(key, ""), 0.0))
+            for key, document in hits
+        ]
 
     def _find(
         self, name: str, query: str, weigh: Callable[[], object], run_manager: CallbackManagerForRetrieverRun
@@ -246,33 +248,16 @@ class _Hits(NamedTuple):
     names: Names = MappingProxyType({})
 
 
-class _Findings:
-    """Rank, score and normalised score of each retriever's hits; `matches` are by document name."""
-
-    def __init__(
-        self,
-        rankings: Mapping[str, Ranking],
-        comparable: Mapping[str, Mapping[str, float]],
-        names: Names,
-        matches: Mapping[str, float],
-    ):
-        self._ranked = {
-            name: {key: (rank, score) for rank, (key, score) in enumerate(distinct(ranking).items(), start=1)}
-            for name, ranking in rankings.items()
-        }
-        self._normalised = comparable
-        self._names = names
-        self._matches = matches
-
-    def of(self, key: str) -> dict[str, Finding]:
-        """Return the retrievers that found a key, and "name" where its document's name matches."""
-        found: dict[str, Finding] = {}
-        for name, ranked in self._ranked.items():
-            if key in ranked:
-                rank, score = ranked[key]
-                found[name] = {"rank": rank, "score": score, "normalised": self._normalised[name][key]}
-        match = self._matches.get(self._names.get(key, ""), 0.0)
-        return {**found, "name": {"rank": 1, "score": match, "normalised": match}} if match else found
+def _findings(
+    rankings: Mapping[str, Ranking], comparable: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, Finding]]:
+    """Return rank, score and normalised score of each id, by the retriever that found it."""
+    found: dict[str, dict[str, Finding]] = {}
+    for name, ranking in rankings.items():
+        for rank, (key, score) in enumerate(distinct(ranking).items(), start=1):
+            finding = {"rank": rank, "score": score, "normalised": comparable[name][key]}
+            found.setdefault(key, {})[name] = finding
+    return found
 
 
 def _reader_of(found: Mapping[str, _Hits]) -> Hydrate:
@@ -290,6 +275,8 @@ def _read_first(keys: Sequence[str], count: int, read: Hydrate) -> Iterator[tupl
         yield from ((key, documents[key]) for key in keys[start : start + count] if key in documents)
 
 
-def _result(document: Document, score: float, found_by: dict[str, Finding]) -> Document:
-    metadata = {**document.metadata, "score": score, "found_by": found_by}
+def _result(document: Document, score: float, found_by: dict[str, Finding], match: float) -> Document:
+    """Return a document with its scores; `match` is the share of the question in its document's name."""
+    by_name = {"name": {"rank": 1, "score": match, "normalised": match}} if match else {}
+    metadata = {**document.metadata, "score": score, "found_by": {**found_by, **by_name}}
     return Document(id=document.id, page_content=document.page_content, metadata=metadata)

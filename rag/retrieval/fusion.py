@@ -113,18 +113,6 @@ def z_score(scores: Sequence[float]) -> list[float]:
     return [score / spread - lowest / spread for score in finite]
 
 
-def distribution_based(scores: Sequence[float]) -> list[float]:
-    """Map mean - 3 deviations to 0 and mean + 3 deviations to 1, cut to [0, 1] (DBSF).
-
-    ``[4, 3, 2]`` has mean 3 and deviation .816: ``-> [.704, .5, .296]``.
-    """
-    finite = _finite(scores)
-    mean, spread = _mean(finite), _deviation(finite)
-    if spread == 0:
-        return [1.0] * len(finite)
-    return [min(1.0, max(0.0, 0.5 + (score - mean) / spread / 6)) for score in finite]
-
-
 def _stretch(scores: Sequence[float], low: float, high: float) -> list[float]:
     width = high - low
     if width <= 0 or not math.isfinite(width):

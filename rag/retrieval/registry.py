@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import fsum, log
 from pathlib import PurePath
@@ -12,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import SettingsError
-from rag.index.bm25 import LexicalIndex
+from rag.index.bm25 import TantivyIndex
 from rag.index.vector_index import Candidates, Hydrate, NamesOf, VectorIndex, VectorStoreRetriever
 from rag.retrieval.bm25 import BM25Retriever
 from rag.retrieval.ensemble import EnsembleRetriever
@@ -81,60 +82,66 @@ class LazyRetriever(BaseRetriever):
         return self.open().invoke(query, config={"callbacks": run_manager.get_child()}, **kwargs)
 
 
-def choose_retriever(
-    name: str,
-    *,
-    k: int,
-    words: LexicalIndex,
-    vectors: Callable[[], VectorIndex],
-    hydrate: Hydrate,
-    label: Hydrate,
-    names: NamesOf,
-    document_ids: Collection[str] | None = None,
-    mixture: Callable[[], HybridWeights] = HybridWeights,
-    near_at_hand: Callable[[], bool] = lambda: False,
-    on_failure: OnFailure | None = None,
-) -> BaseRetriever:
-    """Return the retriever called `name`, giving `k` passages of the chosen documents, or of all.
+@dataclass(frozen=True)
+class SearchParts:
+    """Indexes and readers of retrievers over the chosen documents, or over all.
 
     `vectors` and `mixture` are called during a search; `near_at_hand` tells whether vectors answer in
     milliseconds. `hydrate` gives documents by id, `label` the same without text, `names` only their names.
-    Raises SettingsError for an unknown name.
     """
 
-    def bm25(count: int) -> BM25Retriever:
-        return BM25Retriever(index=words, hydrate=hydrate, k=count, document_ids=document_ids)
+    words: TantivyIndex
+    vectors: Callable[[], VectorIndex]
+    hydrate: Hydrate
+    label: Hydrate
+    names: NamesOf
+    document_ids: Collection[str] | None = None
+    mixture: Callable[[], HybridWeights] = HybridWeights
+    near_at_hand: Callable[[], bool] = lambda: False
 
-    def vector(search_type: str, read: Hydrate, **search: Any) -> LazyRetriever:
-        if document_ids is not None:
-            search["filter"] = {"document_id": {"$in": list(document_ids)}}
+    def bm25(self, k: int) -> BM25Retriever:
+        """Return the BM25 retriever."""
+        return BM25Retriever(index=self.words, hydrate=self.hydrate, k=k, document_ids=self.document_ids)
+
+    def vector(self, search_type: str, read: Hydrate, **search: Any) -> LazyRetriever:
+        """Return a vector retriever whose documents come from `read`."""
+        if self.document_ids is not None:
+            search["filter"] = {"document_id": {"$in": list(self.document_ids)}}
         options = {"search_type": search_type, "search_kwargs": search}
         return LazyRetriever(
-            open=lambda: VectorStoreRetriever(vectorstore=vectors().read_by(read), **options)
+            open=lambda: VectorStoreRetriever(vectorstore=self.vectors().read_by(read), **options)
         )
 
-    def ensemble(**fusing: Any) -> EnsembleRetriever:
+    def ensemble(self, k: int, on_failure: OnFailure | None, **fusing: Any) -> EnsembleRetriever:
+        """Return both, fused."""
         return EnsembleRetriever(
-            retrievers={"similarity": vector("similarity", label, k=POOL), "bm25": bm25(POOL)},
+            retrievers={"similarity": self.vector("similarity", self.label, k=POOL), "bm25": self.bm25(POOL)},
             # The slower first in the calling thread, unless it may have to wait.
-            inline=lambda: ("similarity", "bm25") if near_at_hand() else ("bm25",),
-            names=names,
-            hydrate=hydrate,
+            inline=lambda: ("similarity", "bm25") if self.near_at_hand() else ("bm25",),
+            names=self.names,
+            hydrate=self.hydrate,
             k=k,
             on_failure=on_failure,
             **fusing,
         )
 
-    choices: dict[str, Callable[[], BaseRetriever]] = {
-        "bm25": lambda: bm25(k),
-        "similarity": lambda: vector("similarity", hydrate, k=k),
-        "mmr": lambda: vector("mmr", hydrate, k=k, fetch_k=POOL),
-        "ensemble-cc": lambda: ensemble(boost=boost_by_name, **_calibrated(mixture)),
-        "ensemble-rrf": lambda: ensemble(fusion="rrf"),
-    }
-    if name not in choices:
-        raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
-    return choices[name]()
+
+def choose_retriever(
+    name: str, parts: SearchParts, *, k: int, on_failure: OnFailure | None = None
+) -> BaseRetriever:
+    """Return the retriever called `name`, giving `k` passages; raises SettingsError for an unknown name."""
+    match name:
+        case "bm25":
+            return parts.bm25(k)
+        case "similarity":
+            return parts.vector("similarity", parts.hydrate, k=k)
+        case "mmr":
+            return parts.vector("mmr", parts.hydrate, k=k, fetch_k=POOL)
+        case "ensemble-cc":
+            return parts.ensemble(k, on_failure, boost=boost_by_name, **_calibrated(parts.mixture))
+        case "ensemble-rrf":
+            return parts.ensemble(k, on_failure, fusion="rrf")
+    raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
 
 
 def _calibrated(mixture: Callable[[], HybridWeights]) -> dict[str, Any]:

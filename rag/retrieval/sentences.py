@@ -8,10 +8,11 @@ passages found by words and meaning together.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import fsum, hypot, inf, log
+from math import fsum, inf, log
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
@@ -23,25 +24,27 @@ from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
 # Question type by patterns: English, Korean, Japanese.
-_ASKS_DATE = re.compile(
-    r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)"
-    r"|언제|몇 ?년|연도|년도|날짜|시기|몇 ?월|며칠|いつ|何年|何月|何日|何世紀|年号|時期",
-    re.IGNORECASE,
-)
-_ASKS_NUMBER = re.compile(
-    r"\bhow (?:many|much|long|old|far|large|big|tall|high|often)\b|\bpercent|\bnumber of\b"
-    r"|몇|얼마|수는|횟수|비율"
-    r"|何(?:人|つ|個|回|歳|本|番|%|％|パーセント|メートル|キロ|円|度|社|種|枚|[カかヶヵ]|基|体|隻|両|点|倍|時|分)"
-    r"|いくつ|いくら|どのくらい|どれくらい|どれほど",
-    re.IGNORECASE,
-)
-_ASKS_NAME = re.compile(r"\bwho(?:m|se)?\b|누구|사람|인물|이름|誰|だれ|人物|名前", re.IGNORECASE)
-_ASKS_PLACE = re.compile(
-    r"\bwhere\b|\b(?:what|which) (?:city|country|place|state)"
-    r"|어디|장소|곳|지역|나라|도시|どこ|場所|地名|何県|何国",
-    re.IGNORECASE,
-)
-_ASKS_REASON = re.compile(r"\bwhy\b|왜|이유|까닭|なぜ|理由|どうして", re.IGNORECASE)
+_ASKS = {
+    "date": re.compile(
+        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)"
+        r"|언제|몇 ?년|연도|년도|날짜|시기|몇 ?월|며칠|いつ|何年|何月|何日|何世紀|年号|時期",
+        re.IGNORECASE,
+    ),
+    "number": re.compile(
+        r"\bhow (?:many|much|long|old|far|large|big|tall|high|often)\b|\bpercent|\bnumber of\b"
+        r"|몇|얼마|수는|횟수|비율"
+        r"|何(?:人|つ|個|回|歳|本|番|%|％|パーセント|メートル|キロ|円|度|社|種|枚|[カかヶヵ]|基|体|隻|両|点|倍|時|分)"
+        r"|いくつ|いくら|どのくらい|どれくらい|どれほど",
+        re.IGNORECASE,
+    ),
+    "name": re.compile(r"\bwho(?:m|se)?\b|누구|사람|인물|이름|誰|だれ|人物|名前", re.IGNORECASE),
+    "place": re.compile(
+        r"\bwhere\b|\b(?:what|which) (?:city|country|place|state)"
+        r"|어디|장소|곳|지역|나라|도시|どこ|場所|地名|何県|何国",
+        re.IGNORECASE,
+    ),
+    "reason": re.compile(r"\bwhy\b|왜|이유|까닭|なぜ|理由|どうして", re.IGNORECASE),
+}
 
 
 # 何 or 몇 and the counter after it, which the answer repeats: 何回 -> 5回, 몇 명 -> 12명.
@@ -61,49 +64,35 @@ _REASON = re.compile(
 _NAME = re.compile(r"\b[A-Z][\w'-]+|[ァ-ヺー]{2,}")
 
 
-@dataclass(frozen=True)
-class Cues:
-    """Features of a sentence that has the kind of thing asked for; each is 0 where it was not asked."""
-
-    date: float
-    number: float
-    counted: float
-    name: float
-    place: float
-    reason: float
-
-
 class QuestionType:
     """Question type: the kinds of answer that a question asks for."""
 
     def __init__(self, question: str):
-        self._date = bool(_ASKS_DATE.search(question))
-        self._number = bool(_ASKS_NUMBER.search(question))
-        self._name = bool(_ASKS_NAME.search(question))
-        self._place = bool(_ASKS_PLACE.search(question))
-        self._reason = bool(_ASKS_REASON.search(question))
+        self._asked = {kind for kind, asks in _ASKS.items() if asks.search(question)}
         self._numbers = frozenset(numbers(question))
         self._names = frozenset(_NAME.findall(question))
         counter = _COUNTED.search(question)
         unit = re.escape(counter[1] or counter[2]) if counter else ""
         self._counted = re.compile(rf"[\d一二三四五六七八九十百千万数한두세네]\s?{unit}") if unit else None
 
-    def cues(self, sentence: str) -> Cues:
-        """Return the features of a sentence; repeating the question does not count.
+    def cues(self, sentence: str) -> dict[str, float]:
+        """Return the features of a sentence that has what is asked for; each is 0 where it was not asked.
 
-        >>> QuestionType("How many people live in Seoul?").cues("Seoul has 9 million people.").number
+        Repeating the question does not count.
+
+        >>> QuestionType("How many people live in Seoul?").cues("Seoul has 9 million people.")["number"]
         1.0
         """
         fresh = bool(frozenset(numbers(sentence)) - self._numbers)
         named = len(frozenset(_NAME.findall(sentence[1:])) - self._names)
-        return Cues(
-            date=float(self._date and fresh and bool(_DATE.search(sentence))),
-            number=float(self._number and fresh),
-            counted=float(self._counted is not None and bool(self._counted.search(sentence))),
-            name=log(1 + named) if self._name else 0.0,
-            place=float(self._place and named > 0),
-            reason=float(self._reason and bool(_REASON.search(sentence))),
-        )
+        return {
+            "date": float("date" in self._asked and fresh and bool(_DATE.search(sentence))),
+            "number": float("number" in self._asked and fresh),
+            "counted": float(self._counted is not None and bool(self._counted.search(sentence))),
+            "name": log(1 + named) if "name" in self._asked else 0.0,
+            "place": float("place" in self._asked and named > 0),
+            "reason": float("reason" in self._asked and bool(_REASON.search(sentence))),
+        }
 
 
 # Where a sentence that is too wide may be cut: tables, lists, text without a full stop.
@@ -253,14 +242,10 @@ def score_sentences(question: str, passages: Sequence[Passage]) -> list[Pick]:
 
 
 def _similarities(question: str, units: Sequence[_Sentence], embedder: Embeddings) -> list[float]:
-    """Return the sentences' cosine similarities to the question, -1 to 1."""
-    asked = embedder.embed_query(question)
-    return [_cosine(asked, vector) for vector in embedder.embed_documents([unit.text for unit in units])]
-
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    product = sum(a * b for a, b in zip(one, other, strict=True))
-    return product / (hypot(*one) * hypot(*other) or 1.0)
+    asked = np.asarray(embedder.embed_query(question))
+    vectors = np.asarray(embedder.embed_documents([unit.text for unit in units]))
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
+    return [float(cosine) for cosine in vectors @ asked / np.where(lengths > 0, lengths, 1.0)]
 
 
 def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
@@ -314,8 +299,6 @@ def substance(token: str) -> float:
 
 
 class _Scorer:
-    """Scores the sentences of some passages against one question."""
-
     def __init__(self, question: str, units: Sequence[_Sentence]):
         self._units = units
         self._question = question
@@ -363,7 +346,7 @@ class _Scorer:
             "before": self._holds(self._beside(at, -1) - unit.words),
             "after": self._holds(self._beside(at, 1) - unit.words),
             "rank": 1 / unit.number,
-            **asdict(self._asked.cues(unit.text)),
+            **self._asked.cues(unit.text),
         }
         fragment = FRAGMENT if _is_fragment(unit.text) else 0.0
         return fsum(WEIGHTS[name] * sign for name, sign in signs.items()) - fragment

@@ -1,11 +1,11 @@
 """Hybrid weights of BM25 and vector search, calibrated per collection with synthetic queries."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from random import Random
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -16,7 +16,6 @@ from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chunks import index_text
 from rag.index.vector_index import Ranking, VectorIndex
 from rag.jobs import Cancel, never
-from rag.models.embeddings import Embedder
 from rag.retrieval.fusion import (
     Normaliser,
     convex_combination,
@@ -228,7 +227,6 @@ def _default_weight(group: str, gap: Gains) -> float:
 
 
 def _by_kind(cases: Sequence[Case], normaliser: str) -> tuple[Gains, Gains]:
-    """Return the gains of echoes and of gaps."""
     echo, gap = ([case for case in cases if case.kind == kind] for kind in get_args(Kind))
     return gains(echo, normaliser), gains(gap, normaliser)
 
@@ -278,7 +276,6 @@ def gains(cases: Sequence[Case], normaliser: str) -> Gains:
 
 
 def _best(gain: Gains) -> Gains:
-    """Return the column of the best weight."""
     best: Gains = gain[:, int(gain.mean(axis=0).argmax())]
     return best
 
@@ -332,7 +329,6 @@ class _Pool:
 
 
 def _by_script(texts: Sequence[str]) -> dict[str, list[int]]:
-    """Return the positions of the texts of each script."""
     groups: dict[str, list[int]] = {}
     for position, text in enumerate(texts):
         groups.setdefault(script_of(text), []).append(position)
@@ -350,28 +346,15 @@ class CalibratedWeights:
     rule: int
 
 
-class EmbeddedChunks(Protocol):
-    """Vector index with its embedding model and the analysers of the word index."""
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedding model of the vectors."""
-
-    @property
-    def vectors(self) -> VectorIndex:
-        """The vector index."""
-
-    @property
-    def analysers(self) -> Sequence[Analyser]:
-        """The Korean and Japanese analysers in use."""
-
-
 class HybridCalibration:
     """Hybrid weights of one owner's search; the default until enough passages are embedded."""
 
-    def __init__(self, documents: Documents, indexes: EmbeddedChunks):
+    def __init__(
+        self, documents: Documents, vectors: Callable[[], VectorIndex], analysers: Sequence[Analyser] = ()
+    ):
         self._documents = documents
-        self._indexes = indexes
+        self._open_vectors = vectors
+        self._analysers = analysers
 
     @property
     def latest(self) -> CalibratedWeights | None:
@@ -404,15 +387,14 @@ class HybridCalibration:
 
     def find(self, cancelled: Cancel = never) -> Iterator[CalibrationProgress]:
         """Calibrate and store the weights; raises Cancelled, EmbeddingError or RetrievalError."""
-        ids, embedder = self._documents.chunk_ids(), self._indexes.embedder
-        vectors = self._indexes.vectors.vectors_of(sample(ids))
+        ids, index = self._documents.chunk_ids(), self._open_vectors()
+        fingerprint = (self._documents.index_state("vectors") or {}).get("fingerprint", "")
+        vectors = index.vectors_of(sample(ids))
         chunks = self._documents.chunks_by_id(vectors).values()
         texts = [index_text(chunk) for chunk in chunks]
         rows = np.array([vectors[chunk.id] for chunk in chunks], np.float32)
-        for tuned in calibrate(texts, rows, embedder, analysers=self._indexes.analysers, cancelled=cancelled):
+        for tuned in calibrate(texts, rows, index.embeddings, analysers=self._analysers, cancelled=cancelled):
             if tuned.mixture is not None:
-                found = CalibratedWeights(
-                    tuned.mixture, datetime.now(UTC), len(ids), embedder.fingerprint, RULE
-                )
+                found = CalibratedWeights(tuned.mixture, datetime.now(UTC), len(ids), fingerprint, RULE)
                 self._documents.set_index_state(_NAME, {**asdict(found), "found": found.found.isoformat()})
             yield tuned

@@ -79,13 +79,12 @@ def from_passages(request: Request) -> str:
 class FakeLLM:
     """The server, in threads of its own, from `with` to the end of its block."""
 
-    def __init__(self, port: int = 0, *, default: Reply | None = None, context_tokens: int | None = None):
+    def __init__(self, port: int = 0, *, default: Reply | None = None):
         self.requests: list[Request] = []
         self.asked = threading.Event()  # set when the first request has arrived
         self.hung_up = threading.Event()  # set when a client closed a connection before its answer was over
         self.hung_up_at = 0.0  # time.monotonic() of that
         self.released = threading.Event()  # lets an answer that is held go on
-        self.context_tokens = context_tokens
         self._replies: list[Reply] = [default or Reply(from_passages)]
         self._next = 0
         self._lock = threading.Lock()
@@ -170,8 +169,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._whole(reply.status, reply.body or b"{}", reply.content_type, reply.headers)
             return
         model: dict[str, Any] = {"id": "fake", "object": "model"}
-        if fake.context_tokens:
-            model["max_model_len"] = fake.context_tokens
         self._whole(200, json.dumps({"object": "list", "data": [model]}).encode(), "application/json")
 
     def do_POST(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag.models.llm import Requests
+from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from tests.rag.fake_llm import FakeLLM, Reply
 
@@ -23,15 +23,11 @@ def left_over(url: str, *, cancelled: bool) -> list[str]:
 
     async def read() -> None:
         sys.set_asyncgen_hooks(finalizer=note)
-        requests, came = (
-            Requests(LLMSettings(url, "fake-model", timeout=5.0, idle_timeout=1.0)),
-            asyncio.Event(),
-        )
+        llm = LLM(LLMSettings(url, "fake-model", timeout=5.0, idle_timeout=1.0))
+        came = asyncio.Event()
         request = {"model": "fake-model", "messages": [{"role": "user", "content": "Hello"}]}
-        async with requests.client() as client:
-            reading = asyncio.create_task(
-                requests.stream(client, request, lambda _: came.set(), throttled=True)
-            )
+        async with llm._open_client() as client:
+            reading = asyncio.create_task(llm._stream(client, request, lambda _: came.set(), throttled=True))
             if cancelled:
                 await came.wait()
                 reading.cancel()

@@ -96,7 +96,6 @@ def _download_part(
 
 
 def _require_room(offer: ModelPackage, folder: Path, missing: int) -> None:
-    """Raise ModelUnavailable where the disk has too little space for the missing parts and a download."""
     needed = missing + 2 * offer.part_bytes if missing > 0 else 0
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -108,7 +107,6 @@ def _require_room(offer: ModelPackage, folder: Path, missing: int) -> None:
 
 @contextmanager
 def _download_lock(folder: Path, cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Wait until no other process downloads this model."""
     with (folder / ".lock").open("w") as file:
         while True:
             try:

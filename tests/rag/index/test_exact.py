@@ -29,7 +29,7 @@ def shelf():
 
 
 def nearest(copy: ExactCopy, k: int = 9) -> list[str]:
-    return [id_ for id_, _ in copy.nearest([1.0, 0.0], k, ["d", "e"], "cosine")]
+    return [id_ for id_, _ in copy.rows.nearest([1.0, 0.0], k, ["d", "e"], "cosine")]
 
 
 def opened(folder: Path, shelf: Shelf) -> ExactCopy:
@@ -39,7 +39,7 @@ def opened(folder: Path, shelf: Shelf) -> ExactCopy:
 def test_an_index_that_was_there_before_is_copied(tmp_path, shelf):
     copy = opened(tmp_path, shelf)
     assert nearest(copy) == ["a", "c", "b"]
-    there, vectors = copy.vectors(["c", "x"])
+    there, vectors = copy.rows.vectors(["c", "x"])
     assert there == ["c"]
     assert vectors[0].tolist() == pytest.approx([0.6, 0.8])
     copy.close()

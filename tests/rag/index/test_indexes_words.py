@@ -79,7 +79,7 @@ def test_the_old_index_answers_until_the_new_one_is_whole(changed: Library):
         assert all(finds(changed, f"castle{number}") for number in range(COUNT))
     assert not words.outdated and in_step(changed)
     assert all(finds(changed, f"castle{number}") for number in range(COUNT))
-    assert words.search("누가 보는가?", 1)  # by the stem alone, which only an analyser finds
+    assert words.answering.search("누가 보는가?", 1)  # by the stem alone, which only an analyser finds
 
 
 def test_what_comes_and_goes_meanwhile_is_in_the_new_one_too(changed: Library):

@@ -7,7 +7,7 @@ from threading import Barrier, Event, RLock
 import pytest
 
 from rag.errors import IndexUnusable
-from rag.index.slot import IndexSlot, IndexState, Slot
+from rag.index.slot import IndexState, Slot
 
 PATIENCE = 30
 
@@ -91,7 +91,7 @@ def test_another_way_to_open_counts_where_it_is_not_open_yet():
 
 
 def test_a_staged_index_answers_once_it_is_exchanged():
-    slot = IndexSlot(Index)
+    slot = Slot(Index)
     before, staged = slot.get(), slot.stage(Index())
     assert (slot.state, slot.get()) == (IndexState.REPLACING, before)
     assert slot.exchange() is before and not before.closed
@@ -100,14 +100,14 @@ def test_a_staged_index_answers_once_it_is_exchanged():
 
 
 def test_a_staged_index_that_is_given_up_leaves_the_one_that_answers():
-    slot = IndexSlot(Index)
+    slot = Slot(Index)
     before, staged = slot.get(), slot.stage(Index())
     assert slot.unstage() is staged and not staged.closed
     assert (slot.state, slot.get()) == (IndexState.OPEN, before)
 
 
 def test_closing_closes_what_answers_and_says_why():
-    slot = IndexSlot(Index)
+    slot = Slot(Index)
     slot.close()
     assert slot.state is IndexState.ABSENT
     index = slot.get()

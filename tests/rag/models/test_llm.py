@@ -392,15 +392,9 @@ def test_characters_that_act_unseen_are_taken_out(fake_llm, model):
 # --- what the server offers
 
 
-def test_models_and_context_are_read(model, fake_llm):
-    fake_llm.context_tokens = 8192
+def test_models_are_read(fake_llm):
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
         assert llm.models() == ["fake"]
-        assert llm.probe().context_tokens == 8192
-
-
-def test_a_context_nobody_tells_is_none(model):
-    assert model.probe().context_tokens is None
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"data": 3}', b"{}", b""])
@@ -413,7 +407,7 @@ def test_a_list_that_makes_no_sense_is_an_error(fake_llm, model, body):
 def test_a_list_that_is_refused_is_an_error(fake_llm, model):
     fake_llm.reply(Reply(status=401))
     with pytest.raises(LLMRejected, match="API key"):
-        model.probe()
+        model.models()
 
 
 def test_the_fake_server_runs_by_hand():

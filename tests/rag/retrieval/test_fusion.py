@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from rag.retrieval.fusion import (
     convex_combination,
-    distribution_based,
     min_max,
     normalised,
     rrf,
@@ -19,7 +18,6 @@ NORMALISERS = {
     "min_max": min_max,
     "theoretical_min_max": theoretical_min_max(0.0),
     "z_score": z_score,
-    "distribution_based": distribution_based,
 }
 any_normaliser = pytest.mark.parametrize("normaliser", NORMALISERS.values(), ids=NORMALISERS)
 SCORES = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1.0, -1.0, 0.3])
@@ -119,7 +117,6 @@ def test_no_list_divides_by_zero(normaliser, scores: list[float]):
         (theoretical_min_max(0), [1, 0.75, 0.5]),
         (theoretical_min_max(-1), [1, 0.8, 0.6]),
         (z_score, [2 * 1.5**0.5, 1.5**0.5, 0]),
-        (distribution_based, [0.5 + 1.5**0.5 / 6, 0.5, 0.5 - 1.5**0.5 / 6]),
     ],
 )
 def test_normalisers_of_worked_examples(normaliser, expected: list[float]):

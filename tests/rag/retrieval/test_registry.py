@@ -6,7 +6,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chroma import ChromaVectorStore
-from rag.retrieval.registry import choose_retriever
+from rag.retrieval.registry import SearchParts, choose_retriever
 from rag.retrieval.weights import HybridWeights
 
 VECTORS = {
@@ -33,9 +33,7 @@ def test_each_half_rates_what_only_the_other_found(monkeypatch: pytest.MonkeyPat
     words = TantivyIndex()
     words.add(Entry(id_, "d", text) for text, id_ in ids.items())
     vectors = ChromaVectorStore.from_texts(list(ids), Known(), ids=list(ids.values()))
-    retriever = choose_retriever(
-        "ensemble-cc",
-        k=3,
+    parts = SearchParts(
         words=words,
         vectors=lambda: vectors,
         hydrate=lambda some: {id_: documents[id_] for id_ in some},
@@ -43,6 +41,7 @@ def test_each_half_rates_what_only_the_other_found(monkeypatch: pytest.MonkeyPat
         names=lambda some: dict.fromkeys(some, ""),
         mixture=lambda: HybridWeights("theoretical", {"alphabet": 0.6}),
     )
+    retriever = choose_retriever("ensemble-cc", parts, k=3)
     boat, harbour = retriever.invoke("red")
     assert (boat.page_content, set(boat.metadata["found_by"])) == (BOAT, {"bm25"})
     assert (harbour.page_content, set(harbour.metadata["found_by"])) == (HARBOUR, {"similarity"})

@@ -11,8 +11,10 @@ import pytest
 
 from rag.chat.rewrite import make_standalone
 from rag.errors import Cancelled, LLMError, OwnModelUnusable
+from rag.jobs import never
 from rag.models.local import server as runtime
-from rag.models.local.server import LocalModel, Server
+from rag.models.local.gguf import read_head
+from rag.models.local.server import LocalModel
 from rag.models.logprobs import yes_against_no
 
 ROOT = Path(__file__).parents[4]
@@ -100,9 +102,8 @@ def test_many_who_ask_first_start_one_server_which_is_started_anew_when_it_dies(
 
 
 def test_only_holders_of_its_key_are_answered_and_no_one_sees_it(file: Path):
-    server = Server(file, name="small", context_tokens=512)
-    try:
-        address = server.address()
+    with LocalModel(file, name="small", context_tokens=512) as model:
+        address = model._client(never).settings
         (connection,) = {
             place.laddr.ip
             for child in psutil.Process().children()
@@ -115,15 +116,13 @@ def test_only_holders_of_its_key_are_answered_and_no_one_sees_it(file: Path):
             assert httpx.get(f"{address.base_url}/models", headers=headers).status_code == status
         told = " ".join(" ".join(child.cmdline()) for child in psutil.Process().children())
         assert address.api_key not in told + repr(address)
-    finally:
-        server.close()
 
 
 def test_it_does_not_outlive_the_app(file: Path):
     code = (
-        "import sys, time; from pathlib import Path; from rag.models.local.server import Server\n"
-        f"server = Server(Path({str(file)!r}), name='small', context_tokens=512); server.address()\n"
-        "print(server._child.pid, flush=True); time.sleep(600)"
+        "import sys, time; from pathlib import Path; from rag.models.local.server import LocalModel\n"
+        f"model = LocalModel(Path({str(file)!r}), name='small', context_tokens=512)\n"
+        "model._client(lambda: False); print(model._child.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT) as app:
         assert app.stdout is not None
@@ -154,25 +153,25 @@ def test_a_file_that_is_no_model_or_is_gone_is_said(tmp_path: Path):
 
 
 def test_too_little_memory_is_said_before_it_is_taken(file: Path):
-    server = Server(file, name="vast", context_tokens=10**9)
     with pytest.raises(OwnModelUnusable, match=r"vast needs about 12\d{3}\.\d GB of memory, and .* are free"):
-        server.address()
+        runtime.require_memory(file, "vast", 10**9 * read_head(file).token_bytes)
 
 
 def test_a_start_can_be_stopped_and_nothing_is_left_running(file: Path):
     before = children()
-    server = Server(file, name="small", context_tokens=512)
+    model = LocalModel(file, name="small", context_tokens=512)
     with pytest.raises(Cancelled):
-        server.address(lambda: True)
-    assert children() == before and not server.running
+        model.complete(said("Hello"), max_tokens=1, cancelled=lambda: True)
+    assert children() == before and not model.ready
 
 
-def test_without_llama_cpp_it_says_how_to_install_it():
-    code = "from rag.models.local import server\nserver.require_installed()"
-    ended = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert "needs the package xllamacpp. Install it with" in ended.stderr
+def test_without_llama_cpp_it_says_how_to_install_it(file: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runtime, "installed", lambda: False)
+    with (
+        LocalModel(file, name="small", context_tokens=512) as model,
+        pytest.raises(OwnModelUnusable, match=r"needs the package xllamacpp\. Install it with"),
+    ):
+        model.complete(said("Hello"), max_tokens=1)
 
 
 def test_the_version_that_is_installed_is_the_one_that_was_tested():

@@ -106,14 +106,6 @@ def test_what_is_no_rating_counts_as_none(fake_llm, llm):
     assert result.note == "1 of 4 passages have no score and kept their place."
 
 
-def test_asked_twice_the_passage_stands_once_before_the_question_and_the_mean_counts(fake_llm, llm):
-    fake_llm.say("50", "80")
-    result = RatingReranker(llm=llm, times=2, seconds=60).rerank(found("z"), "Where is z?")
-    assert result.documents[0].metadata["score"] == 65.0
-    first, second = (request.messages[-1]["content"] for request in fake_llm.requests)
-    assert first.index("Where is z?") < first.index("<passage") < second.index("Where is z?")
-
-
 def test_a_long_passage_is_cut_to_what_the_model_can_read(fake_llm):
     fake_llm.reply(Reply("Yes", odds=likes_z))
     with model(fake_llm.url, context_tokens=512) as small:
@@ -134,5 +126,5 @@ def test_a_small_model_is_shown_the_words_that_answer(fake_llm):
 
 def test_any_model_of_langchain_rates(fake_llm):
     chat = ChatModel(FakeListChatModel(responses=["10", "90"]))
-    result = LogprobReranker(llm=chat, width=1, seconds=60).rerank(found("a", "z"), "?")
+    result = LogprobReranker(llm=chat, seconds=60).rerank(found("a", "z"), "?")
     assert ids(result.documents) == ["2", "1"] and result.note == NO_LOGPROBS
