@@ -5,10 +5,8 @@ small ones; the BIC gives the number of clusters. All functions are deterministi
 seed.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float32]
+MixtureFloats = NDArray[np.float64]
 Members = tuple[int, ...]  # positions in the layer, in order
 
 # UMAP. The curve 1 / (1 + A d^2B) that fits min_dist 0.1 and spread 1, the defaults of umap-learn.
@@ -30,7 +29,7 @@ PUSHES = 5  # repulsions for each attraction: umap-learn's negative_sample_rate
 DRAWN = 16  # points that repel a point in one epoch
 FARTHEST = 4.0  # limit of a force, as in umap-learn
 EXTENT = 10.0  # of the first layout
-LEAST_VARIANCE = 1e-5  # added to each variance of a mixture: equal points have none
+ROWS = 1024  # of distances at once: 20 MB over 5,000 points
 HALVINGS = 40  # of the interval in the search of a width
 
 
@@ -52,10 +51,18 @@ def nearest(vectors: Floats, count: int) -> tuple[Floats, NDArray[np.int64]]:
     >>> nearest(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], np.float32), 1)[1].tolist()
     [[2], [2], [1]]
     """
-    from sklearn.neighbors import NearestNeighbors  # type: ignore[import-untyped]
-
-    distances, positions = NearestNeighbors(n_neighbors=count, metric="cosine").fit(vectors).kneighbors()
-    return np.asarray(distances, np.float32), positions
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    distances = np.empty((len(unit), count), np.float32)
+    positions = np.empty((len(unit), count), np.int64)
+    for start in range(0, len(unit), ROWS):
+        rows = np.arange(start, min(start + ROWS, len(unit)))
+        away = 1.0 - unit[rows] @ unit.T
+        away[rows - start, rows] = np.inf
+        near = np.argpartition(away, count - 1, axis=1)[:, :count]
+        order = np.argsort(np.take_along_axis(away, near, 1), axis=1, kind="stable")
+        positions[rows] = np.take_along_axis(near, order, 1)
+        distances[rows] = np.maximum(np.take_along_axis(away, positions[rows], 1), 0.0)
+    return distances, positions
 
 
 def edge_weights(distances: Floats) -> Floats:
@@ -91,8 +98,13 @@ def fuzzy_graph(belonging: Floats, neighbours: NDArray[np.int64]) -> "csr_array"
 def _first_layout(vectors: Floats, dimensions: int, random: np.random.Generator) -> Floats:
     """Return the principal components of the vectors, with a little noise to separate equal ones."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    placed = (left * sizes)[:, :dimensions]
+    if len(centred) < centred.shape[1]:
+        _, along = np.linalg.eigh(centred @ centred.T)
+        directions = centred.T @ along
+        directions /= np.maximum(np.linalg.norm(directions, axis=0), 1e-12)
+    else:
+        _, directions = np.linalg.eigh(centred.T @ centred)
+    placed = centred @ directions[:, ::-1][:, :dimensions]
     placed *= EXTENT / max(float(np.abs(placed).max()), 1e-12)
     return np.asarray(placed + random.normal(scale=1e-3, size=placed.shape), np.float32)
 
@@ -129,6 +141,103 @@ def _push(layout: Floats, random: np.random.Generator) -> Floats:
     return np.asarray(np.clip(apart * force[:, :, None], -FARTHEST, FARTHEST).mean(axis=1), np.float32)
 
 
+# Gaussian mixtures with full covariances.
+LEAST_VARIANCE = 1e-5  # added to each variance: equal points have none
+ENOUGH = 1e-3  # gain in log likelihood per point below which fitting ends
+ITERATIONS = 100
+MOVES = 5  # k-means iterations for the first centres
+
+
+@dataclass(frozen=True)
+class GaussianComponents:
+    """Weights [k], means [k, d] and covariances [k, d, d] of k components."""
+
+    weights: MixtureFloats
+    means: MixtureFloats
+    covariances: MixtureFloats
+
+
+def fit(points: MixtureFloats, components: int, seed: int) -> GaussianComponents:
+    """Return the mixture fitted to points, [n, d], n >= `components`; the same for the same seed."""
+    return expectation_maximisation(
+        m_step(points, _initial_shares(points, components, np.random.default_rng(seed))), points
+    )
+
+
+def expectation_maximisation(mixture: GaussianComponents, points: MixtureFloats) -> GaussianComponents:
+    """Return the mixture fitted to points by expectation maximisation, starting from itself."""
+    before = -np.inf
+    for _ in range(ITERATIONS):
+        likelihood, shares = e_step(mixture, points)
+        mixture = m_step(points, shares)
+        if abs(likelihood / len(points) - before) < ENOUGH:
+            break
+        before = likelihood / len(points)
+    return mixture
+
+
+def e_step(mixture: GaussianComponents, points: MixtureFloats) -> tuple[float, MixtureFloats]:
+    """Return the log likelihood of points, [n, d], and the components' shares of each, [n, k].
+
+    >>> alike = GaussianComponents(np.array([0.5, 0.5]), np.array([[0.0], [2.0]]), np.ones((2, 1, 1)))
+    >>> [round(float(share), 2) for share in e_step(alike, np.array([[0.5]]))[1][0]]
+    [0.73, 0.27]
+    """
+    factors = np.linalg.cholesky(mixture.covariances)
+    whitening = np.linalg.inv(factors)  # [k, d, d]
+    white = points @ np.swapaxes(whitening, 1, 2) - np.einsum("kij,kj->ki", whitening, mixture.means)[:, None]
+    logs = np.log(mixture.weights)[:, None] - 0.5 * np.einsum("knd,knd->kn", white, white)
+    logs -= np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)[:, None]
+    logs -= 0.5 * points.shape[1] * np.log(2.0 * np.pi)
+    highest = logs.max(axis=0)
+    totals = highest + np.log(np.exp(logs - highest).sum(axis=0))
+    return float(totals.sum()), np.exp(logs - totals).T
+
+
+def m_step(points: MixtureFloats, shares: MixtureFloats) -> GaussianComponents:
+    """Return the mixture of highest likelihood for the components' shares of the points, [n, k]."""
+    counts = shares.sum(axis=0) + 10 * np.finfo(np.float64).eps
+    means = shares.T @ points / counts[:, None]
+    apart = points[None] - means[:, None]  # [k, n, d]
+    covariances: Any = np.swapaxes(apart * shares.T[:, :, None], 1, 2) @ apart / counts[:, None, None]
+    covariances = covariances + LEAST_VARIANCE * np.eye(points.shape[1])
+    return GaussianComponents(counts / counts.sum(), means, covariances)
+
+
+def bic(log_likelihood: float, points: int, dimensions: int, components: int) -> float:
+    """Return the Bayesian information criterion, ln(n) k - 2 ln(L): less is better.
+
+    >>> round(bic(-100.0, points=50, dimensions=1, components=2), 2)
+    219.56
+    """
+    free = components - 1 + components * (dimensions + dimensions * (dimensions + 1) // 2)
+    return float(np.log(points) * free - 2.0 * log_likelihood)
+
+
+def _initial_shares(points: MixtureFloats, components: int, random: np.random.Generator) -> MixtureFloats:
+    """Return shares of 0 and 1, [n, k], by k-means++ centres and a few k-means iterations."""
+    centres = points[[int(random.integers(len(points)))]]
+    away = _squares(points, centres)[:, 0]
+    while len(centres) < components:
+        drawn = random.choice(len(points), p=away / away.sum()) if away.sum() > 0 else len(centres)
+        centres = np.vstack([centres, points[drawn]])
+        away = np.minimum(away, _squares(points, points[[drawn]])[:, 0])
+    for _ in range(MOVES):
+        near = np.eye(components)[_squares(points, centres).argmin(axis=1)]
+        counts = near.sum(axis=0)[:, None]
+        centres = np.where(counts > 0, near.T @ points / np.maximum(counts, 1), centres)
+    shares: MixtureFloats = np.eye(components)[_squares(points, centres).argmin(axis=1)]
+    return shares
+
+
+def _squares(points: MixtureFloats, centres: MixtureFloats) -> MixtureFloats:
+    """Return the squared distance of each point from each centre, [n, k]."""
+    squares: MixtureFloats = (
+        (points**2).sum(axis=1)[:, None] - 2.0 * points @ centres.T + (centres**2).sum(axis=1)[None]
+    )
+    return np.maximum(squares, 0.0)
+
+
 @dataclass(frozen=True)
 class ClusteringOptions:
     """Options of clustering, by default the paper's.
@@ -156,7 +265,9 @@ def clusters(
         return []
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    with threadpool_limits(1):  # the matrices are small: a second core only waits for the first
+    with threadpool_limits(
+        1, user_api="blas"
+    ):  # the matrices are small: a second core only waits for the first
         return sorted(set(_clusters_within(vectors, np.arange(len(vectors)), tokens, rule)))
 
 
@@ -194,21 +305,16 @@ def argmin_unimodal(score: Callable[[int], float], most: int) -> int:
 
 def mixture_clusters(points: Floats, rule: ClusteringOptions) -> list[Members]:
     """Return the clusters of points, float [n, d]: those of the mixture with the least BIC."""
-    from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
-    from sklearn.mixture import GaussianMixture  # type: ignore[import-untyped]
-
     wide = points.astype(np.float64)
+    fitted: dict[int, Any] = {}
 
-    @cache
-    def fitted(components: int) -> Any:
-        return GaussianMixture(components, reg_covar=LEAST_VARIANCE, random_state=rule.seed).fit(wide)
+    def score(components: int) -> float:
+        found = fit(wide, components, rule.seed)
+        likelihood, fitted[components] = e_step(found, wide)
+        return bic(likelihood, len(wide), wide.shape[1], components)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # equal points make fewer clusters than asked for
-        best = argmin_unimodal(
-            lambda components: fitted(components).bic(wide), max(1, min(rule.most, len(wide) - 1))
-        )
-    return memberships(fitted(best).predict_proba(wide), rule.threshold)
+    best = argmin_unimodal(score, max(1, min(rule.most, len(wide) - 1)))
+    return memberships(fitted[best], rule.threshold)
 
 
 def _clusters_within(

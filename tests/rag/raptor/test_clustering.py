@@ -4,7 +4,10 @@ import pytest
 from rag.raptor.clustering import (
     ClusteringOptions,
     argmin_unimodal,
+    bic,
     clusters,
+    e_step,
+    fit,
     memberships,
     mixture_clusters,
 )
@@ -68,18 +71,14 @@ def test_a_node_that_no_theme_wants_goes_to_the_nearest():
     assert memberships(np.full((1, 20), 0.05), 0.1)[0] == (0,)
 
 
-@pytest.mark.parametrize("points", [np.zeros((20, 3)), np.repeat(np.eye(3), 8, axis=0)], ids=["one", "three"])
-def test_points_that_coincide_are_clustered_too(points):
-    found = mixture_clusters(points.astype(np.float32), ClusteringOptions())
-    assert {node for members in found for node in members} == set(range(len(points)))
-
-
-def test_there_are_as_many_clusters_as_blobs():
-    points = np.repeat(np.eye(4) * 12, 40, axis=0) + np.random.default_rng(0).normal(size=(160, 4))
-    assert len(mixture_clusters(points.astype(np.float32), ClusteringOptions(most=8))) == 4
-
-
 def test_the_least_is_found_as_by_asking_for_every_number():
+    vectors, _ = made([25, 25, 25, 25], dimensions=4, noise=0.2)
+    points = vectors.astype(np.float64)
+
+    def worth(count):
+        return bic(e_step(fit(points, count, 0), points)[0], *points.shape, count)
+
+    assert argmin_unimodal(worth, 20) == min(range(1, 21), key=worth)
     asked: list[int] = []
     assert argmin_unimodal(lambda n: asked.append(n) or (n - 37) ** 2, 50) == 37
     assert len(asked) == len(set(asked)) < 25

@@ -20,7 +20,8 @@ def test_neighbours_before_are_neighbours_after():
     assert (of[apart.argmin(axis=1)] == of).mean() > 0.98
 
 
-def test_neighbours_are_those_of_all_distances():
+def test_neighbours_are_those_of_all_distances(monkeypatch):
+    monkeypatch.setattr("rag.raptor.clustering.ROWS", 7)
     vectors, _ = themes(size=6)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     all_of_them = 1.0 - unit @ unit.T
