@@ -10,7 +10,6 @@ import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores import VectorStoreRetriever as LangChainRetriever
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +20,7 @@ from rag.index.exact import RELEVANCE, Floats, Space, distances
 
 SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
 SMALL, LARGE = 1e-30, 1e30  # squared lengths between which float arithmetic is exact enough
+Scored = list[tuple[Document, float]]
 Filter = Mapping[str, Any]
 Hydrate = Callable[[Sequence[str]], Mapping[str, Document]]
 NamesOf = Callable[[Sequence[str]], Mapping[str, str]]
@@ -86,29 +86,47 @@ class VectorStoreRetriever(LangChainRetriever):
     ) -> list[Document]:
         if self.search_type == "mmr":
             return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
-        store, options = self.vectorstore, self.search_kwargs | kwargs
-        limited = "score_threshold" in options
-        # LangChain checks the range of scores, with a warning at every question: not where none is left out.
-        search = (
-            store.similarity_search_with_relevance_scores
-            if limited
-            else store._similarity_search_with_relevance_scores
-        )
+        options = self.search_kwargs | kwargs
         try:
-            return [with_score(document, score) for document, score in search(query, **options)]
+            return _with_scores(self._relevances(query, **options))
         except NotImplementedError as error:
-            if limited:
-                raise RetrievalError(
-                    f"{type(store).__name__} does not tell how relevant its documents are, so none "
-                    "can be left out by score_threshold. Search by similarity without it, or by mmr."
-                ) from error
-        return store.similarity_search(query, **options)
+            self._check_no_threshold(options, error)
+        return self.vectorstore.similarity_search(query, **options)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        search = partial(self._get_relevant_documents, run_manager=run_manager.get_sync(), **kwargs)
-        return await run_in_executor(None, search, query)
+        if self.search_type == "mmr":
+            return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
+        options = self.search_kwargs | kwargs
+        try:
+            return _with_scores(await self._arelevances(query, **options))
+        except NotImplementedError as error:
+            self._check_no_threshold(options, error)
+        return await self.vectorstore.asimilarity_search(query, **options)
+
+    def _relevances(self, query: str, **options: Any) -> Scored:
+        """Search, without LangChain's range check (it warns at every question) where no threshold is set."""
+        if "score_threshold" in options:
+            return self.vectorstore.similarity_search_with_relevance_scores(query, **options)
+        return self.vectorstore._similarity_search_with_relevance_scores(query, **options)
+
+    async def _arelevances(self, query: str, **options: Any) -> Scored:
+        if "score_threshold" in options:
+            return await self.vectorstore.asimilarity_search_with_relevance_scores(query, **options)
+        return await self.vectorstore._asimilarity_search_with_relevance_scores(query, **options)
+
+    def _check_no_threshold(self, options: dict[str, Any], error: NotImplementedError) -> None:
+        """Raise RetrievalError for a threshold on a store without relevance scores."""
+        if "score_threshold" in options:
+            raise RetrievalError(
+                f"{type(self.vectorstore).__name__} does not tell how relevant its documents are, so none "
+                "can be left out by score_threshold. Search by similarity without it, or by mmr."
+            ) from error
+
+
+def _with_scores(found: Scored) -> list[Document]:
+    return [with_score(document, score) for document, score in found]
 
 
 class VectorIndex(VectorStore):
