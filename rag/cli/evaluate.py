@@ -411,11 +411,7 @@ def _add_rerank(kinds: Commands) -> None:
         help="follow-ups as they were asked, or as a person rewrote them",
     )
     add(
-        "--seconds",
-        type=float,
-        default=QUESTION_SECONDS,
-        metavar="S",
-        help="for one question (default: 600)",
+        "--seconds", type=float, default=QUESTION_SECONDS, metavar="S", help="for one question (default: 600)"
     )
 
 

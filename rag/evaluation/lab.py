@@ -55,10 +55,7 @@ def differences(newer: RunRecord, older: RunRecord) -> list[str]:
     same_size = newer.searched.count == older.searched.count
     if same_size and newer.searched.fingerprint != older.searched.fingerprint:
         found.append("other documents, or other contents")
-    names = {
-        "embedding model": (newer.embedding, older.embedding),
-        "mixture": (newer.mixture, older.mixture),
-    }
+    names = {"embedding model": (newer.embedding, older.embedding), "mixture": (newer.mixture, older.mixture)}
     return found + [
         f"{what} {new or 'unknown'} in place of {old or 'unknown'}"
         for what, (new, old) in names.items()
@@ -82,11 +79,7 @@ class Lab:
     """
 
     def __init__(
-        self,
-        database: Database,
-        library: Library,
-        jobs: Jobs,
-        llm: Callable[[], LanguageModel | None],
+        self, database: Database, library: Library, jobs: Jobs, llm: Callable[[], LanguageModel | None]
     ):
         self.sets = QuestionSets(database, library.owner)
         self.runs = Runs(database, library.owner)
@@ -166,11 +159,7 @@ class Lab:
         return self._jobs.get(self._library.owner, MAKING)  # type: ignore[return-value]
 
     def start_run(
-        self,
-        set_id: str,
-        retrievers: Sequence[str],
-        *,
-        document_ids: Collection[str] | None = None,
+        self, set_id: str, retrievers: Sequence[str], *, document_ids: Collection[str] | None = None
     ) -> Job[lab_run.RunProgress]:
         """Ask retrievers the questions of a set over the chosen documents, or all, in a job: a `LabRunner`.
 
@@ -205,11 +194,7 @@ class Lab:
         return lab_run.prepare_questions(self._library.documents, self.sets.questions(set_id), document_ids)
 
     def _run(
-        self,
-        set_id: str,
-        retrievers: Sequence[str],
-        document_ids: Collection[str] | None,
-        cancelled: Cancel,
+        self, set_id: str, retrievers: Sequence[str], document_ids: Collection[str] | None, cancelled: Cancel
     ) -> Iterator[lab_run.RunProgress]:
         documents = self._library.documents
         chosen, prepared = self._chosen(document_ids), self.prepared(set_id, document_ids)

@@ -10,14 +10,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from rag.errors import (
-    Cancelled,
-    EmbeddingError,
-    IndexMismatch,
-    IndexUnusable,
-    RetrievalError,
-    StoreFailed,
-)
+from rag.errors import Cancelled, EmbeddingError, IndexMismatch, IndexUnusable, RetrievalError, StoreFailed
 from rag.index.bm25 import Entry, TantivyIndex, to_entry
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
@@ -95,11 +88,7 @@ class WordIndex:
     """
 
     def __init__(
-        self,
-        documents: Documents,
-        states: IndexStates,
-        directory: Path,
-        analysers: Sequence[Analyser] = (),
+        self, documents: Documents, states: IndexStates, directory: Path, analysers: Sequence[Analyser] = ()
     ):
         self._documents = documents
         self._pair = IndexPair(documents, states, directory, WORDS, NEXT_WORDS)

@@ -145,9 +145,7 @@ class SharedEmbedders:
     """Cache of open embedding models, shared by all libraries; one that none uses any more is released."""
 
     def __init__(
-        self,
-        on_embedded: OnEmbedded = lambda *_: None,
-        open_model: Callable[..., Embedder] = open_embedder,
+        self, on_embedded: OnEmbedded = lambda *_: None, open_model: Callable[..., Embedder] = open_embedder
     ) -> None:
         self._on_embedded = on_embedded
         self._open_model = open_model

@@ -41,10 +41,7 @@ Finding = dict[str, float]
 
 
 def run_parallel(
-    searches: Mapping[str, Search[Found]],
-    timeout: float,
-    *,
-    here: Collection[str] = (),
+    searches: Mapping[str, Search[Found]], timeout: float, *, here: Collection[str] = ()
 ) -> dict[str, Found | Exception]:
     """Run each search in a thread; return its result or error, a RetrievalError after `timeout` seconds.
 

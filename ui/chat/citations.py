@@ -9,10 +9,7 @@ from rag.citations.support import citation_of, markers, passage_of, place_and_he
 from storage.records import CitationRecord, Message, PassageRecord
 from ui.components.markdown import Link
 
-STATUSES = {
-    "related": "Not confirmed: ",
-    "unsupported": "Not in the cited source: ",
-}
+STATUSES = {"related": "Not confirmed: ", "unsupported": "Not in the cited source: "}
 MAX_HINT = 180  # characters of the quote shown on hover
 
 

@@ -239,11 +239,7 @@ def _run_name(run: RunRecord) -> str:
 def _show_state(run: RunRecord) -> None:
     searched = run.searched
     where = "all documents" if searched.every else f"{searched.count} chosen"
-    facts = [
-        question_count(run.asked),
-        f"{searched.chunks:,} passages of {where}",
-        label(run.embedding, 60),
-    ]
+    facts = [question_count(run.asked), f"{searched.chunks:,} passages of {where}", label(run.embedding, 60)]
     st.caption(" · ".join(fact for fact in facts if fact))
     if run.state in STATES:
         reason = f" {label(run.error, 500)}" if run.error else ""

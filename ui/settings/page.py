@@ -44,8 +44,7 @@ def _show_reindexing(workspace: Workspace, chosen: str) -> None:
         _button(workspace, "Try again")
     elif reindex.begun:
         st.info(
-            f"Re-indexing with {label(chosen)} was stopped. Search uses {answering}.",
-            icon=":material/info:",
+            f"Re-indexing with {label(chosen)} was stopped. Search uses {answering}.", icon=":material/info:"
         )
         _button(workspace, "Continue")
     elif reindex.answering:
