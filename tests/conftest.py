@@ -60,7 +60,7 @@ def spread(items: list[pytest.Item]) -> None:
     Workers take files in turn. Were the browsers' files next to each other, processors would idle.
     """
     files: dict[bool, dict[Path, None]] = {True: {}, False: {}}
-    for item in items:
+    for item in reversed(items):  # the longest come late in the alphabet, and should not be waited for
         files[item.path.relative_to(TESTS).parts[0] in WAITING].setdefault(item.path)
     place = {
         path: (number + 0.5) / len(group) * (0.8 if waiting else 1)

@@ -282,8 +282,11 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _close_client(client: "openai.AsyncOpenAI") -> None:
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+    running = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in running:
         task.cancel()
+    if running:
+        await asyncio.wait(running, timeout=2)
     await client.close()
 
 

@@ -89,11 +89,12 @@ def successful(outcomes: Mapping[str, Found | Exception], on_failure: OnFailure)
     return {name: outcome for name, outcome in outcomes.items() if not isinstance(outcome, Exception)}
 
 
-def _log_failure(name: str, error: Exception, message: str = "The %s search was left out: %s") -> None:
-    log.warning(message, name, error, extra=fields(search=name))
+def _log_failure(name: str, error: Exception) -> None:
+    log.warning("The %s search was left out: %s", name, error, extra=fields(search=name))
 
 
-_log_unscored = partial(_log_failure, message="The %s search did not rate what others found: %s")
+def _log_unscored(name: str, error: Exception) -> None:
+    log.warning("The %s search did not rate what others found: %s", name, error, extra=fields(search=name))
 
 
 def _run_one(answers: Answers[Found], name: str, search: Search[Found]) -> None:

@@ -20,7 +20,7 @@ Open = Callable[..., Tab]
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeLLM]:
-    with FakeLLM() as server:
+    with FakeLLM(keeps_questions=True) as server:
         yield server
 
 

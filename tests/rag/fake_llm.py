@@ -63,6 +63,9 @@ class Reply:
     odds: Callable[[Request], dict[str, float]] | None = None  # probabilities of the first token, if asked
 
 
+REWRITE = re.compile(r"^Follow-up question: (.*)\nStandalone question:$", re.MULTILINE)
+
+
 def from_passages(request: Request) -> str:
     """Answer with the first sentence of each of the first two passages in the prompt, cited."""
     prompt = request.prompt
@@ -79,13 +82,15 @@ def from_passages(request: Request) -> str:
 class FakeLLM:
     """The server, in threads of its own, from `with` to the end of its block."""
 
-    def __init__(self, port: int = 0, *, default: Reply | None = None):
+    def __init__(self, port: int = 0, *, default: Reply | None = None, keeps_questions: bool = False):
+        """With `keeps_questions` a follow-up is left as it is, and the scripted replies are for answers."""
         self.requests: list[Request] = []
         self.asked = threading.Event()  # set when the first request has arrived
         self.hung_up = threading.Event()  # set when a client closed a connection before its answer was over
         self.hung_up_at = 0.0  # time.monotonic() of that
         self.released = threading.Event()  # lets an answer that is held go on
         self._replies: list[Reply] = [default or Reply(from_passages)]
+        self._keeps_questions = keeps_questions
         self._next = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -120,6 +125,8 @@ class FakeLLM:
         with self._lock:
             self.requests.append(request)
             self.asked.set()
+            if self._keeps_questions and (question := REWRITE.search(request.prompt)):
+                return Reply(question[1])
             reply = self._replies[min(self._next, len(self._replies) - 1)]
             self._next += 1
             return reply

@@ -39,6 +39,7 @@ LIBRARY = {
     "close": None,
     "destroy": None,
     "keep": None,
+    "parse": None,
     "rarity": None,
     "rebuild_vectors": None,
     "recover": None,
