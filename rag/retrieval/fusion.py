@@ -48,7 +48,11 @@ def convex_combination(
 def weighted(
     comparable: Mapping[str, Mapping[str, float]], weights: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """Add each id's comparable scores, a mapping for each list, by weight; the result best first."""
+    """Add each id's comparable scores, a mapping for each list, by weight; the result best first.
+
+    >>> weighted({"words": {"a": 1.0}, "meaning": {"a": 0.5, "b": 1.0}}, {"words": 0.5, "meaning": 0.5})
+    {'a': 0.75, 'b': 0.5}
+    """
     scores: dict[str, list[float]] = {}
     for name, of in comparable.items():
         weight = _weight(weights, name)
@@ -105,7 +109,10 @@ def theoretical_min_max(minimum: float) -> Normaliser:
 
 
 def z_score(scores: Sequence[float]) -> list[float]:
-    """Return (score - mean) / deviation, lifted so that the lowest is 0: ``[4, 3, 2] -> [2.4, 1.2, 0]``."""
+    """Return (score - mean) / deviation, lifted so that the lowest is 0: ``[4, 3, 2] -> [2.4, 1.2, 0]``.
+
+    Lifting lets a list that did not find an id add nothing, as an id below its lowest would.
+    """
     finite = _finite(scores)
     lowest, spread = min(finite, default=0.0), _deviation(finite)
     if spread == 0:
