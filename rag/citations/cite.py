@@ -67,8 +67,10 @@ def cite(
     sources = _SOURCE_LIST.search(answer)
     for statement in statements(answer):
         listed = sources is not None and statement.end > sources.end()
-        unsupported = [Evidence("unsupported", number) for number in statement.markers or (0,)]
-        found = unsupported if listed else list(_evidence(statement, checker))
+        if listed:
+            found = [Evidence("unsupported", number) for number in statement.markers or (0,)]
+        else:
+            found = list(_evidence(statement, checker))
         here = (statement.start + shift, statement.end + shift)
         if not statement.markers and found[0].status == "verified":
             mark = f" [{found[0].number}]"

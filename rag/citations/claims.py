@@ -114,6 +114,11 @@ class Sentence:
         return self.words - frozenset(tokens(" ".join(self.names)))
 
     @cached_property
+    def outline(self) -> list[str]:
+        """Numbers and content words, in order; each sentence is compared with many."""
+        return outline(self.said)
+
+    @cached_property
     def unspaced(self) -> bool:
         """True where it has Korean, Japanese or Chinese letters."""
         return bool(_UNSPACED.search(self.text))
@@ -380,7 +385,7 @@ def find_contradiction(
         ("word", lambda: is_altered_copy(claim, anchor)),
         ("order", lambda: is_reordered(claim, window, passage)),
         ("splice", lambda: is_spliced(claim, passage)),
-        ("exchange", lambda: claim.unspaced and is_exchanged(outline(claim.said), outline(anchor.said))),
+        ("exchange", lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline)),
     )
     return next((kind for kind, contradicts in rules if contradicts()), "")
 
