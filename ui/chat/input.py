@@ -54,7 +54,7 @@ def show_box(here: Workspace, limit_mb: int) -> None:
     )
 
 
-def show_refusal(here: Workspace) -> None:
+def show_refused_question(here: Workspace) -> None:
     """Show why a question was refused, with its text to edit, until another one is sent."""
     refused = st.session_state.get(_REFUSED)
     if refused is None:

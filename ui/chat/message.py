@@ -23,7 +23,9 @@ PAGE = 30  # messages shown at once: hundreds make every click slow
 _KEY = "turned-back"
 
 
-def page_of(conversation_id: str, read: Callable[[str | None, int], Sequence[Message]]) -> Sequence[Message]:
+def shown_messages(
+    conversation_id: str, read: Callable[[str | None, int], Sequence[Message]]
+) -> Sequence[Message]:
     """Return the messages to show, after a button for earlier ones; `read` takes the next id and a limit."""
     starts = _starts(conversation_id)
     messages = read(starts[-1] if starts else None, PAGE + 1)

@@ -10,8 +10,8 @@ from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
 from ui import pages
 from ui.chat import citations, evidence_panel, scope, sidebar, trace_panel
-from ui.chat.input import show_box, show_refusal, show_turn
-from ui.chat.message import page_of, show_answer, show_later, show_question, shows_newest
+from ui.chat.input import show_box, show_refused_question, show_turn
+from ui.chat.message import show_answer, show_later, show_question, shown_messages, shows_newest
 from ui.components.job_progress import show_ingest
 from ui.components.labels import count
 from ui.components.messages import show_errors
@@ -64,7 +64,7 @@ def _show_around(conversation: ConversationRecord | None, here: Workspace, limit
         with welcome.container(key="welcome"):
             _welcome(here, limit_mb)
     show_report(conversation.id if conversation is not None else "")
-    show_refusal(here)
+    show_refused_question(here)
     return left_out
 
 
@@ -110,7 +110,7 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:
     sidebar.show_header(here, conversation)
-    shown = page_of(
+    shown = shown_messages(
         conversation.id,
         lambda before, limit: here.conversations.messages(conversation.id, before=before, limit=limit),
     )

@@ -1,9 +1,4 @@
-"""Labels of retrievers and numbers, and the pages of a long list."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import streamlit as st
+"""Labels and descriptions of the retrievers, and numbers with their nouns."""
 
 RECOMMENDED = "ensemble-cc"
 RETRIEVERS: dict[str, str] = {
@@ -34,13 +29,3 @@ def retriever_name(retriever: str) -> str:
 def count(number: int, noun: str, nouns: str | None = None) -> str:
     """Return a number with its noun: 1 -> "1 summary", 1200 -> "1,200 summaries"."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
-
-
-@contextmanager
-def page_of(length: int, size: int, key: str) -> Iterator[slice]:
-    """Yield the part of a list that is on the chosen page; show the page numbers after it."""
-    last = max(1, -(-length // size))
-    first = (min(st.session_state.get(key, 1), last) - 1) * size
-    yield slice(first, first + size)
-    if last > 1:
-        st.pagination(last, key=key)

@@ -236,8 +236,8 @@ class _Blocks:
         self._indents = []
 
     def _starts_table(self, index: int) -> bool:
-        line, following = [*self._lines[index : index + 2], ""][:2]
-        return "|" in line and "|" in following and bool(_DELIMITER.match(following))
+        following = self._lines[index + 1] if index + 1 < len(self._lines) else ""
+        return "|" in self._lines[index] and "|" in following and bool(_DELIMITER.match(following))
 
     def _table(self, index: int, rest: Iterator[int]) -> Iterator[str]:
         width = len(_cells(self._lines[index]))

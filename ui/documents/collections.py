@@ -182,7 +182,7 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
         rename_action("Collection name", chosen.name, LONGEST_NAME, key, rename, at="collection-rename")
         _show_passage_sizes(here, chosen)
         if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
-            held = count(chosen.documents, "document stays", "documents stay").removeprefix("1 ")
+            held = "document stays" if chosen.documents == 1 else f"{chosen.documents:,} documents stay"
             stay = f". Its {held}, unsorted" if chosen.documents else ""
             confirm_deletion(
                 "Delete this collection?",

@@ -11,9 +11,10 @@ from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui import pages
 from ui.components.job_progress import INGEST_TICK, STATES, share, step_name
-from ui.components.labels import count, page_of
+from ui.components.labels import count
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import action, confirm_deletion, flash, flash_errors, show_errors
+from ui.components.pagination import paginated
 from ui.documents import collections
 from ui.documents.collections import UNSORTED
 from ui.documents.upload import show_report, uploader
@@ -152,7 +153,7 @@ def _rows(here: Workspace, busy: bool) -> None:
     else:
         st.caption("No matching documents.")
     names = {one.id: one.name for one in here.library.collections.list()}
-    with page_of(len(listed), PAGE, "documents-page") as part:
+    with paginated(len(listed), PAGE, "documents-page") as part:
         origins = here.syncing.items.origins([record.id for record in listed[part]])
         for record in listed[part]:
             _row(record, names.get(record.collection_id or ""), origins.get(record.id, ()), here)

@@ -16,9 +16,10 @@ from rag.workspace import Workspace
 from storage.records import DocumentRecord, QuestionRecord, QuestionSetRecord
 from ui import pages
 from ui.components.job_progress import follow_job
-from ui.components.labels import RETRIEVERS, USES, page_of
+from ui.components.labels import RETRIEVERS, USES
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import confirm_deletion, flash, rename_action, show_flash, show_refusal
+from ui.components.pagination import paginated
 from ui.lab import results
 from ui.lab.results import question_count
 from ui.server.services import services, workspace
@@ -131,7 +132,7 @@ def _show_set(here: Workspace, chosen: QuestionSetRecord) -> None:
         )
     with st.expander(f"Questions ({chosen.questions})", icon=":material/list:", key="lab-questions"):
         questions = here.lab.sets.questions(chosen.id)
-        with page_of(len(questions), PAGE, f"lab-questions-page-{chosen.id}") as part:
+        with paginated(len(questions), PAGE, f"lab-questions-page-{chosen.id}") as part:
             for number, question in enumerate(questions[part], part.start + 1):
                 _question(number, question, here)
         _set_actions(here, chosen)

@@ -20,9 +20,10 @@ from storage.records import (
     ResultRecord,
     RunRecord,
 )
-from ui.components.labels import count, page_of, retriever_name
+from ui.components.labels import count, retriever_name
 from ui.components.markdown import escape_text, label
 from ui.components.messages import flash, show_refusal
+from ui.components.pagination import paginated
 from ui.server.services import services
 
 PAGE = 10  # questions shown at once
@@ -53,7 +54,7 @@ def _show_questions(here: Workspace, run: RunRecord) -> None:
         return
     st.caption("Rank of the first right passage. Open a question for details.")
     key = f"lab-page-{run.id}-{missed_only}"
-    with page_of(len(asked), PAGE, key) as part:
+    with paginated(len(asked), PAGE, key) as part:
         with st.container(key="lab-asked", gap="small"):
             for one in asked[part]:
                 _row(one, findings[one.position], here, run)

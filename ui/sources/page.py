@@ -16,9 +16,10 @@ from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import ItemRecord, SourceRecord, Tally
 from ui.components.job_progress import STATES
-from ui.components.labels import count, page_of
+from ui.components.labels import count
 from ui.components.markdown import escape_text, label
 from ui.components.messages import confirm_deletion, flash, flash_errors, show_errors, show_refusal
+from ui.components.pagination import paginated
 from ui.server.services import services, workspace
 
 PAGE = 25
@@ -41,7 +42,7 @@ def _show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
             )
             failed_only = chosen == FAILED
         length, key = tally.failed if failed_only else tally.items, f"source-page-{record.id}"
-        with page_of(length, PAGE, key) as part, st.container(gap="xsmall", key=f"source-list-{record.id}"):
+        with paginated(length, PAGE, key) as part, st.container(gap="xsmall", key=f"source-list-{record.id}"):
             for item in here.syncing.items.page(record.id, part.start, PAGE, failed_only=failed_only):
                 _show_item(item)
 

@@ -10,9 +10,9 @@ from rag.raptor.tree import OpenedPath
 from storage.trees import NodeRecord
 from ui import pages
 from ui.chat.evidence_panel import PARAMETER as CITE
-from ui.components.labels import page_of
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import action
+from ui.components.pagination import paginated
 from ui.trees.labels import LastCitations, NodePath, below_of, cited_as, kind_of, open_path
 
 MAX_DRAWN = 12  # nodes of one level in the chart; the list has all
@@ -195,7 +195,7 @@ def _show_cited(node: NodeRecord, marks: LastCitations) -> None:
 
 def _show_below(nodes: tuple[NodeRecord, ...], way: NodePath, tree: str | None, marks: LastCitations) -> None:
     key = f"tree-page-{way[-1] if way else ''}"
-    with page_of(len(nodes), LIST_PAGE, key) as part, st.container(key="tree-below", gap="xsmall"):
+    with paginated(len(nodes), LIST_PAGE, key) as part, st.container(key="tree-below", gap="xsmall"):
         for at, node in enumerate(nodes[part], start=part.start + 1):
             _show_one(node, at, way, tree, marks)
 

@@ -231,7 +231,7 @@ def box() -> None:
     from ui.server.services import workspace
 
     if not st.session_state.get("elsewhere"):
-        asking.show_refusal(workspace())
+        asking.show_refused_question(workspace())
         asking.show_box(workspace(), 1)
 
 
