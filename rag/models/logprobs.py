@@ -15,7 +15,10 @@ _AROUND = " \t\r\n*_\"'`.,:!▁Ġ"
 
 
 def first_token_logprobs(completion: Any) -> Logprobs | None:
-    """Return those of a `ChatCompletion`: None without any, empty for no answer; raises LLMGarbled."""
+    """Return the first token's log-probabilities: None where none came, empty without an answer.
+
+    Raises LLMGarbled.
+    """
     try:
         logprobs = completion.choices[0].logprobs
         if not logprobs or not isinstance(logprobs.content, list):
