@@ -30,7 +30,12 @@ settings.load_profile("suite")
 
 TESTS = Path(__file__).parent
 WAITING = ("e2e", "faults")  # folders whose tests wait for half of their time
-INTEGRATION = ("e2e", "faults", "hostile", "ui")  # folders whose tests run the application
+# What runs the application, real engines or child processes: folders and files.
+INTEGRATION = (
+    *("e2e", "faults", "hostile", "ui", "rag/cli", "rag/connectors", "rag/ingest"),
+    *("rag/models/local", "rag/models/packaged", "rag/test_any_store.py", "rag/test_cli.py"),
+    *("rag/index/test_chroma_probe.py", "rag/retrieval/test_weights_stored.py", "rag/raptor/test_tree.py"),
+)
 REAL_MODELS = {"embedder", "own_model"}  # fixtures
 # What parsers read; that the sandbox reads it too is tested for every kind by test_detect.py.
 ABOUT_TEXT = {
@@ -46,8 +51,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make check` leaves out, ask each slow test for its reason, and spread those that wait."""
     spread(items)
     for item in items:
-        folder = item.path.relative_to(TESTS).parts[0]
-        if folder in INTEGRATION or REAL_MODELS & set(getattr(item, "fixturenames", ())):
+        place = item.path.relative_to(TESTS) if item.path.is_relative_to(TESTS) else item.path
+        if any(map(place.is_relative_to, INTEGRATION)) or REAL_MODELS & set(
+            getattr(item, "fixturenames", ())
+        ):
             item.add_marker("integration")
         for slow in item.iter_markers("slow"):
             if not slow.kwargs.get("reason"):
@@ -61,7 +68,7 @@ def spread(items: list[pytest.Item]) -> None:
     """
     files: dict[bool, dict[Path, None]] = {True: {}, False: {}}
     for item in reversed(items):  # the longest come late in the alphabet, and should not be waited for
-        files[item.path.relative_to(TESTS).parts[0] in WAITING].setdefault(item.path)
+        files[item.path.parent.name in WAITING].setdefault(item.path)
     place = {
         path: (number + 0.5) / len(group) * (0.8 if waiting else 1)
         for waiting, group in files.items()

@@ -113,6 +113,7 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     assert visitor.strangers() == [] and visitor.errors == []
 
 
+@pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 def test_it_works_from_the_keyboard_on_a_narrow_screen(
     server: Server, visit: Visit, files: tuple[Path, Path]
 ):

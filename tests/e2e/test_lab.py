@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import Visitor, again, click, close, press
 
 Visit = Callable[..., Visitor]
+pytestmark = pytest.mark.slow(reason="walks in a browser through a page that tests/ui runs without one")
 TRAVEL = """\
 # Travel
 

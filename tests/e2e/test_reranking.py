@@ -14,6 +14,7 @@ from tests.e2e.visitor import Visitor, close, press
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 Visit = Callable[..., Visitor]
+pytestmark = pytest.mark.slow(reason="walks in a browser through a page that tests/ui runs without one")
 
 
 @pytest.fixture

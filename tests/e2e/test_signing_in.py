@@ -136,6 +136,7 @@ def test_each_sees_what_is_theirs(enter: Enter, guarded: Server, known: Provider
     assert owners == [(f"{known.url}#ann",)]
 
 
+@pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 def test_a_name_and_an_address_do_not_make_one_the_same_person(enter: Enter):
     ask(enter("Cleo"), "What of the moat?")
     namesake = enter("Cleo", sub="another")
@@ -202,6 +203,7 @@ def test_what_is_everyones_is_shown_to_administrators_only(enter: Enter, guarded
     expect(ada.get_by_label("Base URL")).to_be_visible()
 
 
+@pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 def test_more_than_one_may_have_is_refused_in_a_sentence(enter: Enter, guarded: Server, tmp_path: Path):
     page = enter("Ivy")
     page.goto(guarded.url + "/documents")

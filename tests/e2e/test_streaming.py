@@ -109,6 +109,7 @@ def test_an_answer_goes_on_when_its_tab_is_closed(
     assert stored(with_model)[-1][0] == "complete"
 
 
+@pytest.mark.slow(reason="tests/faults/test_tabs.py does it without a browser")
 def test_a_second_question_waits_for_the_first_answer(visitor: Visitor, with_model: Server, fake: FakeLLM):
     before = len(stored(with_model))
     fake.reply(HELD)
@@ -120,6 +121,7 @@ def test_a_second_question_waits_for_the_first_answer(visitor: Visitor, with_mod
     assert len(stored(with_model)) == before + 1
 
 
+@pytest.mark.slow(reason="tests/faults/test_tabs.py does it without a browser")
 def test_a_chat_deleted_while_it_is_answered_stays_deleted(
     visitor: Visitor, with_model: Server, fake: FakeLLM
 ):
@@ -137,6 +139,7 @@ def test_a_chat_deleted_while_it_is_answered_stays_deleted(
     expect(visitor.page.get_by_role("button", name="Which chat will be gone?")).to_have_count(0)
 
 
+@pytest.mark.slow(reason="tests/faults/test_tabs.py does it without a browser")
 def test_another_tab_sees_what_this_one_asks(visitor: Visitor, visit: Visit, fake: FakeLLM):
     fake.reply(Reply("Four million [1]."))
     visitor.ask("How many containers were handled?")

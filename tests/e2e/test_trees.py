@@ -10,6 +10,8 @@ from tests.e2e.conftest import Server, serving
 from tests.e2e.visitor import Visitor, again, click, press
 from tests.rag.raptor.conftest import story
 
+pytestmark = pytest.mark.slow(reason="walks in a browser through a page that tests/ui runs without one")
+
 
 @pytest.fixture
 def own(tmp_path) -> Server:

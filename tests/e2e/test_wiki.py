@@ -4,11 +4,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import serving
 from tests.e2e.visitor import Visitor, again, click, gone
 from tests.rag.connectors.confluence_server import ConfluenceServer
+
+pytestmark = pytest.mark.slow(reason="walks in a browser through a page that tests/ui runs without one")
 
 
 def test_a_wiki_is_connected_asked_and_followed_to_its_own_page(

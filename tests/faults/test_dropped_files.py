@@ -154,7 +154,7 @@ def test_until_a_changed_file_is_read_the_old_one_answers(
     assert "80 tonnes" in chat.text and "65 tonnes" not in chat.text
 
 
-@pytest.mark.parametrize("many", [20, pytest.param(200, marks=pytest.mark.slow(reason="adds 200 files"))])
+@pytest.mark.parametrize("many", [8, pytest.param(200, marks=pytest.mark.slow(reason="adds 200 files"))])
 def test_each_of_many_files_has_its_line_and_what_is_deleted_midway_is_gone(
     open_tab: Open, server: Server, embeddings: FakeEmbeddings, many: int
 ):

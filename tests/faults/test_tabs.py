@@ -22,7 +22,7 @@ WAITS = "Still answering"
 NOTES = ("harbour.md", b"# Harbour\n\nThe harbour handled 4.1 million containers in 2024.\n")
 EACH_MOMENT = pytest.mark.slow(reason="does each thing at five moments of an answer")
 # Words that are written by then, of forty.
-MOMENTS = [0, pytest.param(1, marks=EACH_MOMENT), 10, pytest.param(39, marks=EACH_MOMENT), 40]
+MOMENTS = [0, 10, *(pytest.param(words, marks=EACH_MOMENT) for words in (1, 39, 40))]
 
 
 @pytest.fixture(scope="module", autouse=True)

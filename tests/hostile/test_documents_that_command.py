@@ -17,7 +17,7 @@ from tests.rag.fake_llm import FakeLLM, Reply
 __all__ = ["browser", "visit"]  # fixtures of the browser's tests
 Visit = Callable[..., Visitor]
 KEY, OTHER = "canary-key-4711", "canary-other-chat-4712"
-OPENED = 3  # sources whose panel is looked at
+OPENED = 1  # source whose panel is looked at
 NAMES = list(DOCUMENTS)
 
 

@@ -172,6 +172,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 DROPPED = [name for name in NAMES if name.isprintable() and len(name) < 60 and visible(name)][5:45:3]
 
 
+@pytest.mark.slow(reason="looks at the same names in a browser")
 @pytest.mark.timeout(900)
 def test_in_a_browser_dropped_files_are_named_as_text(server: Server, visit: Visit):
     visitor = visit(server.url + "/documents")

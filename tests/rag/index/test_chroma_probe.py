@@ -83,10 +83,11 @@ HOW: dict[str, Callable[[Path], object]] = {
 FILES = ("length.bin", "data_level0.bin", "header.bin", "index_metadata.pickle", "link_lists.bin")
 CASES = [(name, how) for name in FILES for how in HOW]
 EVERY_WAY = pytest.mark.slow(reason="damages each file in each way, and starts a process for each")
-LONG = [pytest.param(*case, marks=EVERY_WAY) for case in CASES if case[1] != "random"]
+FEW = [("length.bin", "random"), ("data_level0.bin", "random")]  # a crash, and wrong answers
+LONG = [pytest.param(*case, marks=EVERY_WAY) for case in CASES if case not in FEW]
 
 
-@pytest.mark.parametrize(("name", "how"), [*((name, "random") for name in FILES), *LONG])
+@pytest.mark.parametrize(("name", "how"), [*FEW, *LONG])
 def test_damage_of_the_graph_ends_in_a_sentence_or_in_a_sound_index(copied: Path, name: str, how: str):
     HOW[how](of_graph(copied, name))
     try:

@@ -15,6 +15,9 @@ from tests.rag.ingest.parsers.makers import FONTS, SENTENCES, Placed
 
 WIDTH, HEIGHT, SCALE = 400.0, 500.0, 2.0
 
+EACH_TURN = pytest.mark.slow(reason="turns each page in all four ways")
+ROTATIONS = [0, 90, *(pytest.param(turn, marks=EACH_TURN) for turn in (180, 270))]
+
 
 @pytest.fixture
 def true_box(tmp_path: Path) -> Callable[..., Box]:
@@ -72,7 +75,7 @@ def assert_marked(found: tuple[Box, ...] | None, *true: Box) -> None:
     assert min(map(overlap, found, true)) >= 0.9
 
 
-@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("rotate", ROTATIONS)
 @pytest.mark.parametrize("language", ["en", "ko", "ja"])
 def test_sentence_among_others(tmp_path: Path, language: str, rotate: int, true_box: TrueBox) -> None:
     lines = [
@@ -87,7 +90,7 @@ def test_sentence_among_others(tmp_path: Path, language: str, rotate: int, true_
     assert_marked(found, true_box(lines[1], SENTENCES[language], rotate))
 
 
-@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("rotate", ROTATIONS)
 def test_two_columns_are_marked_in_their_own_column(tmp_path: Path, rotate: int, true_box: TrueBox) -> None:
     left = [Placed(f"left column, line {row} of the page", 20, 450 - 14 * row, size=9) for row in range(9)]
     right = [Placed(f"right column, line {row} of the page", 210, 450 - 14 * row, size=9) for row in range(9)]
@@ -112,7 +115,7 @@ def test_ligatures_are_letters(tmp_path: Path, true_box: TrueBox) -> None:
     assert_marked(find(path, "first harbour"), true_box(line, "\ufb01rst harbour"))
 
 
-@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("rotate", ROTATIONS)
 @pytest.mark.parametrize("drawn", [90, 180, 270])
 def test_lines_drawn_sideways_keep_their_order(tmp_path: Path, drawn: int, rotate: int) -> None:
     lines = [Placed(f"Line {row} of the table", 60, 300 - 14 * row) for row in range(5)]
@@ -187,7 +190,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("rotate", ROTATIONS)
 @pytest.mark.parametrize("language", COLUMNS)
 def test_a_quote_that_runs_from_one_column_into_the_next(
     tmp_path: Path, language: str, rotate: int, true_box: TrueBox
