@@ -278,10 +278,6 @@ def _connection_closed() -> LLMUnreachable:
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_forever()
-    while running := asyncio.all_tasks(loop):  # a connection that is being opened opens more
-        for task in running:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*running, return_exceptions=True))
     loop.close()
 
 
