@@ -13,6 +13,7 @@ from typing import Any, Literal
 from rag.citations.support import backing, citation_of, markers, passage_of, remarks, statement_text
 from rag.text.language import language
 from rag.text.normalize import clean
+from rag.text.tables import table_blocks
 from storage.records import CitationRecord, CitationStatus, ConversationRecord, Message, PassageRecord
 
 UNTITLED = "Untitled chat"
@@ -279,6 +280,8 @@ h2 { font-size: 1.05rem; margin: 2.5rem 0 0.5rem; }
 .quotes { list-style: none; padding: 0; font-size: 0.92rem; }
 .quotes li { margin: 0.7rem 0; padding-left: 0.8rem; border-left: 3px solid; }
 .quotes li:target { outline: 2px solid; outline-offset: 4px; }
+table { border-collapse: collapse; margin: 0.5rem 0; }
+th, td { border: 1px solid; padding: 0.2rem 0.6rem; text-align: left; vertical-align: top; }
 code { font-size: 0.8rem; overflow-wrap: anywhere; }
 """
 PAGE = """\
@@ -325,7 +328,7 @@ def _html_turn(number: int, turn: ExportedTurn) -> str:
             _note(searched),
             "<h3>Answer</h3>",
             _note(turn.backed),
-            f'<div class="text"{_lang(turn.answer)}>{"".join(map(_piece, turn.pieces))}</div>',
+            f'<div class="text"{_lang(turn.answer)}>{_with_tables("".join(map(_piece, turn.pieces)))}</div>',
             _note(" ".join(filter(None, (state, model)))),
             f'<ol class="quotes">\n{quotes}\n</ol>' if quotes else "",
             "</section>",
@@ -335,6 +338,18 @@ def _html_turn(number: int, turn: ExportedTurn) -> str:
 
 def _note(text: str) -> str:
     return f'<p class="note">{text}</p>' if text else ""
+
+
+def _with_tables(words: str) -> str:
+    """Return escaped text with its Markdown tables as tables of HTML."""
+    shown, done = "", 0
+    for table in table_blocks(words):
+        head = "".join(f"<th>{cell}</th>" for cell in table.header)
+        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row.cells)}</tr>" for row in table.rows)
+        before = words[done : table.start].rstrip("\n")
+        shown += f"{before}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        done = table.end + len(words[table.end :]) - len(words[table.end :].lstrip("\n"))
+    return shown + words[done:]
 
 
 def _piece(piece: AnswerPiece) -> str:

@@ -12,6 +12,7 @@ from rag.retrieval.sentences import Pick, substance
 from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.sentences import sentences
+from rag.text.tables import TableRow, markdown_table, rows, table_blocks
 from rag.text.tokenize import tokens
 
 NOT_FOUND = {
@@ -66,8 +67,33 @@ def _paragraphs(
         if pick.score < picks[0].score - APART and not (doubtful or introduced):
             introduced = True
             yield _translated(FURTHER, question), None
-        passage = passages[pick.number - 1]
-        yield f"{inert(passage.text[pick.start : pick.end])} [{pick.number}]", pick
+        yield _marked(quoted(passages[pick.number - 1], pick.start, pick.end), pick.number), pick
+
+
+def quoted(passage: Passage, start: int, end: int) -> str:
+    """Return the words of a passage's span as they are quoted: rows of a table under its header."""
+    table = next((one for one in table_blocks(passage.text) if one.start <= start < one.end), None)
+    found = list(rows(passage.text, start, end))
+    if not found or found[0].start > start or not all(_is_whole(row, passage.text) for row in found):
+        return inert(passage.text[start:end])
+    header = _header_above(passage) if table is None else table.header
+    told = markdown_table([inert(cell) for cell in header], [[*map(inert, row.cells)] for row in found])
+    caption = inert(passage.text[table.caption : table.start]) if table else ""
+    return f"{caption}\n\n{told}" if caption else told
+
+
+def _is_whole(row: TableRow, text: str) -> bool:
+    return text[row.start : row.end].rstrip().endswith("|") and text[row.end : row.end + 1] in ("", "\n")
+
+
+def _header_above(passage: Passage) -> tuple[str, ...]:
+    """Return the header of the table that a passage begins within: the end of its heading path."""
+    header = passage.heading.rpartition(" > ")[2]
+    return tuple(header.split(" | ")) if " | " in header else ()
+
+
+def _marked(words: str, number: int) -> str:
+    return f"{words[:-1]}[{number}] |" if words.endswith(" |") else f"{words} [{number}]"
 
 
 def _citation(pick: Pick, passage: Passage, start: int, end: int) -> Citation:

@@ -21,6 +21,7 @@ from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
+from rag.text.tables import table_blocks
 from rag.text.tokenize import tokens
 
 # Question type by patterns: English, Korean, Japanese.
@@ -172,6 +173,8 @@ COMPARED = 8
 """Sentences that are embedded where no word is shared: about 20 ms each."""
 FRAGMENT = 4.0
 """Penalty of a heading or a page number, which names a subject and says nothing about it."""
+OTHER_ROW = 10.0
+"""Penalty of a table's row with no word of the question, where another row has one."""
 FITS = 0.15
 """Least share of a question's weight that some passage must have.
 
@@ -196,6 +199,8 @@ class _Sentence:
     end: int
     text: str
     words: frozenset[str]
+    header: frozenset[str]  # words of the caption and the header of the table that it is a row of
+    above_rows: bool  # a caption or a header, which is quoted with the rows under it
 
 
 def extract(
@@ -205,7 +210,8 @@ def extract(
 
     `embedder` is used only where no sentence shares a word with the question; sentences in `said` come last.
     """
-    units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
+    found = (unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage))
+    units = [unit for unit in found if not unit.above_rows]
     scorer = _Scorer(question, units)
     if not units or not scorer.fits(passages):
         return []
@@ -226,6 +232,7 @@ def extract(
 
 def _demote_repeated(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Sequence[float]:
     """Return the scores, minus infinity for sentences that were said before while others are left."""
+    said = inert(said)
     fresh = [inert(unit.text) not in said for unit in units] if said else []
     if not any(fresh):
         return scores
@@ -249,10 +256,18 @@ def _similarities(question: str, units: Sequence[_Sentence], embedder: Embedding
 
 
 def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
+    tables = table_blocks(passage.text)
     for start, end in sentences(passage.text):
         text = passage.text[start:end]
-        if words := frozenset(tokens(text)):
-            yield _Sentence(number, start, end, text, words)
+        table = next((one for one in tables if one.caption <= start < one.end and one.rows), None)
+        if not (words := frozenset(tokens(text))):
+            continue
+        above_rows = table is not None and end <= table.rows[0].start
+        above = f"{passage.text[table.caption : table.start]} {' '.join(table.header)}" if table else ""
+        if text.startswith("|") and not table:  # the passage begins within it
+            above = passage.heading.rpartition(" > ")[2]
+        header = frozenset[str]() if above_rows else frozenset(tokens(above))
+        yield _Sentence(number, start, end, text, words, header, above_rows)
 
 
 def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Sentence, _Sentence, float]]:
@@ -278,6 +293,8 @@ def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Se
 
 def _joins(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
     one, other = units[at], units[near]
+    if one.text.startswith("|") or other.text.startswith("|"):  # rows explain nothing of each other
+        return False
     short = width(one.text) + width(other.text) <= WIDEST
     return one.number == other.number and short and scores[near] >= scores[at] - TOGETHER
 
@@ -303,7 +320,7 @@ class _Scorer:
         self._units = units
         self._question = question
         asked = tokens(question)
-        seen = Counter(word for unit in units for word in unit.words)
+        seen = Counter(word for unit in units for word in unit.words | unit.header)
         self.weight: dict[str, float] = {
             word: substance(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)
         }
@@ -317,8 +334,9 @@ class _Scorer:
         }
         self._around: dict[int, frozenset[str]] = {}
         for unit in units:
-            self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.words
+            self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.words | unit.header
         self._asked = QuestionType(question)
+        self._named = {unit.number for unit in units if unit.header and self._holds(unit.words)}
 
     @property
     def no_shared_words(self) -> bool:
@@ -342,14 +360,15 @@ class _Scorer:
             "tail": _share(self.weight, self._tail, unit.words),
             "characters": _share(self._letters, frozenset(self._letters), frozenset(unit.text)),
             "passage": self._holds(self._around[unit.number]),
-            "title": self._holds(_title(passages[unit.number - 1]) - unit.words),
+            "title": self._holds((_title(passages[unit.number - 1]) | unit.header) - unit.words),
             "before": self._holds(self._beside(at, -1) - unit.words),
             "after": self._holds(self._beside(at, 1) - unit.words),
             "rank": 1 / unit.number,
             **self._asked.cues(unit.text),
         }
         fragment = FRAGMENT if _is_fragment(unit.text) else 0.0
-        return fsum(WEIGHTS[name] * sign for name, sign in signs.items()) - fragment
+        other = unit.header and unit.number in self._named and not self._holds(unit.words)
+        return fsum(WEIGHTS[name] * sign for name, sign in signs.items()) - (OTHER_ROW if other else fragment)
 
     def _holds(self, words: frozenset[str]) -> float:
         return _share(self.weight, self._held, words)

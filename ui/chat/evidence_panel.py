@@ -16,13 +16,14 @@ import streamlit as st
 from rag.citations.support import statement_text
 from rag.ingest.parsers.pdf_highlight import PageImage, page_image
 from rag.raptor.tree import is_leaf_id
+from rag.text.tables import table_blocks
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.errors import FootnoteError, NotFound
 from storage.records import PageSpan, PassageRecord
 from ui import pages
 from ui.chat.citations import CitedPassage, resolve
-from ui.components.markdown import escape_text, highlight, label, unwrap
+from ui.components.markdown import cited_rows, escape_text, highlight, label, unwrap
 from ui.components.messages import action
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
 
@@ -85,6 +86,7 @@ def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
 
 
 CONTEXT = 600  # characters of the document shown on either side of the cited words
+LONGEST_TABLE = 6000  # characters above the cited row that are shown with it
 MAX_PAGES = 2  # of a PDF that are drawn for one quote
 PARAMETER = "cite"
 _BADGES = {
@@ -189,12 +191,13 @@ def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages:
         st.caption(f"Statement: {label(statement, 400)}")
     before, after = _neighbours(evidence, workspace, found, pages)
     quote = evidence.quote
+    rows = cited_rows(before + quote + after, len(before), len(before) + len(quote))
     if evidence.passage.page is not None:
         before, quote, after = unwrap(before), unwrap(quote), unwrap(after)
     st.markdown(f"**{_HEADINGS[status]}**")
     if evidence.exact:
         with st.container(border=True):
-            st.markdown(escape_text(quote))
+            st.markdown(rows or escape_text(quote))
         st.markdown("**In context**")
     st.markdown(highlight(before, quote, after), anchors=False)
 
@@ -222,12 +225,22 @@ def _neighbours(
         text = workspace.library.documents.text(passage.document_id)
         if text[start:end] == evidence.quote:
             first, last = (pages[0].start, max(pages[-1].end, end)) if pages else (0, len(text))
-            head, tail = max(first, start - CONTEXT), min(last, end + CONTEXT)
+            head, tail = _whole_rows(text, max(first, start - CONTEXT), start, min(last, end + CONTEXT))
             return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
     local = slice(start - passage.start, end - passage.start)
     if passage.text[local] == evidence.quote:
         return passage.text[: local.start], passage.text[local.stop :]
     return "", ""
+
+
+def _whole_rows(text: str, head: int, start: int, tail: int) -> tuple[int, int]:
+    """Return a context that begins with the table around its words, if there is one, and ends with a row."""
+    far = max(0, start - LONGEST_TABLE)
+    for table in table_blocks(text[far : tail + CONTEXT]):
+        if far + table.start <= start < far + table.end:
+            after = text.find("\n", tail, far + table.end)
+            return min(head, far + table.caption), tail if after < 0 else after
+    return head, tail
 
 
 def _cut_head(text: str, cut: bool) -> str:

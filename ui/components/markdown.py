@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rag.text.tables import TableBlock, cells, markdown_table, table_blocks
+
 # Invisible word joiner. Streamlit looks for `:smile:` and ` -> ` after escapes are resolved, so an escape
 # alone does not stop them. Addresses never contain it, because people copy them.
 JOINER = "\u2060"
@@ -37,8 +39,8 @@ def escape_text(text: str) -> str:
 
 
 def unwrap(text: str) -> str:
-    r"""Join lines that were wrapped by the page width: "a\nb\n\nc" -> "a b\n\nc"."""
-    return re.sub(r"\n\s*", _line_end, text)
+    r"""Join lines that were wrapped by the page width: "a\nb\n\nc" -> "a b\n\nc"; rows of tables stay."""
+    return re.sub(r"(?<!\|)\n\s*(?!\s*\|)", _line_end, text)
 
 
 def _line_end(match: re.Match[str]) -> str:
@@ -51,7 +53,51 @@ def _line_end(match: re.Match[str]) -> str:
 
 
 def highlight(before: str, quote: str, after: str) -> str:
-    """Return `quote` highlighted between the text before and after it, escaped, lines kept."""
+    """Return `quote` highlighted between the text before and after it, escaped; lines and tables are kept."""
+    text, start, end = before + quote + after, len(before), len(before) + len(quote)
+    shown, done = [], 0
+    for table in table_blocks(text):
+        shown.append(_highlight_lines(text, done, table.start, start, end))
+        shown.append(_highlight_rows(table, start, end))
+        done = table.end
+    shown.append(_highlight_lines(text, done, len(text), start, end))
+    return "\n\n".join(filter(None, shown))
+
+
+def cited_rows(text: str, start: int, end: int) -> str:
+    """Return the rows of a table that `text[start:end]` quotes, under its header; empty for other words."""
+    for table in table_blocks(text):
+        if table.start <= start < table.end and (cited := table.within(start, end)):
+            return markdown_table(_escaped_cells(table.header), [_escaped_cells(row.cells) for row in cited])
+    return ""
+
+
+def _highlight_rows(table: TableBlock, start: int, end: int) -> str:
+    """Return a table as Markdown, with the rows that overlap [start, end) highlighted."""
+    body = [
+        [
+            f":yellow-background[{cell}]" if cell and row.start < end and start < row.end else cell
+            for cell in shown
+        ]
+        for row in table.rows
+        for shown in [_escaped_cells(row.cells)]
+    ]
+    header = _escaped_cells(table.header)
+    return markdown_table(header, body or [[""] * len(header)])
+
+
+def _escaped_cells(row: Sequence[str]) -> list[str]:
+    return [label(cell, 400) for cell in row]
+
+
+def _highlight_lines(text: str, first: int, last: int, start: int, end: int) -> str:
+    start, end = (min(max(place, first), last) for place in (start, end))
+    if start == end:
+        return escape_text(text[first:last])
+    return _highlighted(text[first:start], text[start:end], text[end:last])
+
+
+def _highlighted(before: str, quote: str, after: str) -> str:
     highlighted = "\n\n".join(
         "\\\n".join(f":yellow-background[{line}]" for line in _lines(part))
         for part in re.split(r"\n\s*\n", clean(quote))
@@ -240,7 +286,7 @@ class _Blocks:
         return "|" in self._lines[index] and "|" in following and bool(_DELIMITER.match(following))
 
     def _table(self, index: int, rest: Iterator[int]) -> Iterator[str]:
-        width = len(_cells(self._lines[index]))
+        width = len(cells(self._lines[index]))
         yield from ["", self._row(self._lines[index], width), "| " + " | ".join(["---"] * width) + " |"]
         next(rest)
         for number in rest:
@@ -251,8 +297,8 @@ class _Blocks:
         yield ""
 
     def _row(self, line: str, width: int) -> str:
-        cells = [re.sub(r"(?<!\\)\|", r"\\|", self._inline(cell)) for cell in _cells(line)]
-        return "| " + " | ".join((cells + [""] * width)[:width]) + " |"
+        shown = [re.sub(r"(?<!\\)\|", r"\\|", self._inline(cell)) for cell in cells(line)]
+        return "| " + " | ".join((shown + [""] * width)[:width]) + " |"
 
     def _inline(self, text: str) -> str:
         text = _IMAGE.sub(lambda m: f"{m[1]} (image not shown)", text)
@@ -285,8 +331,3 @@ class _Blocks:
     def _unmarked(self, match: re.Match[str]) -> str:
         mark = self._marks[int(match[1])]
         return "" if isinstance(mark, str) else f"{match[0].split(_OPEN)[0]}[{mark.number}]"
-
-
-def _cells(line: str) -> list[str]:
-    inner = re.sub(r"^\s*\||(?<!\\)\|\s*$", "", line)
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]

@@ -217,6 +217,13 @@ def test_lists_tables_and_emphasis_of_an_answer_stay_markdown():
     assert "**So**:\n\n- one \\[1\\]\n- two\n\n| a | b |\n|---|---|" in text
 
 
+def test_a_table_of_an_answer_is_a_table_in_html():
+    content = "Sales:\n\n| ship | tonnes |\n|---|---|\n| <b>Ada</b> | 80 [1] |\n\nSo it is."
+    page = to_html(chat(question(), answer(content=content, citations=())))
+    assert "<thead><tr><th>ship</th><th>tonnes</th></tr></thead>" in page
+    assert '<tr><td>&lt;b&gt;Ada&lt;/b&gt;</td><td>80 <a href="#quote-1">[1]</a></td></tr>' in page
+
+
 @pytest.mark.parametrize(
     ("title", "name"),
     [

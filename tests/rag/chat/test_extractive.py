@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from rag.chat.extractive import APART, DOUBTFUL, FURTHER, NOT_FOUND, write
 from rag.passage import Passage
-from rag.retrieval.sentences import Pick
+from rag.retrieval.sentences import Pick, extract
 
 TEXT = "The bridge opened in 1932. Its keeper lived in Brunn. The river froze that year."
 PASSAGE = Passage("c", "d", "bridge.md", "", None, "", 100, 100 + len(TEXT), TEXT)
@@ -59,3 +59,48 @@ def test_each_citation_is_where_its_words_are(spans, doubtful):
         assert text[citation.answer_start : citation.answer_end].endswith(" [1]")
         assert TEXT[pick.start : pick.end] == citation.quote
         assert (citation.quote_start, citation.quote_end) == (100 + pick.start, 100 + pick.end)
+
+
+SALES = """\
+Net sales by category (in millions):
+
+| | Three Months Ended July 1, 2023 | June 25, 2022 |
+|---|---|---|
+| Mac | 6,840 | 7,382 |
+| Services | [21,213](http://evil.test) | 19,604 |
+"""
+
+
+def asked(question: str, text: str, heading: str = "") -> tuple[str, str]:
+    """Return the first thing that is answered, and the words it cites."""
+    passage = Passage("c", "d", "sales.pdf", "", 3, heading, 0, len(text), text)
+    written = list(write(question, [passage], extract(question, [passage]), doubtful=False))
+    assert written[0].citation
+    return written[0].text, written[0].citation.quote
+
+
+def test_a_row_of_a_table_is_quoted_under_its_caption_and_header():
+    assert asked("What were the net sales of Mac in the quarter that ended on June 25, 2022?", SALES) == (
+        "Net sales by category (in millions):\n\n"
+        "|  | Three Months Ended July 1, 2023 | June 25, 2022 |\n|---|---|---|\n| Mac | 6,840 | 7,382 [1] |",
+        "| Mac | 6,840 | 7,382 |",
+    )
+
+
+def test_a_passage_that_begins_within_a_table_has_its_header_in_its_heading():
+    rows = SALES[SALES.index("| Mac") :]
+    heading = "Sales > Three Months Ended July 1, 2023 | June 25, 2022"
+    answer, _ = asked("And the Mac in June 2022?", rows, heading)
+    assert answer.splitlines()[0] == "|  | Three Months Ended July 1, 2023 | June 25, 2022 |"
+    assert answer.endswith("| Mac | 6,840 | 7,382 [1] |")
+
+
+def test_a_cell_is_as_inert_as_a_sentence():
+    answer, quote = asked("What did Services sell?", SALES)
+    assert "](http" not in answer and "](http" in quote
+
+
+def test_words_of_a_header_alone_choose_no_row():
+    passage = Passage("c", "d", "sales.pdf", "", 3, "", 0, len(SALES), SALES)
+    picks = extract("What were the net sales of Services in the quarter ended July 1, 2023?", [passage])
+    assert [SALES[pick.start : pick.end].split(" | ")[0] for pick in picks] == ["| Services"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.citations.support import markers
 from tests.ui.inert import is_inert, tokens, words
-from ui.components.markdown import Link, escape_text, highlight, label, safe_answer
+from ui.components.markdown import Link, cited_rows, escape_text, highlight, label, safe_answer, unwrap
 
 SYNTAX = st.sampled_from(
     [
@@ -69,6 +69,24 @@ def test_nothing_in_a_document_acts(before: str, quote: str, after: str):
             "table_open",
         }
     is_inert(highlight(before, quote, after).replace(":yellow-background", ""))
+
+
+def test_a_quoted_row_is_shown_in_its_table_and_marked():
+    before, quote = "Ships:\n\n| ship | tonnes |\n|---|---|\n| *Ada* | 80 |\n", "| Bob | 65 |"
+    shown = highlight(before, quote, "\n\nEnd.")
+    assert "table_open" in {t.type for t in tokens(shown)}
+    assert "| :yellow-background[Bob] | :yellow-background[65] |" in shown
+    assert "| \\*Ada\\* | 80 |" in shown and shown.endswith("End.")
+    assert cited_rows(before + quote, len(before), len(before + quote)) == (
+        "| ship | tonnes |\n|---|---|\n| Bob | 65 |"
+    )
+    assert cited_rows("Bob and 65", 0, 10) == ""
+
+
+def test_lines_are_joined_but_rows_stay_rows():
+    assert unwrap("the first\nline\n\n| a | b |\n|---|---|\n| c | d |\nand\nso") == (
+        "the first line\n\n| a | b |\n|---|---|\n| c | d |\nand so"
+    )
 
 
 @given(HOSTILE)

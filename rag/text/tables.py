@@ -1,0 +1,96 @@
+"""Markdown tables in a text: their header and rows as cells, each with its exact span."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_TABLE = re.compile(
+    r"^(?P<head>[ \t]*\|[^\n]*)\n(?P<rule>[ \t]*\|[ \t:|-]*-[ \t:|-]*)(?:\n[ \t]*\|[^\n]*)*", re.M
+)
+_CAPTION = re.compile(r"^(?![ \t]*[|#])[^\n]{1,200}(?<![.!?。！？\s])[ \t]*\n(?:[ \t]*\n)?\Z", re.M)
+_ROW = re.compile(r"^[ \t]*\|[^\n]*", re.M)
+_LONGEST_CAPTION = 204
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """Row ``text[start:end]`` of a table, with its cells."""
+
+    start: int
+    end: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableBlock:
+    """Table ``text[start:end]``: its header, the rows below the rule, and the line above it that names it.
+
+    The caption, with the unit of its figures if that is said there, is ``text[caption:start]``.
+    """
+
+    start: int
+    end: int
+    caption: int
+    header: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+    def within(self, start: int, end: int) -> tuple[TableRow, ...]:
+        """Return the rows that a span of the text holds as a whole."""
+        return tuple(row for row in self.rows if start <= row.start and row.end <= end)
+
+
+def table_blocks(text: str) -> list[TableBlock]:
+    r"""Return the tables of a text, in order.
+
+    >>> table_blocks("So:\n| ship | year |\n|---|---|\n| Ada | 1931 |")[0].rows
+    (TableRow(start=30, end=44, cells=('Ada', '1931')),)
+    """
+    return [
+        TableBlock(
+            found.start(),
+            found.end(),
+            _caption(text, found.start()),
+            cells(found["head"]),
+            tuple(rows(text, found.end("rule"), found.end())),
+        )
+        for found in _TABLE.finditer(text)
+    ]
+
+
+def _caption(text: str, start: int) -> int:
+    found = _CAPTION.search(text, max(0, start - _LONGEST_CAPTION), start)
+    return found.start() if found else start
+
+
+def rows(text: str, start: int, end: int) -> Iterator[TableRow]:
+    """Yield the table rows of a span of a text."""
+    for found in _ROW.finditer(text, start, end):
+        yield TableRow(found.start(), found.end(), cells(found[0]))
+
+
+def cells(row: str) -> tuple[str, ...]:
+    r"""Return the cells of a row, without the bars that escape none.
+
+    >>> cells(r"| a \| b | |"), cells("a | b")
+    (('a | b', ''), ('a', 'b'))
+    """
+    inner = re.sub(r"^\s*\||(?<!\\)\|\s*$", "", row)
+    return tuple(cell.strip().replace("\\|", "|") for cell in _BAR.split(inner))
+
+
+def markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    r"""Return a table as Markdown; a header that is shorter than the rows begins in a later column.
+
+    >>> print(markdown_table(["1931"], [["Ada", "7"]]))
+    |  | 1931 |
+    |---|---|
+    | Ada | 7 |
+    """
+    width = max(map(len, body))
+    head = [*[""] * (width - len(header)), *header][:width]
+    return "\n".join([_line(head), "|" + "---|" * width, *map(_line, body)])
+
+
+def _line(row: Sequence[str]) -> str:
+    return "| " + " | ".join(_BAR.sub(r"\\|", cell) for cell in row) + " |"
