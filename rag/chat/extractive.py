@@ -8,10 +8,9 @@ from rag.chat.corpus import Rarity
 from rag.citations.cite import Citation
 from rag.citations.claims import LIGHT, LIGHT_WEIGHT
 from rag.passage import Passage
-from rag.retrieval.sentences import Pick, substance
+from rag.retrieval.sentences import Pick, sentence_words, substance
 from rag.text.language import language
 from rag.text.markers import inert
-from rag.text.sentences import sentences
 from rag.text.tables import TableRow, markdown_table, rows, table_blocks
 from rag.text.tokenize import tokens
 
@@ -141,16 +140,12 @@ def decide(
     if passages and (not own or _nearest(passages) not in own):
         return Decision(True, 1.0)
     passages = own
-    told = [frozenset(tokens(text)) for passage in passages for text in _sentences(passage)]
+    told = [words for passage in passages for words in sentence_words(passage)]
     weights = _weights(question, rarity or _rarity_among(told))
     total = sum(weights.values()) or 1.0
     best = max((sum(weights[word] for word in weights.keys() & words) for words in told), default=0.0)
     score = round(best / total + _nearness(passages, middle), 4)
     return Decision(score >= LEAST_UNSPACED.get(language(question), LEAST), score)
-
-
-def _sentences(passage: Passage) -> list[str]:
-    return [passage.text[start:end] for start, end in sentences(passage.text)]
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:

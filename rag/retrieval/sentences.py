@@ -202,6 +202,11 @@ class _Sentence:
     header: frozenset[str]  # words of the caption and the header of the table that it is a row of
     above_rows: bool  # a caption or a header, which is quoted with the rows under it
 
+    @property
+    def said(self) -> frozenset[str]:
+        """Its words, those of a row with the header that it is read with."""
+        return self.words | self.header
+
 
 def extract(
     question: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None, said: str = ""
@@ -237,6 +242,11 @@ def _demote_repeated(units: Sequence[_Sentence], scores: Sequence[float], said: 
     if not any(fresh):
         return scores
     return [score if new else -inf for score, new in zip(scores, fresh, strict=False)]
+
+
+def sentence_words(passage: Passage) -> list[frozenset[str]]:
+    """Return the words of each sentence of a passage; a row of a table has those of its header."""
+    return [unit.said for unit in _sentences(1, passage) if not unit.above_rows]
 
 
 def score_sentences(question: str, passages: Sequence[Passage]) -> list[Pick]:
@@ -320,7 +330,7 @@ class _Scorer:
         self._units = units
         self._question = question
         asked = tokens(question)
-        seen = Counter(word for unit in units for word in unit.words | unit.header)
+        seen = Counter(word for unit in units for word in unit.said)
         self.weight: dict[str, float] = {
             word: substance(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)
         }
@@ -334,7 +344,7 @@ class _Scorer:
         }
         self._around: dict[int, frozenset[str]] = {}
         for unit in units:
-            self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.words | unit.header
+            self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.said
         self._asked = QuestionType(question)
         self._named = {unit.number for unit in units if unit.header and self._holds(unit.words)}
 
@@ -356,13 +366,13 @@ class _Scorer:
         """Return the score of sentence `at`; higher is better, without a unit."""
         unit = self._units[at]
         signs = {
-            "overlap": self._holds(unit.words),
-            "tail": _share(self.weight, self._tail, unit.words),
+            "overlap": self._holds(unit.said),
+            "tail": _share(self.weight, self._tail, unit.said),
             "characters": _share(self._letters, frozenset(self._letters), frozenset(unit.text)),
             "passage": self._holds(self._around[unit.number]),
-            "title": self._holds((_title(passages[unit.number - 1]) | unit.header) - unit.words),
-            "before": self._holds(self._beside(at, -1) - unit.words),
-            "after": self._holds(self._beside(at, 1) - unit.words),
+            "title": self._holds(_title(passages[unit.number - 1]) - unit.said),
+            "before": self._holds(self._beside(at, -1) - unit.said),
+            "after": self._holds(self._beside(at, 1) - unit.said),
             "rank": 1 / unit.number,
             **self._asked.cues(unit.text),
         }

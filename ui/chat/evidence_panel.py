@@ -16,6 +16,7 @@ import streamlit as st
 from rag.citations.support import statement_text
 from rag.ingest.parsers.pdf_highlight import PageImage, page_image
 from rag.raptor.tree import is_leaf_id
+from rag.text.markers import inert
 from rag.text.tables import table_blocks
 from rag.workspace import Workspace
 from storage.answers import Standing
@@ -188,7 +189,7 @@ def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages:
     status = evidence.citation.status if evidence.citation else "passage"
     if evidence.citation is not None:
         statement = statement_text(evidence.message, evidence.citation)
-        st.caption(f"Statement: {label(statement, 400)}")
+        st.caption(f"Statement: {label(inert(statement), 400)}")
     before, after = _neighbours(evidence, workspace, found, pages)
     quote = evidence.quote
     rows = cited_rows(before + quote + after, len(before), len(before) + len(quote))
