@@ -87,6 +87,7 @@ OWNERS: Mapping[str, set[str]] = {
     "mammoth": {"rag.ingest.parsers"},
     "pptx": {"rag.ingest.parsers"},
     "openpyxl": {"rag.ingest.parsers"},
+    "olefile": {"rag.ingest.parsers"},
     "trafilatura": {"rag.ingest.parsers"},
     "prometheus_client": {"rag.metrics"},
 }

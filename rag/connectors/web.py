@@ -32,7 +32,9 @@ _MAX_NAME = 120  # characters
 _NOT_IN_NAMES = re.compile(r'[/\\\x00-\x1f\x7f<>:"|?*]+')
 _HTML = ("text/html", "application/xhtml+xml")
 # Kinds that are the suffix of their names, too; text may have any.
-_SUFFIXED = frozenset(("docx", "epub", "html", "pdf", "pptx", "xlsx"))
+_SUFFIXED = frozenset(
+    ("doc", "docx", "epub", "html", "hwp", "hwpx", "msg", "pdf", "ppt", "pptx", "rtf", "xls", "xlsx", "zip")
+)
 
 
 @dataclass(frozen=True)

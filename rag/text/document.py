@@ -18,7 +18,8 @@ class LoadedDocument:
 
     ``pages`` holds (number from 1, start, end) and is empty where the format has none;
     ``headings`` holds (start, level from 1, heading); ``pictured`` the numbers of pages that are
-    images and need OCR; ``note`` says what could not be read.
+    images and need OCR; ``note`` says what could not be read. ``attached`` holds (name, content) of files
+    inside that are read on their own; ``convertible`` is the format that LibreOffice has to make of it.
     """
 
     text: str
@@ -28,6 +29,13 @@ class LoadedDocument:
     headings: tuple[tuple[int, int, str], ...] = ()
     pictured: tuple[int, ...] = ()
     note: str = ""
+    attached: tuple[tuple[str, bytes], ...] = ()
+    convertible: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True where nothing else has to be read for its text."""
+        return not (self.pictured or self.attached or self.convertible)
 
 
 def page_spans(pages: Sequence[str]) -> tuple[tuple[int, int, int], ...]:

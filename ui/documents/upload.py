@@ -169,7 +169,8 @@ def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = No
         accept_multiple_files=True,
         key="uploader",
         max_upload_size=limit_mb,
-        help="PDF, Word, PowerPoint, Excel, CSV, HTML, EPUB, Markdown and plain text.",
+        help="PDF, Word, PowerPoint, Excel, Hangul, OpenDocument, RTF, CSV, HTML, EPUB, e-mail, Markdown, plain "
+        "text, and ZIP archives of them.",
     )
     if add_files(files, report(), workspace, collection_id):
         st.rerun()

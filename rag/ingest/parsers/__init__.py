@@ -1,11 +1,14 @@
 """Parsers: every format ends as a LoadedDocument or is refused with a sentence."""
 
+import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rag.errors import DocumentRefused
-from rag.ingest.parsers import sandbox
+from rag.errors import Cancelled, DocumentRefused
+from rag.ingest.parsers import old_office, sandbox
+from rag.ingest.parsers.attached import with_attached, within_limits
 from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, LoadSteps, recognise_pages
 from rag.text.document import LoadedDocument, shown
 
@@ -38,17 +41,56 @@ def load_steps(
     tesseract: str = PROGRAM,
     recognition: float = OCR_SECONDS,
     cancelled: Callable[[], bool] = lambda: False,
+    soffice: str = old_office.PROGRAM,
+    around: tuple[str, ...] = (),
 ) -> LoadSteps:
-    """Read a file as `load` does; yield (done, all) of the pages whose text has to be recognised."""
+    """Read a file as `load` does; yield (done, all) of the pages whose text has to be recognised.
+
+    `around` are the media types of the files that it is in.
+    """
     if not path.is_file():
         raise DocumentRefused(f"{shown(name)} cannot be found where it was kept. Add it again.")
-    facts, output = sandbox.run("load", path, name, timeout=timeout, memory=memory)
-    for field in ("pages", "headings"):
-        facts[field] = tuple(map(tuple, facts[field]))
-    facts["pictured"] = tuple(facts["pictured"])
-    document = LoadedDocument(output.decode("utf-8"), **facts)
+    started = time.monotonic()
+    document = _read(path, name, timeout, memory)
+
+    def inside(file: Path, called: str) -> LoadSteps:
+        if cancelled():
+            raise Cancelled(f"Reading {shown(name)} was stopped.")
+        passed = time.monotonic() - started
+        return load_steps(
+            file,
+            called,
+            timeout=max(timeout - passed, 1.0),
+            memory=memory,
+            tesseract=tesseract,
+            recognition=max(recognition - passed, 0.0),
+            cancelled=cancelled,
+            soffice=soffice,
+            around=(*around, document.media_type),
+        )
+
+    if document.convertible:
+        suffix = document.convertible
+        with old_office.converted(path, name, suffix, soffice, timeout=timeout, memory=memory) as file:
+            return replace((yield from inside(file, name)), media_type=document.media_type)
+    if document.attached:
+        reachable = within_limits(document, name, around)
+        document = yield from with_attached(reachable, name, inside, started + timeout)
     if document.pictured:
         document = yield from recognise_pages(path, name, document, tesseract, recognition, cancelled)
     if not any(character.isalnum() for character in document.text):
         raise DocumentRefused(f"{shown(name)} holds no text.")
     return document
+
+
+def _read(path: Path, name: str, timeout: float, memory: int) -> LoadedDocument:
+    facts, output = sandbox.run("load", path, name, timeout=timeout, memory=memory)
+    for field in ("pages", "headings"):
+        facts[field] = tuple(map(tuple, facts[field]))
+    facts["pictured"] = tuple(facts["pictured"])
+    end = len(output) - sum(size for _, size in facts["attached"])
+    text, attached = output[:end], []
+    for inside, size in facts.pop("attached"):
+        attached.append((inside, output[end : end + size]))
+        end += size
+    return LoadedDocument(text.decode("utf-8"), attached=tuple(attached), **facts)

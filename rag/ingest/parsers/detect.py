@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
+from rag.ingest.parsers.ole import names, open_ole
 from rag.ingest.parsers.plain_text import LANGUAGES
 from rag.text.document import LOCKED, LoadedDocument
 
@@ -27,6 +28,14 @@ _PARSERS = {
     "xml": "rag.ingest.parsers.html:read_xml",
     "markdown": "rag.ingest.parsers.plain_text:read_markdown",
     "mail": "rag.ingest.parsers.email:read_mail",
+    "msg": "rag.ingest.parsers.outlook:read_msg",
+    "hwp": "rag.ingest.parsers.hwp:read_hwp",
+    "hwpx": "rag.ingest.parsers.hwpx:read_hwpx",
+    "rtf": "rag.ingest.parsers.rtf:read_rtf",
+    "doc": "rag.ingest.parsers.old_office:read_doc",
+    "xls": "rag.ingest.parsers.old_office:read_xls",
+    "ppt": "rag.ingest.parsers.old_office:read_ppt",
+    "zip": "rag.ingest.parsers.archive:read_zip",
     "image": "rag.ingest.parsers.ocr:read_image",
     "notebook": "rag.ingest.parsers.plain_text:read_notebook",
     "latex": "rag.ingest.parsers.plain_text:read_latex",
@@ -36,7 +45,6 @@ _PARSERS = {
     "text": "rag.ingest.parsers.plain_text:read_text",
 }
 _MAGIC = (
-    (b"{\\rtf", "an RTF file"),
     (b"GIF8", "an image (GIF)"),
     (b"RIFF", "a sound or video file"),
     (b"ID3", "a sound file"),
@@ -50,26 +58,40 @@ _MAGIC = (
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
     (b"SQLite format 3", "a database"),
-    (b"HWP Document File", "a Hangul (HWP) document"),
+    (b"HWP Document File", "a document of Hangul 97 or older (HWP 3)"),
     (b"%!PS", "a PostScript file"),
 )
 _IMAGE = re.compile(rb"\x89PNG|\xff\xd8\xff|II\*\0|MM\0\*|RIFF(?s:....)WEBP|BM(?s:....)\0\0\0\0")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_OLE_STREAMS = (  # names of streams inside, as UTF-16
-    ("EncryptedPackage", ""),
-    ("WordDocument", "an old Word document (.doc)"),
-    ("PowerPoint Document", "an old PowerPoint presentation (.ppt)"),
-    ("Workbook", "an old Excel workbook (.xls)"),
-    ("HwpSummaryInformation", "a Hangul (HWP) document"),
-    ("__substg1.0", "an Outlook message (.msg)"),
+_OLE_PARTS = {  # names of streams in the root of the container
+    "FileHeader": "hwp",
+    "__properties_version1.0": "msg",
+    "WordDocument": "doc",
+    "PowerPoint Document": "ppt",
+    "Workbook": "xls",
+    "Book": "xls",
+}
+_OFFICE = (
+    ("word/document.xml", "docx"),
+    ("ppt/presentation.xml", "pptx"),
+    ("xl/workbook.xml", "xlsx"),
+    ("Contents/section0.xml", "hwpx"),
 )
-_OFFICE = (("word/document.xml", "docx"), ("ppt/presentation.xml", "pptx"), ("xl/workbook.xml", "xlsx"))
 _MEDIA_TYPES = (
     (b"application/epub+zip", "epub"),
     (b"application/vnd.oasis.opendocument.text", "odt"),
     (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
+    (b"application/hwp+zip", "hwpx"),
 )
+# Members of containers of programs, which are no archives of documents.
+_PROGRAMS = {
+    "[Content_Types].xml",
+    "META-INF/MANIFEST.MF",
+    "AndroidManifest.xml",
+    "Index/Document.iwa",
+    "mimetype",
+}
 _UNSUPPORTED_EXTENSIONS = {".p7s": "a signature", ".p7m": "a signed message"}
 _TEXT_EXTENSIONS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
@@ -101,7 +123,7 @@ def parse(path: Path, name: str) -> LoadedDocument:
     document: LoadedDocument = parser(path, name) if kind == "code" else parser(path)
     if len(document.text) > MAX_CHARACTERS:
         raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
-    if not document.pictured and not any(character.isalnum() for character in document.text):
+    if document.is_whole and not any(character.isalnum() for character in document.text):
         raise DocumentRefused("holds no text.")
     return document
 
@@ -116,9 +138,11 @@ def detect_kind(path: Path, name: str) -> str:
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _kind_of_zip(path)
     if start.startswith(_OLE):
-        raise DocumentRefused(_ole_reason(path))
+        return _kind_of_ole(path)
     if _IMAGE.match(start):
         return "image"
+    if start.startswith(b"{\\rtf"):
+        return "rtf"
     _refuse_by_magic(start)
     if _is_mail(start):
         return "mail"
@@ -137,34 +161,37 @@ def unsupported(kind: str) -> DocumentRefused:
     """Return the refusal of a kind that Footnote does not read."""
     return DocumentRefused(
         f"is {kind}, which Footnote does not read. "
-        "Save it as PDF, DOCX, PPTX, XLSX, ODT, CSV, HTML, EPUB, Markdown or plain text."
+        "Save it as PDF, DOCX, PPTX, XLSX, ODT, HWPX, CSV, HTML, EPUB, Markdown or plain text."
     )
 
 
 def _kind_of_zip(path: Path) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
-            mimetype = archive.read("mimetype")[:80] if "mimetype" in names else b""
+            members = set(archive.namelist())
+            mimetype = archive.read("mimetype")[:80] if "mimetype" in members else b""
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
         raise DocumentRefused("is damaged: its ZIP container cannot be opened.") from error
     for media_type, kind in _MEDIA_TYPES:
         if mimetype.startswith(media_type):
             return kind
-    if mimetype.startswith(b"application/hwp+zip"):
-        raise unsupported("a Hangul (HWPX) document")
     for member, kind in _OFFICE:
-        if member in names:
+        if member in members:
             return kind
-    raise unsupported("a ZIP archive")
+    if members & _PROGRAMS:
+        raise unsupported("a container of another program")
+    return "zip"
 
 
-def _ole_reason(path: Path) -> str:
-    content = path.read_bytes()
-    for stream, kind in _OLE_STREAMS:
-        if stream.encode("utf-16-le") in content:
-            return str(unsupported(kind)) if kind else LOCKED
-    return str(unsupported("an old Office file"))
+def _kind_of_ole(path: Path) -> str:
+    with open_ole(path) as container:
+        inside = names(container)
+    if "EncryptedPackage" in inside:
+        raise DocumentRefused(LOCKED)
+    kind = next((kind for part, kind in _OLE_PARTS.items() if part in inside), None)
+    if kind is None:
+        raise unsupported("an old Office file")
+    return kind
 
 
 def _is_mail(start: bytes) -> bool:

@@ -1,9 +1,9 @@
-"""EML and MHTML: subject, sender, recipients and date, the body, and the names of attachments."""
+"""EML and MHTML: subject, sender, recipients and date, the body, and what is attached."""
 
 import email
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
@@ -15,7 +15,9 @@ from rag.ingest.parsers.plain_text import decode, decode_as, markdown_document
 from rag.text.document import LoadedDocument, clean
 
 _FIELDS = ("From", "To", "Cc", "Date")
-_ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
+ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
+ENCRYPTED_MESSAGE = "is an encrypted message. Decrypt it in your mail program and add its text."
+_SIGNATURES = (".p7s", ".sig", ".asc")
 _SOFT_BREAK = re.compile(r"(?<=[^\s>-] )\n(?=[^\s>])")
 _MIN_PLAIN_SHARE = 1 / 3  # of the other form's words; a shorter plain part only says "view this as HTML"
 
@@ -24,6 +26,7 @@ _MIN_PLAIN_SHARE = 1 / 3  # of the other form's words; a shorter plain part only
 class _Parts:
     texts: list[str] = field(default_factory=list)
     attached: list[str] = field(default_factory=list)
+    contents: list[tuple[str, bytes]] = field(default_factory=list)
 
 
 def read_mail(path: Path) -> LoadedDocument:
@@ -32,11 +35,13 @@ def read_mail(path: Path) -> LoadedDocument:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:200]:
         content = decode(content).encode("utf-8")
     message = email.message_from_bytes(content)
-    text = clean("\n\n".join(_blocks(message, "#")))
-    return markdown_document(text, "message/rfc822", title=clean(_header(message, "Subject")))
+    contents: list[tuple[str, bytes]] = []
+    text = clean("\n\n".join(_blocks(message, "#", contents)))
+    document = markdown_document(text, "message/rfc822", title=clean(_header(message, "Subject")))
+    return replace(document, attached=tuple(contents))
 
 
-def _blocks(message: Message, mark: str) -> Iterator[str]:
+def _blocks(message: Message, mark: str, contents: list[tuple[str, bytes]]) -> Iterator[str]:
     subject = _header(message, "Subject")
     if subject:
         yield f"{mark} {subject}"
@@ -46,19 +51,20 @@ def _blocks(message: Message, mark: str) -> Iterator[str]:
     parts = _Parts()
     _gather(message, mark, parts)
     yield from filter(None, (text.strip() for text in parts.texts))
+    contents += parts.contents
     if parts.attached:
         yield f"Attached: {', '.join(parts.attached)}"
 
 
 def _gather(part: Message, mark: str, parts: _Parts) -> None:
     kind, inside = part.get_content_type(), _subparts(part)
-    if kind in _ENCRYPTED:
-        raise DocumentRefused("is an encrypted message. Decrypt it in your mail program and add its text.")
+    if kind in ENCRYPTED:
+        raise DocumentRefused(ENCRYPTED_MESSAGE)
     if kind == "multipart/alternative" and inside:
         _choose(inside, mark, parts)
     elif kind.startswith("message/") and inside:
         for message in inside:
-            parts.texts.extend(_blocks(message, mark + "#"))
+            parts.texts.extend(_blocks(message, mark + "#", parts.contents))
     elif inside:
         for below in inside:
             _gather(below, mark, parts)
@@ -77,12 +83,19 @@ def _choose(forms: list[Message], mark: str, parts: _Parts) -> None:
     for form in forms:
         gathered.append(_Parts())
         _gather(form, mark, gathered[-1])
-    lengths = [sum(len(text.split()) for text in form.texts) for form in gathered]
-    best = max(lengths, default=0)
-    chosen = next((place for place, length in enumerate(lengths) if length >= _MIN_PLAIN_SHARE * best), None)
-    if chosen is not None:
-        parts.texts.extend(gathered[chosen].texts)
+    parts.texts.extend(gathered[first_full(["\n".join(form.texts) for form in gathered])].texts)
     parts.attached.extend(name for form in gathered for name in form.attached)
+    parts.contents.extend(content for form in gathered for content in form.contents)
+
+
+def first_full(forms: Sequence[str]) -> int:
+    """Return the place of the first of several forms of a text that is not much shorter than the fullest.
+
+    >>> first_full(["See HTML.", "The harbour opened early in the last year."])
+    1
+    """
+    lengths = [len(form.split()) for form in forms]
+    return next(place for place, length in enumerate(lengths) if length >= _MIN_PLAIN_SHARE * max(lengths))
 
 
 def _leaf(part: Message, kind: str, parts: _Parts) -> None:
@@ -91,6 +104,9 @@ def _leaf(part: Message, kind: str, parts: _Parts) -> None:
     if not is_text or part.get_content_disposition() == "attachment":
         if name:
             parts.attached.append(name)
+            content = part.get_payload(decode=True)
+            if isinstance(content, bytes) and is_document(name, kind, is_shown="content-id" in part):
+                parts.contents.append((name, content))
         return
     text = _payload_text(part)
     if kind == "text/html":
@@ -99,6 +115,11 @@ def _leaf(part: Message, kind: str, parts: _Parts) -> None:
         parts.texts.append(_SOFT_BREAK.sub("", text.replace("\r\n", "\n")))
     else:
         parts.texts.append(text)
+
+
+def is_document(name: str, kind: str, *, is_shown: bool) -> bool:
+    """Return True for what is attached, False for a signature and for a picture shown within the text."""
+    return not name.lower().endswith(_SIGNATURES) and not (is_shown and kind.startswith("image/"))
 
 
 def _payload_text(part: Message) -> str:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 # Exit statuses of a child that has no memory left for a message.
 OUT_OF_MEMORY, TOO_DEEP = 77, 78
 BECOME = "become"  # the task that executes another program
+CONVERT = "convert"  # the same for a program that may write files, and has no network
 _PROJECT = Path(__file__).resolve().parents[3]
 # One thread and one memory arena: a child's address space is capped, and each thread would claim its share.
 _ENVIRONMENT = {
@@ -49,7 +50,21 @@ def run_program(command: Sequence[str], given: bytes, what: str, *, timeout: flo
     return _child([BECOME, *command], given, what, timeout=timeout, memory=memory)
 
 
-def _child(task: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
+def run_converter(command: Sequence[str], what: str, *, home: Path, timeout: float, memory: int) -> None:
+    """Run a program that converts a file within its `home`; `what` names the file."""
+    environment = {**_ENVIRONMENT, "HOME": str(home), "TMPDIR": str(home)}
+    _child([CONVERT, *command], b"", what, timeout=timeout, memory=memory, environment=environment)
+
+
+def _child(
+    task: Sequence[str],
+    given: bytes,
+    what: str,
+    *,
+    timeout: float,
+    memory: int,
+    environment: Mapping[str, str] = _ENVIRONMENT,
+) -> bytes:
     """Run a child to its end and return its output; its limits follow the task's name."""
     caps = [str(timeout), str(memory)]
     command = [sys.executable, "-P", "-m", "rag.ingest.parsers.worker", task[0], *caps, *task[1:]]
@@ -58,7 +73,7 @@ def _child(task: Sequence[str], given: bytes, what: str, *, timeout: float, memo
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=_ENVIRONMENT,
+        env=environment,
         cwd="/",
         start_new_session=True,
     ) as child:

@@ -3,19 +3,23 @@
 It reads its request as JSON, and writes one line of JSON, then bytes.
 """
 
+import ctypes
 import json
 import os
 import resource
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers.sandbox import BECOME, OUT_OF_MEMORY, TOO_DEEP
+from rag.ingest.parsers.sandbox import BECOME, CONVERT, OUT_OF_MEMORY, TOO_DEEP
 
+MAX_CONVERTED = 300 << 20  # bytes of a file that a converter writes
+_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # flags of `unshare`
 _CALLS = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "os.system", "os.exec")
 
 
@@ -25,13 +29,19 @@ def confine(seconds: float, memory: int) -> None:
     sys.addaudithook(_forbid)
 
 
-def limit(seconds: float, memory: int) -> None:
-    """Set the limits of the kernel: time, address space, and no bytes written to files."""
+def limit(seconds: float, memory: int, written: int = 0) -> None:
+    """Set the limits of the kernel: time, address space, and bytes written to a file."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
     signal.alarm(int(seconds) + 2)  # ends even an orphan whose parent was killed
+
+
+def leave_network() -> None:
+    """Give this process a network of its own with nothing in it, where the kernel lets it (Linux)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).unshare(_NEW_USER | _NEW_NETWORK)
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
@@ -43,8 +53,11 @@ def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
     """Read a file into facts and UTF-8 text."""
     from rag.ingest.parsers.detect import parse
 
-    facts = asdict(parse(path, name))
-    return facts, facts.pop("text").encode("utf-8")
+    document = parse(path, name)
+    facts = asdict(replace(document, attached=()))
+    texts = [facts.pop("text").encode("utf-8"), *(content for _, content in document.attached)]
+    facts["attached"] = [(name, len(content)) for name, content in document.attached]
+    return facts, b"".join(texts)
 
 
 def page(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
@@ -84,6 +97,10 @@ def main(task: str, seconds: str, memory: str, *command: str) -> None:
     """Run one task and write its result to standard output, or become another program."""
     if task == BECOME:
         limit(float(seconds), int(memory))
+        os.execv(command[0], command)  # noqa: S606 - a program that the server found, no shell
+    if task == CONVERT:
+        leave_network()
+        limit(float(seconds), int(memory), MAX_CONVERTED)
         os.execv(command[0], command)  # noqa: S606 - a program that the server found, no shell
     confine(float(seconds), int(memory))
     arguments = json.load(sys.stdin.buffer)

@@ -8,6 +8,7 @@ import pytest
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import LoadedDocument, load
+from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import SENTENCES
 
 
@@ -40,13 +41,26 @@ def test_a_message_says_who_wrote_what_to_whom(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_attached_is_named_and_not_read(tmp_path: Path) -> None:
+def test_what_is_attached_is_read_under_its_name_and_the_rest_is_named(tmp_path: Path) -> None:
     made = message(Subject="Plans")
-    made.add_attachment("secret words", filename="계획.txt")
-    made.add_attachment(b"PK", maintype="application", subtype="zip", filename="all.zip")
-    text = read(tmp_path, made).text
-    assert text.endswith("Attached: 계획.txt, all.zip")
-    assert "secret" not in text
+    book = makers.docx(tmp_path / "book").read_bytes()
+    made.add_attachment(book, maintype="application", subtype="msword", filename="계획.docx")
+    made.add_attachment(b"\x1f\x8b\x08\0", maintype="application", subtype="gzip", filename="all.gz")
+    made.add_attachment(b"0", maintype="application", subtype="pkcs7-signature", filename="smime.p7s")
+    made.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="logo.png", cid="<1>")
+    document = read(tmp_path, made)
+    assert "\n\nAttached: 계획.docx, all.gz, smime.p7s, logo.png\n\n## 계획.docx\n\n# " in document.text
+    assert [(level, heading) for _, level, heading in document.headings] == [
+        (1, "Plans"),
+        (2, "계획.docx"),
+        (3, "Veldham"),
+        (4, "Ships"),
+    ]
+    for start, _, heading in document.headings:
+        assert document.text[start:].lstrip("# ").startswith(heading)
+    assert document.note.startswith("all.gz is a gzip archive, which Footnote does not read.")
+    assert "smime" not in document.note
+    assert "logo" not in document.note
 
 
 @pytest.mark.parametrize(

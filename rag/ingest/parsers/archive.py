@@ -1,0 +1,62 @@
+"""ZIP archives of documents: their files one by one, within limits."""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from rag.errors import DocumentRefused
+from rag.ingest.parsers.plain_text import decode
+from rag.text.document import LOCKED, LoadedDocument, clean
+
+MEDIA_TYPE = "application/zip"
+MAX_FILES = 1000
+MAX_UNPACKED = 100 << 20  # bytes of all files
+_UTF8_NAME = 0x800  # flag of a member
+_SYSTEM_FILES = ("__macosx", "thumbs.db", "desktop.ini")
+
+
+def read_zip(path: Path) -> LoadedDocument:
+    """Return the files of an archive, each to be read on its own."""
+    with zipfile.ZipFile(path) as archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        named = [(name, member) for member in members if not _is_hidden(name := _name(member))]
+        if any(member.flag_bits & 1 for _, member in named):
+            raise DocumentRefused(LOCKED)
+        if len(named) > MAX_FILES:
+            raise DocumentRefused(f"holds more than {MAX_FILES:,} files. Unpack it and add them.")
+        try:
+            files = tuple(_unpacked(archive, named))
+        except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+            raise DocumentRefused("is damaged: a file in it cannot be unpacked.") from error
+    if not files:
+        raise DocumentRefused("is empty.")
+    return LoadedDocument("", media_type=MEDIA_TYPE, attached=files)
+
+
+def _unpacked(
+    archive: zipfile.ZipFile, named: list[tuple[str, zipfile.ZipInfo]]
+) -> Iterator[tuple[str, bytes]]:
+    left = MAX_UNPACKED
+    for name, member in named:
+        with archive.open(member) as file:
+            content = file.read(left + 1)
+        left -= len(content)
+        if left < 0:
+            raise DocumentRefused(
+                f"unpacks to more than {MAX_UNPACKED >> 20} MB. Unpack it and add its files."
+            )
+        yield name, content
+
+
+def _name(member: zipfile.ZipInfo) -> str:
+    """Return a member's path; without a mark it is in the encoding of the computer that made it."""
+    name = member.filename
+    if not member.flag_bits & _UTF8_NAME and not name.isascii():
+        name = decode(name.encode("cp437", "replace"))
+    parts = (part for part in clean(name.replace("\\", "/")).split("/") if part not in ("", ".", ".."))
+    return "/".join(parts)
+
+
+def _is_hidden(name: str) -> bool:
+    parts = PurePosixPath(name.lower()).parts
+    return not parts or any(part.startswith((".", "~$")) or part in _SYSTEM_FILES for part in parts)

@@ -1,0 +1,92 @@
+"""Files inside of a file: what is attached to a mail, the members of an archive."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rag.errors import DocumentRefused
+from rag.ingest.parsers.archive import MEDIA_TYPE
+from rag.ingest.parsers.detect import MAX_CHARACTERS
+from rag.ingest.parsers.ocr import LoadSteps
+from rag.text.document import LoadedDocument, shown
+
+MAX_DEPTH = 2  # files in files
+_MAX_REASONS = 5
+_BETWEEN = "\n\n"
+
+
+def within_limits(document: LoadedDocument, name: str, around: Sequence[str]) -> LoadedDocument:
+    """Return a document without the files inside where it lies too deep; `around` are the types around it.
+
+    Raises DocumentRefused for an archive in an archive.
+    """
+    if document.media_type == MEDIA_TYPE and MEDIA_TYPE in around:
+        raise DocumentRefused(f"{shown(name)} is an archive within an archive. Unpack it and add its files.")
+    if len(around) < MAX_DEPTH:
+        return document
+    return replace(document, attached=(), note=f"{document.note} What is attached was not read.".lstrip())
+
+
+def with_attached(
+    document: LoadedDocument, name: str, read: Callable[[Path, str], LoadSteps], deadline: float
+) -> LoadSteps:
+    """Return a document with the text of the files inside, each under its name; its note names the others.
+
+    Raises DocumentRefused where none has any text and the document has none of its own.
+    """
+    sections, reasons = _Sections(document), list[str]()
+    with TemporaryDirectory(prefix="footnote-") as folder:
+        for inside, content in document.attached:
+            if time.monotonic() >= deadline or sections.length > MAX_CHARACTERS:
+                reasons.append(f"{shown(inside)} was not reached.")
+                continue
+            path = Path(folder) / "file"
+            path.write_bytes(content)
+            try:
+                sections.add(inside, (yield from read(path, inside)))
+            except DocumentRefused as error:
+                reasons.append(str(error))
+    if not sections.length:
+        raise DocumentRefused(f"{shown(name)} holds nothing that can be read. {_in_words(reasons)}".rstrip())
+    return sections.document(_in_words(reasons))
+
+
+def _in_words(reasons: list[str]) -> str:
+    """Return the reasons why files were not read, at most so many of them."""
+    more = len(reasons) - _MAX_REASONS
+    return " ".join([*reasons[:_MAX_REASONS], *([f"{more} more files were not read."] if more > 0 else [])])
+
+
+class _Sections:
+    """Text of a document and of the files inside, with their headings."""
+
+    def __init__(self, document: LoadedDocument):
+        self._document, self._texts = document, [document.text] if document.text else []
+        self._headings, self._notes = list(document.headings), [document.note] if document.note else []
+        self._level = 2 if document.text else 1
+        self.length = len(document.text)
+
+    def add(self, name: str, inside: LoadedDocument) -> None:
+        """Add a file under its name; the levels of its headings go on from there."""
+        start = self.length + len(_BETWEEN) if self._texts else 0
+        heading = f"{'#' * self._level} {shown(name)}"
+        text = f"{heading}{_BETWEEN}{inside.text}"
+        offset = start + len(heading) + len(_BETWEEN)
+        self._headings.append((start, self._level, shown(name)))
+        self._headings += [(at + offset, level + self._level, words) for at, level, words in inside.headings]
+        self._texts.append(text)
+        self.length = start + len(text)
+        if inside.note:
+            self._notes.append(f"{shown(name)}: {inside.note}")
+
+    def document(self, note: str) -> LoadedDocument:
+        """Return all of it as one document."""
+        return replace(
+            self._document,
+            text=_BETWEEN.join(self._texts),
+            headings=tuple(self._headings),
+            note=" ".join(filter(None, [*self._notes, note])),
+            attached=(),
+        )
