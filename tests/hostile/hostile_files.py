@@ -1,5 +1,6 @@
 """Files that mean harm, each made in a few lines: bombs, circles, depths, false sizes, missing ends."""
 
+import base64
 import io
 import struct
 import zipfile
@@ -8,6 +9,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.rag.ingest.parsers import makers
+from tests.rag.ingest.parsers.ole_makers import (
+    below,
+    control,
+    deflated,
+    hwp,
+    msg,
+    ole,
+    paragraph,
+    properties,
+    record,
+    table,
+)
+from tests.rag.ingest.parsers.test_hangul import hwpx, p, t
 
 Make = Callable[[Path], object]
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
@@ -96,6 +110,13 @@ PAGE = (
 INFLATES = zlib.compress(b" " * (64 << 20), 9)
 
 
+def zip_bomb(path: Path, size: int = 101 << 20) -> bytes:
+    """Return an archive that unpacks to so many bytes."""
+    content = makers.zipped(path, {"a.txt": bytes(size)}).read_bytes()
+    path.unlink()
+    return content
+
+
 def nested_mail(depth: int) -> bytes:
     """Return a message attached to a message attached to a message."""
     mail = b"Subject: Inner\nContent-Type: text/plain\n\nharbour\n"
@@ -158,7 +179,96 @@ def tar() -> bytes:
     return buffer.getvalue()
 
 
+ENDLESS = "9" * 99
+ENDLESS_TABLE = (
+    f'<hp:tbl><hp:tr><hp:tc><hp:cellAddr colAddr="{ENDLESS}" rowAddr="{ENDLESS}"/>'
+    f'<hp:cellSpan colSpan="{ENDLESS}" rowSpan="{ENDLESS}"/></hp:tc></hp:tr></hp:tbl>'
+)
+
+
+def deep_hwp(path: Path, depth: int) -> None:
+    """Write tables in tables, as far as the levels of its records go."""
+    body = b"".join(
+        record(0x42, 3 * level, bytes(22))
+        + record(0x47, 3 * level + 1, b" lbt")
+        + record(0x48, 3 * level + 2)
+        for level in range(depth)
+    )
+    hwp(path, paragraph(0, "harbour") + body + paragraph(3 * depth, "harbour"))
+
+
+def wide_hwp(path: Path) -> None:
+    """Write a table whose cells say that they span all others."""
+    places = range(0, 65_535, 13)
+    cells = ((row, row, 65_535, 65_535, "harbour") for row in places)
+    hwp(path, paragraph(0, table(0, *cells)))
+
+
+def circling_ole(path: Path) -> None:
+    """Write a container in which each sector of a stream follows itself."""
+    ole(path, {"FileHeader": b"HWP Document File" + bytes(9000), "BodyText/Section0": bytes(9000)})
+    content = bytearray(path.read_bytes())
+    first_fat = struct.unpack_from("<I", content, 76)[0]
+    for sector in range(100):
+        struct.pack_into("<I", content, 512 * (first_fat + 1) + 4 * sector, sector)
+    path.write_bytes(content)
+
+
+def russian_msg(path: Path, depth: int) -> None:
+    """Write a message in a message in a message."""
+    streams, folder = {}, ""
+    for _ in range(depth):
+        folder += "/__attach_version1.0_#00000000/__substg1.0_3701000D"
+        streams |= below(folder[1:], properties({0x0037: "Inner", 0x1000: "harbour"}, {}, 24))
+    msg(path, {0x1000: "harbour"}, **streams)
+
+
+def mail_with(name: str, content: bytes) -> bytes:
+    """Return a message with a file attached."""
+    head = f'--b\n\nharbour\n--b\nContent-Disposition: attachment; filename="{name}"\n'
+    encoded = b"Content-Transfer-Encoding: base64\n\n" + base64.encodebytes(content) + b"\n--b--"
+    return mail(head.encode() + encoded, b'multipart/mixed; boundary="b"')
+
+
 FILES: dict[str, tuple[str, Make]] = {
+    "hwp bomb": ("a.hwp", lambda path: hwp(path, packed=[deflated(bytes(400 << 20))])),
+    "hwp of deep tables": ("a.hwp", lambda path: deep_hwp(path, 300)),
+    "hwp of cells that span all": ("a.hwp", wide_hwp),
+    "hwp of a record that goes on": (
+        "a.hwp",
+        lambda path: hwp(path, paragraph(0, "harbour") + struct.pack("<II", 0xFFF00042, 0xFFFFFFFF)),
+    ),
+    "hwp without its controls": (
+        "a.hwp",
+        lambda path: hwp(path, paragraph(0, "harbour", control(b"tbl ")) + record(0x43, 0, b"\x0b\0\x0b")),
+    ),
+    "ole in a circle": ("a.hwp", circling_ole),
+    "hwpx of a billion laughs": (
+        "a.hwpx",
+        lambda path: hwpx(path, **{"Contents/section0.xml": f"{LAUGHS}<a>&b;</a>".encode()}),
+    ),
+    "hwpx of deep tables": (
+        "a.hwpx",
+        lambda path: hwpx(
+            path,
+            p(t("harbour"))
+            + deep(
+                "<hp:p><hp:run><hp:tbl><hp:tr><hp:tc><hp:subList>",
+                "</hp:subList></hp:tc></hp:tr></hp:tbl></hp:run></hp:p>",
+                400,
+                p(t("harbour")),
+            ),
+        ),
+    ),
+    "hwpx of numbers without end": ("a.hwpx", lambda path: hwpx(path, p(t("harbour"), 3) + p(ENDLESS_TABLE))),
+    "rtf of deep groups": ("a.rtf", raw(b"{\\rtf1 harbour\\par " + b"{" * 1_000_000)),
+    "rtf of rows without end": ("a.rtf", raw(b"{\\rtf1 harbour\\par " + b"\\cell\\row" * 100_000 + b"}")),
+    "msg in msg in msg": ("a.msg", lambda path: russian_msg(path, 60)),
+    "mail with a bomb": ("a.eml", lambda path: path.write_bytes(mail_with("a.zip", zip_bomb(path)))),
+    "zip of a thousand copies of itself": (
+        "a.zip",
+        lambda path: makers.zipped(path, {f"{n}.zip": zip_bomb(path, 1 << 10) for n in range(20)}),
+    ),
     "xlsx bomb": ("a.xlsx", lying(makers.xlsx, 400 << 20)),
     "odt bomb": ("a.odt", lying(opendocument("<text:p>x</text:p>"), 400 << 20)),
     "docx that lies about its size": (
@@ -323,7 +433,7 @@ FILES: dict[str, tuple[str, Make]] = {
     ),
     "zip with a name of NULs": (
         "a.zip",
-        lambda path: makers.zipped(path, {"a\x00b.docx": b"x", "/etc/passwd": b"x"}),
+        lambda path: makers.zipped(path, {"a\x00b.docx": b"harbour", "/../../etc/passwd": b"harbour"}),
     ),
     "gzip": ("a.gz", raw(b"\x1f\x8b\x08\0" + bytes(400))),
     "tar that climbs out": ("a.tar", raw(tar())),

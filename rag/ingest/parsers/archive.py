@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from rag.errors import DocumentRefused
+from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import decode
-from rag.text.document import LOCKED, LoadedDocument, clean
+from rag.text.document import LOCKED, LoadedDocument, clean, shown
 
 MEDIA_TYPE = "application/zip"
 MAX_FILES = 1000
 MAX_UNPACKED = 100 << 20  # bytes of all files
+_SHOWN = 10  # names of damaged files
 _UTF8_NAME = 0x800  # flag of a member
 _SYSTEM_FILES = ("__macosx", "thumbs.db", "desktop.ini")
 
@@ -18,28 +20,33 @@ _SYSTEM_FILES = ("__macosx", "thumbs.db", "desktop.ini")
 def read_zip(path: Path) -> LoadedDocument:
     """Return the files of an archive, each to be read on its own."""
     with zipfile.ZipFile(path) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
+        members = [member for member in archive.infolist() if not member.filename.endswith("/")]
         named = [(name, member) for member in members if not _is_hidden(name := _name(member))]
         if any(member.flag_bits & 1 for _, member in named):
             raise DocumentRefused(LOCKED)
         if len(named) > MAX_FILES:
             raise DocumentRefused(f"holds more than {MAX_FILES:,} files. Unpack it and add them.")
-        try:
-            files = tuple(_unpacked(archive, named))
-        except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
-            raise DocumentRefused("is damaged: a file in it cannot be unpacked.") from error
-    if not files:
+        damaged: list[str] = []
+        files = tuple(_unpacked(archive, named, damaged))
+    if not named:
         raise DocumentRefused("is empty.")
-    return LoadedDocument("", media_type=MEDIA_TYPE, attached=files)
+    if not files:
+        raise DocumentRefused("is damaged: no file in it can be unpacked.")
+    note = f"Damaged, and not unpacked: {', '.join(damaged[:_SHOWN])}." if damaged else ""
+    return LoadedDocument("", media_type=MEDIA_TYPE, attached=files, note=note)
 
 
 def _unpacked(
-    archive: zipfile.ZipFile, named: list[tuple[str, zipfile.ZipInfo]]
+    archive: zipfile.ZipFile, named: list[tuple[str, zipfile.ZipInfo]], damaged: list[str]
 ) -> Iterator[tuple[str, bytes]]:
     left = MAX_UNPACKED
     for name, member in named:
-        with archive.open(member) as file:
-            content = file.read(left + 1)
+        try:
+            with archive.open(member) as file:
+                content = file.read(left + 1)
+        except DAMAGED_ZIP:
+            damaged.append(shown(name))
+            continue
         left -= len(content)
         if left < 0:
             raise DocumentRefused(

@@ -39,7 +39,8 @@ def _grid(cells: Sequence[Cell], rows: Sequence[int], columns: Sequence[int]) ->
     for cell in sorted(cells, key=lambda cell: (cell.row, cell.column), reverse=True):
         text = " ".join(" ".join(cell.blocks).split()).replace("|", "/")
         places[cell.row, cell.column] = text
-        for row in rows[bisect_right(rows, cell.row) :]:
+        for below in range(bisect_right(rows, cell.row), len(rows)):
+            row = rows[below]
             if row >= cell.row + cell.rows or (row, cell.column) in places:
                 break
             places[row, cell.column] = text

@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers.ole import names, open_ole
+from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import LANGUAGES
 from rag.text.document import LOCKED, LoadedDocument
 
@@ -170,7 +171,7 @@ def _kind_of_zip(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             members = set(archive.namelist())
             mimetype = archive.read("mimetype")[:80] if "mimetype" in members else b""
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+    except DAMAGED_ZIP as error:
         raise DocumentRefused("is damaged: its ZIP container cannot be opened.") from error
     for media_type, kind in _MEDIA_TYPES:
         if mimetype.startswith(media_type):

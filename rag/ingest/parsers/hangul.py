@@ -37,7 +37,7 @@ class Level(NamedTuple):
     start: int = 1
 
 
-class Head(NamedTuple):
+class ParagraphHead(NamedTuple):
     """Place of a paragraph in the outline or a list; ``level`` counts from 0."""
 
     kind: str = ""  # OUTLINE, NUMBER or BULLET, the names in HWPX
@@ -52,7 +52,7 @@ class Outline:
         self._levels, self._counts = levels, dict[int, list[int]]()
         self.outline_id = 0
 
-    def block(self, text: str, head: Head, *, in_table: bool) -> str:
+    def block(self, text: str, head: ParagraphHead, *, in_table: bool) -> str:
         """Count a paragraph, and return it with its number, as a heading where it is one."""
         if head.kind == "BULLET":
             return f"- {text}" if text and not in_table else text
@@ -61,7 +61,7 @@ class Outline:
         is_heading = head.kind == "OUTLINE" and 0 < len(line) <= _MAX_HEADING and not in_table
         return f"{'#' * min(head.level + 1, _DEEPEST_HEADING)} {line}" if is_heading else line
 
-    def _number(self, head: Head) -> str:
+    def _number(self, head: ParagraphHead) -> str:
         list_id = head.list_id or (self.outline_id if head.kind == "OUTLINE" else 0)
         levels = self._levels.get(list_id, ())
         if not 0 <= head.level < len(levels):

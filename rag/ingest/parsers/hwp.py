@@ -10,7 +10,7 @@ from typing import Any
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers.cells import Cell, table_blocks
-from rag.ingest.parsers.hangul import DAMAGED_PART, FORMAT_NAMES, Head, Level, Outline
+from rag.ingest.parsers.hangul import DAMAGED_PART, FORMAT_NAMES, Level, Outline, ParagraphHead
 from rag.ingest.parsers.ole import names, open_ole, stream
 from rag.ingest.parsers.ooxml import MAX_INFLATED
 from rag.ingest.parsers.plain_text import markdown_document
@@ -84,7 +84,7 @@ class _Reader:
         self._notes_read = 0
         self.note = ""
         levels: dict[int, list[Level]] = {}
-        self._heads: list[Head] = []
+        self._heads: list[ParagraphHead] = []
         for record in self._records("DocInfo"):
             if record.tag == _NUMBERING:
                 levels[len(levels) + 1] = list(_levels(record.data))
@@ -146,7 +146,7 @@ class _Reader:
         for control in controls:  # of a paragraph whose text is missing
             self._control(control, anchored, in_table=in_table)
         shape = paragraph.number("H", 8)
-        head = self._heads[shape] if shape < len(self._heads) else Head()
+        head = self._heads[shape] if shape < len(self._heads) else ParagraphHead()
         lines = (" ".join(line.split()) for line in text.split("\n"))
         yield self._outline.block("\n".join(filter(None, lines)), head, in_table=in_table)
         yield from anchored
@@ -241,9 +241,9 @@ def _string(data: bytes, offset: int) -> str:
     return data[start : start + 2 * _number(data, "H", offset)].decode("utf-16-le", "replace")
 
 
-def _head(record: _Record) -> Head:
+def _head(record: _Record) -> ParagraphHead:
     flags = record.number("I", 0)
-    return Head(_KINDS[flags >> 23 & 3], record.number("H", 30), flags >> 25 & 7)
+    return ParagraphHead(_KINDS[flags >> 23 & 3], record.number("H", 30), flags >> 25 & 7)
 
 
 def _levels(data: bytes) -> Iterator[Level]:

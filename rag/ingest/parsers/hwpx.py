@@ -10,7 +10,7 @@ from typing import Any
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.cells import Cell, table_blocks
-from rag.ingest.parsers.hangul import DAMAGED_PART, Head, Level, Outline
+from rag.ingest.parsers.hangul import DAMAGED_PART, Level, Outline, ParagraphHead
 from rag.ingest.parsers.ooxml import attribute, children, descendants, local_name, number_attribute
 from rag.ingest.parsers.plain_text import markdown_document
 from rag.text.document import LOCKED, LoadedDocument, clean
@@ -51,7 +51,7 @@ class _Reader:
 
     def __init__(self, container: zipfile.ZipFile):
         self._container, self._notes_read = container, 0
-        self._outline, self._heads = Outline({}), dict[str, Head]()
+        self._outline, self._heads = Outline({}), dict[str, ParagraphHead]()
         if _HEADER in container.namelist():
             header = ooxml.parse_part(container, _HEADER)
             lists = descendants(header, "numbering")
@@ -74,7 +74,7 @@ class _Reader:
         runs = children(paragraph, "run")
         text = "".join(self._below(run, anchored, in_table=in_table) for run in runs)
         lines = (" ".join(line.split()) for line in text.split("\n"))
-        head = self._heads.get(attribute(paragraph, "paraPrIDRef"), Head())
+        head = self._heads.get(attribute(paragraph, "paraPrIDRef"), ParagraphHead())
         yield self._outline.block("\n".join(filter(None, lines)), head, in_table=in_table)
         yield from anchored
 
@@ -158,10 +158,10 @@ def _cell(cell: Any, row: int, column: int, blocks: list[str]) -> Cell:
     )
 
 
-def _head(properties: Any) -> Head:
+def _head(properties: Any) -> ParagraphHead:
     heading = next(descendants(properties, "heading"), properties)
     list_id, level = (number_attribute(heading, name, 0) for name in ("idRef", "level"))
-    return Head(attribute(heading, "type"), list_id, level)
+    return ParagraphHead(attribute(heading, "type"), list_id, level)
 
 
 def _levels(numbering: Any) -> list[Level]:

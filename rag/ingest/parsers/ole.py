@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.errors import DocumentRefused
 
-_DAMAGED = (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError, struct.error)
+_DAMAGED = (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, struct.error)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import posixpath
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -14,6 +15,8 @@ from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page
 
 MAX_INFLATED = 300 << 20  # bytes; the XML of a 1,000-page book takes about 20 MB
 MAX_MEMBERS = 20_000
+# Errors of a damaged container, or of a damaged member in it.
+DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
 _MAX_POINTS = 10_000  # of one series of a chart
 _DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.I)
 _ENTITY = re.compile(rb"<!ENTITY", re.I)
@@ -42,7 +45,7 @@ def _refuse_declarations(
     """Read a part to its end, so that one larger than it says is found too."""
     try:
         content = archive.read(member)
-    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
+    except DAMAGED_ZIP as error:
         raise DocumentRefused("is damaged: a part of its ZIP container cannot be unpacked.") from error
     if forbidden.search(content.replace(b"\0", b"")):  # UTF-16 parts too
         raise DocumentRefused("declares XML entities, which no Office file needs and which can do harm.")

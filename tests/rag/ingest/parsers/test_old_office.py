@@ -77,9 +77,7 @@ def test_what_the_converter_writes_is_read_and_its_folder_goes(tmp_path: Path) -
 
 
 @pytest.mark.skipif(OFFICE is None, reason="needs LibreOffice: apt-get install libreoffice-writer-nogui")
-@pytest.mark.parametrize(
-    "form", ["doc", *(pytest.param(form, marks=TWICE) for form in ("xls", "ppt"))]
-)
+@pytest.mark.parametrize("form", ["doc", *(pytest.param(form, marks=TWICE) for form in ("xls", "ppt"))])
 def test_libreoffice_converts_each_kind(tmp_path: Path, form: str) -> None:
     maker = {"doc": makers.docx, "xls": makers.xlsx, "ppt": makers.pptx}[form]
     old = tmp_path / f"a.{form}"
