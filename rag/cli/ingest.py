@@ -19,9 +19,10 @@ from rag.cli.common import (
 )
 from rag.connectors.registry import open_source
 from rag.connectors.sync import Sync, SyncProgress
-from rag.errors import EmbeddingError, FootnoteError, SourceError
+from rag.errors import DocumentRefused, EmbeddingError, FootnoteError, SourceError
 from rag.factory import make_means
 from rag.ingest.library import Library
+from rag.ingest.parsers import unpack
 from rag.ingest.paths import iter_files, path_text
 from rag.ingest.queue import resplit
 from rag.jobs import never
@@ -62,9 +63,9 @@ def _ingest_command(settings: Settings, options: Options) -> int:
         if (name := options.collection) is not None:
             into = (library.collections.named(name) or library.collections.create(name)).id
         for path, called in files:
-            result = _ingest_one(library, path, called, into, quiet=options.json)
-            refused += result["status"] == "refused"
-            print_result(result, _ingest_line(result), options)
+            for result in _ingest_file(library, path, called, into, quiet=options.json):
+                refused += result["status"] == "refused"
+                print_result(result, _ingest_line(result), options)
         _resplit_if_due(library)
         _weigh_if_due(library)
     return 1 if refused else 0
@@ -106,12 +107,38 @@ def _reindex_beside(library: Library) -> None:
     print(f"Embedded with {library.reindexer.answering}, before with {before}.")
 
 
-def _ingest_one(library: Library, path: Path, name: str, into: str | None, *, quiet: bool) -> dict[str, Any]:
-    result = {"path": path_text(path), "status": "refused", "document_id": None, "pages": None, "chunks": 0}
+def _ingest_file(
+    library: Library, path: Path, name: str, into: str | None, *, quiet: bool
+) -> Iterator[dict[str, Any]]:
+    """Add a file, or each document of a ZIP archive; yield what became of it."""
     try:
-        record, outcome = library.add(name, path.read_bytes())
+        content = path.read_bytes()
+        archive = unpack(name, [content])
     except OSError as error:
-        return {**result, "reason": f"{path_text(path)} cannot be read: {error.strerror}."}
+        yield _refused(path_text(path), f"{path_text(path)} cannot be read: {error.strerror}.")
+        return
+    except DocumentRefused as error:
+        yield _refused(path_text(path), str(error))
+        return
+    if archive is None:
+        yield _ingest_one(library, path_text(path), name, content, into, quiet=quiet)
+        return
+    for inside, unpacked in archive.attached:
+        yield _ingest_one(library, f"{path_text(path)}: {inside}", inside, unpacked, into, quiet=quiet)
+    if archive.note:
+        yield _refused(path_text(path), archive.note)
+
+
+def _refused(path: str, reason: str) -> dict[str, Any]:
+    found = {"document_id": None, "pages": None, "chunks": 0}
+    return {"path": path, "status": "refused", **found, "reason": reason}
+
+
+def _ingest_one(
+    library: Library, path: str, name: str, content: bytes, into: str | None, *, quiet: bool
+) -> dict[str, Any]:
+    result = _refused(path, "")
+    record, outcome = library.add(name, content)
     if into is not None:
         library.collections.put([record.id], into)
     reason = None

@@ -11,6 +11,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from rag.ingest.parsers import unpack
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui.components.markdown import label
@@ -109,8 +110,9 @@ def add_files(
         with outcomes.writing():
             for file in files:
                 if file.file_id in mine:
-                    lines.append(_take_one(file, workspace, collection_id))
-                    outcomes.add(lines[-1])
+                    for line in _take(file, workspace, collection_id):
+                        lines.append(line)
+                        outcomes.add(line)
                     _release(file)
     return lines
 
@@ -169,8 +171,8 @@ def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = No
         accept_multiple_files=True,
         key="uploader",
         max_upload_size=limit_mb,
-        help="PDF, Word, PowerPoint, Excel, Hangul, OpenDocument, RTF, CSV, HTML, EPUB, e-mail, Markdown, plain "
-        "text, and ZIP archives of them.",
+        help="PDF, Word, PowerPoint, Excel, Hangul, OpenDocument, RTF, CSV, HTML, EPUB, e-mail, Markdown, "
+        "plain text, and ZIP archives of them.",
     )
     if add_files(files, report(), workspace, collection_id):
         st.rerun()
@@ -183,9 +185,32 @@ def _release(file: UploadedFile) -> None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
-def _take_one(file: UploadedFile, workspace: Workspace, collection_id: str | None) -> UploadLine:
+def _take(file: UploadedFile, workspace: Workspace, collection_id: str | None) -> Iterator[UploadLine]:
+    """Add a file, or each document of a ZIP archive; yield what became of it."""
     try:
-        record, outcome = workspace.add(file.name, iter(partial(file.read, _PIECE), b""), collection_id)
+        archive = unpack(file.name, _pieces(file))
     except FootnoteError as error:
-        return UploadLine(file.name, label(str(error), 300), None)
-    return UploadLine(file.name, _OUTCOMES[outcome], record.id)
+        yield UploadLine(file.name, label(str(error), 300), None)
+        return
+    if archive is None:
+        yield _take_one(file.name, _pieces(file), workspace, collection_id)
+        return
+    for name, content in archive.attached:
+        yield _take_one(name, [content], workspace, collection_id)
+    if archive.note:
+        yield UploadLine(file.name, label(archive.note, 300), None)
+
+
+def _pieces(file: UploadedFile) -> Iterator[bytes]:
+    file.seek(0)
+    return iter(partial(file.read, _PIECE), b"")
+
+
+def _take_one(
+    name: str, content: Iterable[bytes], workspace: Workspace, collection_id: str | None
+) -> UploadLine:
+    try:
+        record, outcome = workspace.add(name, content, collection_id)
+    except FootnoteError as error:
+        return UploadLine(name, label(str(error), 300), None)
+    return UploadLine(name, _OUTCOMES[outcome], record.id)

@@ -1,18 +1,19 @@
 """Parsers: every format ends as a LoadedDocument or is refused with a sentence."""
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from rag.errors import Cancelled, DocumentRefused
-from rag.ingest.parsers import old_office, sandbox
+from rag.ingest.parsers import archive, old_office, sandbox
 from rag.ingest.parsers.attached import with_attached, within_limits
 from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, LoadSteps, recognise_pages
 from rag.text.document import LoadedDocument, shown
 
-__all__ = ["OCR_SECONDS", "LoadSteps", "LoadedDocument", "load", "load_steps", "run_to_end"]
+__all__ = ["OCR_SECONDS", "LoadSteps", "LoadedDocument", "load", "load_steps", "run_to_end", "unpack"]
 
 R = TypeVar("R")
 
@@ -81,6 +82,26 @@ def load_steps(
     if not any(character.isalnum() for character in document.text):
         raise DocumentRefused(f"{shown(name)} holds no text.")
     return document
+
+
+def unpack(
+    name: str, content: Iterable[bytes], *, timeout: float = 60.0, memory: int = 1 << 30
+) -> LoadedDocument | None:
+    """Return a ZIP archive with its files `attached`, each under the archive's name; None for other files.
+
+    The files are not read. Raises DocumentRefused for a damaged archive.
+    """
+    if PurePath(name).suffix.lower() != ".zip":
+        return None
+    with TemporaryDirectory(prefix="footnote-") as folder:
+        path = Path(folder) / "file"
+        with path.open("wb") as file:
+            file.writelines(content)
+        document = _read(path, name, timeout, memory)
+    if document.media_type != archive.MEDIA_TYPE:
+        return None
+    files = ((archive.file_name(name, inside), content) for inside, content in document.attached)
+    return replace(document, attached=tuple(files))
 
 
 def _read(path: Path, name: str, timeout: float, memory: int) -> LoadedDocument:

@@ -64,6 +64,16 @@ def _name(member: zipfile.ZipInfo) -> str:
     return "/".join(parts)
 
 
+def file_name(archive: str, inside: str) -> str:
+    """Return the name of a document that was in an archive.
+
+    >>> file_name("reports.zip", "2023/a.pdf"), file_name("reports.zip", "reports/a.pdf")
+    ('reports/2023/a.pdf', 'reports/a.pdf')
+    """
+    stem = archive[: -len(".zip")]
+    return inside if inside.startswith(f"{stem}/") else f"{stem}/{inside}"
+
+
 def _is_hidden(name: str) -> bool:
     parts = PurePosixPath(name.lower()).parts
     return not parts or any(part.startswith((".", "~$")) or part in _SYSTEM_FILES for part in parts)

@@ -1,4 +1,5 @@
 import json
+import zipfile
 
 import pytest
 
@@ -38,6 +39,20 @@ def test_files_are_put_into_a_collection_and_a_question_is_asked_of_it(footnote)
     footnote("ingest", "celle.md", "--collection", "North")
     _, (moved,), _ = footnote("ask", "How deep is the moat?", "--collection", "North")
     assert found(moved) == {"aldenburg.md", "celle.md"}
+
+
+def test_each_document_of_an_archive_is_put_into_the_collection(footnote, tmp_path):
+    with zipfile.ZipFile(tmp_path / "towns.zip", "w") as archive:
+        archive.write(tmp_path / "bergen.md", "sea/bergen.md")
+        archive.writestr("b.gz", b"\x1f\x8b\x08\0")
+    status, results, _ = footnote("ingest", tmp_path / "towns.zip", "--collection", "North")
+    assert status == 1
+    assert [(result["path"].rpartition(": ")[2], result["status"]) for result in results] == [
+        ("towns/sea/bergen.md", "ready"),
+        ("towns/b.gz", "refused"),
+    ]
+    _, (north,), _ = footnote("ask", "How deep is the moat?", "--collection", "North")
+    assert found(north) == {"towns/sea/bergen.md"}
 
 
 def test_a_collection_that_is_not_there_is_named_with_those_that_are(footnote):

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -6,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 from rag.workspace import Workspace
 from storage.accounts import People
 from storage.records import ChunkSpan
+from tests.rag.ingest.parsers import makers
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert
 from ui.server import services
@@ -90,6 +92,19 @@ def test_each_of_many_files_gets_a_row_with_its_own_result(page: Page, here: Wor
     states = {record.name: record.state for record in here.library.documents.list()}
     assert states["empty.txt"] == states["photo.png"] == "refused"
     assert states["notes.md"] == "ready"
+
+
+def test_each_document_of_an_archive_gets_a_row(page: Page, here: Workspace, tmp_path: Path):
+    members = {"2023/a.md": b"# Travel\n\nReceipts are due.", "b.gz": b"\x1f\x8b\x08\0"}
+    content = makers.zipped(tmp_path / "x", members).read_bytes()
+    at = page("documents")
+    broken = content[: len(content) // 2]
+    archives = [("all.zip", content, "application/zip"), ("cut.zip", broken, "application/zip")]
+    at.file_uploader[0].set_value(archives).run()
+    shown = words(settle(here, at))
+    assert "cut.zip is damaged" in shown
+    states = {record.name: record.state for record in here.library.documents.list()}
+    assert states == {"all/2023/a.md": "ready", "all/b.gz": "refused"}
 
 
 def test_the_same_content_again_makes_no_second_copy(page: Page, here: Workspace):
