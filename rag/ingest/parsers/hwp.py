@@ -19,6 +19,8 @@ from rag.text.document import LOCKED, LoadedDocument, clean
 _SIGNATURE = b"HWP Document File"
 _COMPRESSED, _PASSWORD, _DISTRIBUTED, _DRM = 1, 1 << 1, 1 << 2, 1 << 4 | 1 << 8 | 1 << 10  # flags of a file
 _LEVELS = 7  # of a list
+_TRACKED = 1 << 14  # changes are tracked, and the text stands in the second folder
+_FOLDERS = ("BodyText", "ViewText")
 _NUMBERING, _PARAGRAPH_SHAPE = 0x17, 0x19  # tags of DocInfo
 _PARAGRAPH, _TEXT, _CONTROL, _LIST = 0x42, 0x43, 0x47, 0x48  # tags of a section
 _SHAPE, _TABLE, _EQUATION = 0x4C, 0x4D, 0x58
@@ -50,7 +52,7 @@ def read_hwp(path: Path) -> LoadedDocument:
     with open_ole(path) as container:
         header = stream(container, "FileHeader") or b""
         _refuse_protected(header)
-        reader = _Reader(container, compressed=bool(_number(header, "I", 36) & _COMPRESSED))
+        reader = _Reader(container, _number(header, "I", 36))
         text = clean("\n\n".join(filter(None, reader.blocks())))
         if not text and reader.note:
             text = clean((stream(container, "PrvText") or b"").decode("utf-16-le", "replace"))
@@ -78,8 +80,9 @@ def _refuse_protected(header: bytes) -> None:
 class _Reader:
     """Text of one document, block by block; `note` says afterwards what is missing."""
 
-    def __init__(self, container: Any, *, compressed: bool):
-        self._container, self._compressed = container, compressed
+    def __init__(self, container: Any, flags: int):
+        self._container, self._compressed = container, bool(flags & _COMPRESSED)
+        self._folder = _FOLDERS[bool(flags & _TRACKED)]
         self._left = MAX_INFLATED
         self._notes_read = 0
         self.note = ""
@@ -94,12 +97,12 @@ class _Reader:
 
     def blocks(self) -> Iterator[str]:
         """Yield the paragraphs and tables of all sections."""
-        found = filter(None, map(_SECTION.fullmatch, names(self._container, "BodyText")))
+        found = filter(None, map(_SECTION.fullmatch, names(self._container, self._folder)))
         sections = sorted(found, key=lambda section: int(section[1]))
         if not sections:
             self.note = DAMAGED_PART
         for section in sections:
-            for record in _tree(self._records(f"BodyText/{section[0]}")):
+            for record in _tree(self._records(f"{self._folder}/{section[0]}")):
                 if record.tag == _PARAGRAPH:
                     yield from self._paragraph(record)
 

@@ -140,7 +140,12 @@ def _numbering(*levels: tuple[str, int]) -> bytes:
 
 
 def hwp(
-    path: Path, *sections: bytes, flags: int = 1, preview: str = "", packed: Iterable[bytes] = ()
+    path: Path,
+    *sections: bytes,
+    flags: int = 1,
+    preview: str = "",
+    packed: Iterable[bytes] = (),
+    folder: str = "BodyText",
 ) -> Path:
     """Write an HWP 5 document; `packed` are sections that are already compressed."""
     shapes = _shape(0, 0, 0) + _shape(1, 0, 0) + _shape(1, 0, 1) + _shape(2, 2, 0)
@@ -155,7 +160,7 @@ def hwp(
             + bytes(216),
             "DocInfo": deflated(info),
             "PrvText": preview.encode("utf-16-le"),
-            **{f"BodyText/Section{number}": body for number, body in enumerate(bodies)},
+            **{f"{folder}/Section{number}": body for number, body in enumerate(bodies)},
         },
     )
 

@@ -156,6 +156,11 @@ def test_a_protected_document_is_refused_with_its_reason(tmp_path: Path, flags: 
         load(hwp(tmp_path / "x", paragraph(0, "항구"), flags=flags), "a.hwp")
 
 
+def test_the_text_of_a_document_with_tracked_changes_stands_in_another_folder(tmp_path: Path) -> None:
+    path = hwp(tmp_path / "x", paragraph(0, "항구"), flags=1 | 1 << 14, folder="ViewText")
+    assert load(path, "a.hwp").text == "항구"
+
+
 def test_a_document_of_hangul_97_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"HWP Document File V3.00 \x1a\1\2\3\4\5" + bytes(200))
     with pytest.raises(DocumentRefused, match=r"Hangul 97 or older .* HWPX"):
