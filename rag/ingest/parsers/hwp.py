@@ -23,8 +23,9 @@ _TRACKED = 1 << 14  # changes are tracked, and the text stands in the second fol
 _FOLDERS = ("BodyText", "ViewText")
 _NUMBERING, _PARAGRAPH_SHAPE = 0x17, 0x19  # tags of DocInfo
 _PARAGRAPH, _TEXT, _CONTROL, _LIST = 0x42, 0x43, 0x47, 0x48  # tags of a section
-_SHAPE, _TABLE, _EQUATION = 0x4C, 0x4D, 0x58
-_KEPT = frozenset((_PARAGRAPH, _TEXT, _CONTROL, _LIST, _SHAPE, _TABLE, _EQUATION))
+_RANGES, _SHAPE, _TABLE, _EQUATION = 0x46, 0x4C, 0x4D, 0x58
+_DELETED = 17  # kind of a range: a tracked change
+_KEPT = frozenset((_PARAGRAPH, _TEXT, _RANGES, _CONTROL, _LIST, _SHAPE, _TABLE, _EQUATION))
 _KINDS = ("", "OUTLINE", "NUMBER", "BULLET")
 _INLINE = frozenset((4, 5, 6, 7, 8, 9, 19, 20))  # characters of eight units
 _EXTENDED = frozenset((1, 2, 3, 11, 12, 14, 15, 16, 17, 18, 21, 22, 23))  # of eight units, with a control
@@ -141,9 +142,8 @@ class _Reader:
     def _paragraph(self, paragraph: _Record, *, in_table: bool = False) -> Iterator[str]:
         """Yield a paragraph, then the tables, boxes and notes that are anchored in it."""
         controls = (record for record in paragraph.below if record.tag == _CONTROL)
-        data = next((record.data for record in paragraph.below if record.tag == _TEXT), b"")
         text, anchored = "", list[str]()
-        for code, character in _characters(data):
+        for code, character in _characters(_units(paragraph)):
             control = next(controls, None) if code in _EXTENDED else None
             text += character if control is None else self._control(control, anchored, in_table=in_table)
         for control in controls:  # of a paragraph whose text is missing
@@ -218,9 +218,23 @@ def _adopts(listed: _Record, record: _Record) -> bool:
     return listed.tag == _LIST and record.tag == _PARAGRAPH and listed.level == record.level
 
 
-def _characters(data: bytes) -> Iterator[tuple[int, str]]:
+def _units(paragraph: _Record) -> list[int]:
+    """Return the text of a paragraph in UTF-16, with zeros for what a tracked change has deleted."""
+    data = next((record.data for record in paragraph.below if record.tag == _TEXT), b"")
+    units, reached = list(struct.unpack_from(f"<{len(data) // 2}H", data)), 0
+    ranges = next((record for record in paragraph.below if record.tag == _RANGES), _Record(_RANGES, 0, b""))
+    for at in range(0, len(ranges.data) - 11, 12):
+        start, end, kind = (ranges.number("I", at + offset) for offset in (0, 4, 8))
+        if kind >> 24 == _DELETED:
+            for place in range(max(start, reached), min(end, len(units))):
+                units[place] = units[place] if units[place] < _SPACE else 0
+            reached = max(end, reached)
+    return units
+
+
+def _characters(units: list[int]) -> Iterator[tuple[int, str]]:
     """Yield the text of a paragraph in pieces, each control with its code."""
-    units, at = struct.unpack_from(f"<{len(data) // 2}H", data), 0
+    at = 0
     while at < len(units):
         code, end = units[at], at + 1
         if code < _SPACE:
@@ -229,7 +243,7 @@ def _characters(data: bytes) -> Iterator[tuple[int, str]]:
             continue
         while end < len(units) and units[end] >= _SPACE:
             end += 1
-        yield _SPACE, data[2 * at : 2 * end].decode("utf-16-le", "replace")
+        yield _SPACE, struct.pack(f"<{end - at}H", *units[at:end]).decode("utf-16-le", "replace")
         at = end
 
 

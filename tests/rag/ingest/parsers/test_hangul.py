@@ -1,5 +1,6 @@
 """HWP 5 and HWPX: paragraphs, numbers, headings, tables, notes; damaged and protected ones."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -157,8 +158,9 @@ def test_a_protected_document_is_refused_with_its_reason(tmp_path: Path, flags: 
 
 
 def test_the_text_of_a_document_with_tracked_changes_stands_in_another_folder(tmp_path: Path) -> None:
-    path = hwp(tmp_path / "x", paragraph(0, "항구"), flags=1 | 1 << 14, folder="ViewText")
-    assert load(path, "a.hwp").text == "항구"
+    deleted = record(0x46, 1, struct.pack("<III", 2, 4, 17 << 24))
+    path = hwp(tmp_path / "x", paragraph(0, "항구부두 1") + deleted, flags=1 | 1 << 14, folder="ViewText")
+    assert load(path, "a.hwp").text == "항구 1"
 
 
 def test_a_document_of_hangul_97_is_refused_by_name(tmp_path: Path) -> None:
