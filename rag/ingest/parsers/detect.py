@@ -191,7 +191,7 @@ def _kind_of_ole(path: Path) -> str:
         raise DocumentRefused(LOCKED)
     kind = next((kind for part, kind in _OLE_PARTS.items() if part in inside), None)
     if kind is None:
-        raise unsupported("an old Office file")
+        raise DocumentRefused("is damaged, or an OLE container of a program that Footnote does not know.")
     return kind
 
 
