@@ -15,46 +15,22 @@ from rag.text.document import LoadedDocument, clean
 _TOKEN = re.compile(
     r"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\(.)|([{}])|([^\\{}\r\n]+)|[\r\n]+", re.S
 )
-_FONT_SETS = {
-    0: "cp1252",
-    77: "mac_roman",
-    128: "cp932",
-    129: "cp949",
-    130: "johab",
-    134: "gb18030",
-    136: "cp950",
-    161: "cp1253",
-    162: "cp1254",
-    163: "cp1258",
-    177: "cp1255",
-    178: "cp1256",
-    186: "cp1257",
-    204: "cp1251",
-    222: "cp874",
-    238: "cp1250",
-}
+_FONT_SETS = dict(
+    zip(
+        (0, 77, 128, 129, 130, 134, 136, 161, 162, 163, 177, 178, 186, 204, 222, 238),
+        (
+            *("cp1252", "mac_roman", "cp932", "cp949", "johab", "gb18030", "cp950", "cp1253", "cp1254"),
+            *("cp1258", "cp1255", "cp1256", "cp1257", "cp1251", "cp874", "cp1250"),
+        ),
+        strict=True,
+    )
+)
 _PAGES = {"pc": "cp437", "pca": "cp850", "mac": "mac_roman"}  # words that name a code page
-_WRITTEN = {
-    "tab": " ",
-    "line": "\n",
-    "lquote": "‘",
-    "rquote": "’",
-    "ldblquote": "“",
-    "rdblquote": "”",
-    "bullet": "•",
-    "endash": "–",
-    "emdash": "—",
-    "emspace": " ",
-    "enspace": " ",
-    "qmspace": " ",
-    "nestcell": " ",
-    "nestrow": " ",
-    "~": " ",
-    "_": "-",
-    "{": "{",
-    "}": "}",
-    "\\": "\\",
-}
+_NAMED = (
+    *("tab", "line", "lquote", "rquote", "ldblquote", "rdblquote", "bullet", "endash", "emdash"),
+    *("emspace", "enspace", "qmspace", "nestcell", "nestrow", "~", "_", "{", "}", "\\"),
+)
+_WRITTEN = dict(zip(_NAMED, " \n‘’“”•–—      -{}\\", strict=True))
 _NOTES = ("footnote", "annotation")
 _DESTINATIONS = (*_NOTES, "atnauthor", "fonttbl", "stylesheet")
 _READ = (*_DESTINATIONS, "shpinst")  # destinations that begin with \* and are text; no others are
