@@ -13,7 +13,7 @@ from typing import Any, Literal
 from rag.citations.support import backing, citation_of, markers, passage_of, remarks, statement_text
 from rag.text.language import language
 from rag.text.normalize import clean
-from rag.text.tables import table_blocks
+from rag.text.tables import read_tables
 from storage.records import CitationRecord, CitationStatus, ConversationRecord, Message, PassageRecord
 
 UNTITLED = "Untitled chat"
@@ -343,7 +343,7 @@ def _note(text: str) -> str:
 def _with_tables(words: str) -> str:
     """Return escaped text with its Markdown tables as tables of HTML."""
     shown, done = "", 0
-    for table in table_blocks(words):
+    for table in read_tables(words):
         head = "".join(f"<th>{cell}</th>" for cell in table.header)
         body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row.cells)}</tr>" for row in table.rows)
         before = words[done : table.start].rstrip("\n")

@@ -11,7 +11,7 @@ from rag.passage import Passage
 from rag.retrieval.sentences import Pick, sentence_words, substance
 from rag.text.language import language
 from rag.text.markers import inert
-from rag.text.tables import TableRow, markdown_table, rows, table_blocks
+from rag.text.tables import TableRow, markdown_table, read_tables, rows
 from rag.text.tokenize import tokens
 
 NOT_FOUND = {
@@ -71,7 +71,7 @@ def _paragraphs(
 
 def quoted(passage: Passage, start: int, end: int) -> str:
     """Return the words of a passage's span as they are quoted: rows of a table under its header."""
-    table = next((one for one in table_blocks(passage.text) if one.start <= start < one.end), None)
+    table = next((one for one in read_tables(passage.text) if one.start <= start < one.end), None)
     found = list(rows(passage.text, start, end))
     if not found or found[0].start > start or not all(_is_whole(row, passage.text) for row in found):
         return inert(passage.text[start:end])

@@ -21,7 +21,7 @@ from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
-from rag.text.tables import table_blocks
+from rag.text.tables import read_tables
 from rag.text.tokenize import tokens
 
 # Question type by patterns: English, Korean, Japanese.
@@ -266,7 +266,7 @@ def _similarities(question: str, units: Sequence[_Sentence], embedder: Embedding
 
 
 def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
-    tables = table_blocks(passage.text)
+    tables = read_tables(passage.text)
     for start, end in sentences(passage.text):
         text = passage.text[start:end]
         table = next((one for one in tables if one.caption <= start < one.end and one.rows), None)

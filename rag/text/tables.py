@@ -40,10 +40,10 @@ class TableBlock:
         return tuple(row for row in self.rows if start <= row.start and row.end <= end)
 
 
-def table_blocks(text: str) -> list[TableBlock]:
+def read_tables(text: str) -> list[TableBlock]:
     r"""Return the tables of a text, in order.
 
-    >>> table_blocks("So:\n| ship | year |\n|---|---|\n| Ada | 1931 |")[0].rows
+    >>> read_tables("So:\n| ship | year |\n|---|---|\n| Ada | 1931 |")[0].rows
     (TableRow(start=30, end=44, cells=('Ada', '1931')),)
     """
     return [

@@ -17,7 +17,7 @@ from rag.citations.support import statement_text
 from rag.ingest.parsers.pdf_highlight import PageImage, page_image
 from rag.raptor.tree import is_leaf_id
 from rag.text.markers import inert
-from rag.text.tables import table_blocks
+from rag.text.tables import read_tables
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.errors import FootnoteError, NotFound
@@ -237,7 +237,7 @@ def _neighbours(
 def _whole_rows(text: str, head: int, start: int, tail: int) -> tuple[int, int]:
     """Return a context that begins with the table around its words, if there is one, and ends with a row."""
     far = max(0, start - LONGEST_TABLE)
-    for table in table_blocks(text[far : tail + CONTEXT]):
+    for table in read_tables(text[far : tail + CONTEXT]):
         if far + table.start <= start < far + table.end:
             after = text.find("\n", tail, far + table.end)
             return min(head, far + table.caption), tail if after < 0 else after

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rag.text.tables import TableBlock, cells, markdown_table, table_blocks
+from rag.text.tables import TableBlock, cells, markdown_table, read_tables
 
 # Invisible word joiner. Streamlit looks for `:smile:` and ` -> ` after escapes are resolved, so an escape
 # alone does not stop them. Addresses never contain it, because people copy them.
@@ -56,7 +56,7 @@ def highlight(before: str, quote: str, after: str) -> str:
     """Return `quote` highlighted between the text before and after it, escaped; lines and tables are kept."""
     text, start, end = before + quote + after, len(before), len(before) + len(quote)
     shown, done = [], 0
-    for table in table_blocks(text):
+    for table in read_tables(text):
         shown.append(_highlight_lines(text, done, table.start, start, end))
         shown.append(_highlight_rows(table, start, end))
         done = table.end
@@ -66,7 +66,7 @@ def highlight(before: str, quote: str, after: str) -> str:
 
 def cited_rows(text: str, start: int, end: int) -> str:
     """Return the rows of a table that `text[start:end]` quotes, under its header; empty for other words."""
-    for table in table_blocks(text):
+    for table in read_tables(text):
         if table.start <= start < table.end and (cited := table.within(start, end)):
             return markdown_table(_escaped_cells(table.header), [_escaped_cells(row.cells) for row in cited])
     return ""

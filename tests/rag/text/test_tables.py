@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.tables import cells, markdown_table, table_blocks
+from rag.text.tables import cells, markdown_table, read_tables
 
 SALES = """\
 Net sales by category (in millions):
@@ -17,7 +17,7 @@ CELL = st.text(st.characters(exclude_characters="\n\\", exclude_categories=("C",
 
 
 def test_a_table_has_its_caption_its_header_and_rows_with_their_spans():
-    (table,) = table_blocks(SALES)
+    (table,) = read_tables(SALES)
     assert SALES[table.caption : table.start].strip() == "Net sales by category (in millions):"
     assert table.header == ("", "Three Months Ended July 1, 2023", "June 25, 2022")
     assert [row.cells[0] for row in table.rows] == ["Mac", "Services"]
@@ -26,19 +26,19 @@ def test_a_table_has_its_caption_its_header_and_rows_with_their_spans():
 
 def test_a_sentence_or_a_heading_above_is_no_caption():
     for above in ("It was a good year.\n", "# Sales\n\n", "| x |\n\n"):
-        (table,) = table_blocks(above + SALES.partition("\n\n")[2])
+        (table,) = read_tables(above + SALES.partition("\n\n")[2])
         assert table.caption == table.start
 
 
 def test_a_line_with_bars_is_no_table():
-    assert table_blocks("a | b\nc | d\n\n| e | f |\n| g | h |\n") == []
+    assert read_tables("a | b\nc | d\n\n| e | f |\n| g | h |\n") == []
 
 
 @given(st.lists(st.lists(CELL, min_size=2, max_size=4), min_size=2, max_size=5))
 def test_what_is_written_as_a_table_is_read_as_it_was(told):
     width = max(map(len, told))
     body = [[*row, *[""] * (width - len(row))] for row in told]
-    (table,) = table_blocks(markdown_table(body[0], body[1:]))
+    (table,) = read_tables(markdown_table(body[0], body[1:]))
     assert [list(row.cells) for row in table.rows] == body[1:]
     assert list(table.header) == body[0]
 
