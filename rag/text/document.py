@@ -18,8 +18,9 @@ class LoadedDocument:
 
     ``pages`` holds (number from 1, start, end) and is empty where the format has none;
     ``headings`` holds (start, level from 1, heading); ``pictured`` the numbers of pages that are
-    images and need OCR; ``note`` says what could not be read. ``attached`` holds (name, content) of files
-    inside that are read on their own; ``convertible`` is the format that LibreOffice has to make of it.
+    images and need OCR; ``doubtful`` (number, unreadable share) of pages whose text layer is; ``note`` says
+    what could not be read. ``attached`` holds (name, content) of files inside that are read on their own;
+    ``convertible`` is the format that LibreOffice has to make of it.
     """
 
     text: str
@@ -28,6 +29,7 @@ class LoadedDocument:
     media_type: str = "text/plain"
     headings: tuple[tuple[int, int, str], ...] = ()
     pictured: tuple[int, ...] = ()
+    doubtful: tuple[tuple[int, float], ...] = ()
     note: str = ""
     attached: tuple[tuple[str, bytes], ...] = ()
     convertible: str = ""
@@ -35,7 +37,7 @@ class LoadedDocument:
     @property
     def is_whole(self) -> bool:
         """Return True where nothing else has to be read for its text."""
-        return not (self.pictured or self.attached or self.convertible)
+        return not (self.pictured or self.doubtful or self.attached or self.convertible)
 
 
 def page_spans(pages: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
@@ -65,7 +67,14 @@ def with_pages(document: LoadedDocument, texts: Mapping[int, str]) -> LoadedDocu
         if number not in texts:
             inside = (heading for heading in document.headings if start <= heading[0] < end)
             moved += [(at - start + new, level, heading) for at, level, heading in inside]
-    return replace(document, text=BETWEEN_PAGES.join(pages), pages=spans, headings=tuple(moved), pictured=())
+    return replace(
+        document,
+        text=BETWEEN_PAGES.join(pages),
+        pages=spans,
+        headings=tuple(moved),
+        pictured=(),
+        doubtful=(),
+    )
 
 
 def clean(text: str) -> str:

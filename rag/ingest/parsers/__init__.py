@@ -77,7 +77,7 @@ def load_steps(
     if document.attached:
         reachable = within_limits(document, name, around)
         document = yield from with_attached(reachable, name, inside, started + timeout)
-    if document.pictured:
+    if document.pictured or document.doubtful:
         document = yield from recognise_pages(path, name, document, tesseract, recognition, cancelled)
     if not any(character.isalnum() for character in document.text):
         raise DocumentRefused(f"{shown(name)} holds no text.")
@@ -106,7 +106,7 @@ def unpack(
 
 def _read(path: Path, name: str, timeout: float, memory: int) -> LoadedDocument:
     facts, output = sandbox.run("load", path, name, timeout=timeout, memory=memory)
-    for field in ("pages", "headings"):
+    for field in ("pages", "headings", "doubtful"):
         facts[field] = tuple(map(tuple, facts[field]))
     facts["pictured"] = tuple(facts["pictured"])
     end = len(output) - sum(size for _, size in facts["attached"])

@@ -6,7 +6,7 @@ import math
 import re
 import shutil
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ from typing import Any
 from rag.errors import Cancelled, DocumentRefused
 from rag.ingest.parsers import sandbox
 from rag.ingest.parsers.pdf import open_pdf
+from rag.ingest.parsers.text_layer import GARBLED, is_better
 from rag.text.document import LoadedDocument, clean, shown, with_pages
 
 log = logging.getLogger(__name__)
@@ -51,8 +52,14 @@ _SPACE_IN_CJK = re.compile(
 )
 _EMPTY = {
     True: "is an image in which no text could be recognised.",
-    False: "holds no text: its pages have no text layer, and none could be recognised on them.",
+    False: "holds no text: its pages have no readable text layer, and none could be recognised on them.",
 }
+_FAILED = "The text of {} could not be recognised."
+_AGAIN = "The text layer of {} was unreadable, and was recognised again."
+_LEFT_OUT = "The text layer of {} is unreadable, and was left out."
+_POOR = "The text layer of {} is full of errors."
+_NO_BETTER = "The text layer of {} reads badly, and recognising it again gave nothing better."
+_IN_PICTURES = "The text of {} was not read, since it is in pictures."
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _MAX_PIXELS = 100_000_000
 _MAX_FRAMES = 2_000
@@ -71,17 +78,16 @@ def recognise_pages(
     seconds: float,
     cancelled: Callable[[], bool],
 ) -> LoadSteps:
-    """Yield (done, all) while the pictured pages of a document are recognised; return it with their text.
+    """Yield (done, all) while pages in pictures or with a bad text layer are recognised; return all text.
 
     After so many `seconds` no other page is begun. Raises DocumentRefused where there is no text at all.
     """
     command = shutil.which(program)
     if command is None:
         return _without_ocr(document, name)
-    tesseract = Tesseract(command)
-    texts, note = yield from _page_texts(tesseract, path, name, document.pictured, seconds, cancelled)
-    recognised = replace(with_pages(document, texts), note=note)
-    if not _has_text(recognised):
+    texts, note = yield from _page_texts(Tesseract(command), path, name, document, seconds, cancelled)
+    recognised = _with_recognised(document, texts, note)
+    if not _has_letters(recognised.text):
         empty = f"{shown(name)} {_EMPTY[document.media_type.startswith('image/')]}"
         raise DocumentRefused(f"{empty} {note}".rstrip())
     return recognised
@@ -91,10 +97,11 @@ def _page_texts(
     tesseract: "Tesseract",
     path: Path,
     name: str,
-    numbers: Sequence[int],
+    document: LoadedDocument,
     seconds: float,
     cancelled: Callable[[], bool],
 ) -> Generator[tuple[int, int], None, tuple[dict[int, str], str]]:
+    numbers = [*document.pictured, *(number for number, _ in document.doubtful)]
     texts: dict[int, str] = {}
     failed: list[int] = []
     deadline = time.monotonic() + seconds
@@ -103,17 +110,45 @@ def _page_texts(
         if cancelled():
             raise Cancelled(f"Reading {shown(name)} was stopped.")
         if done and time.monotonic() >= deadline:
-            return texts, " ".join(filter(None, (_too_late(numbers[done:], seconds), _failed(failed))))
+            return texts, " ".join(filter(None, (_too_late(numbers[done:], seconds), _said(_FAILED, failed))))
         try:
             render = partial(_rendered_page, path, name, number)
             texts[number] = tesseract.recognise(render, f"Page {number} of {shown(name)}")
         except DocumentRefused as error:
-            if len(numbers) == 1:
+            if len(document.pages) == 1:
                 raise
             log.warning("%s", error)
             failed.append(number)
     yield len(numbers), len(numbers)
-    return texts, _failed(failed)
+    return texts, _said(_FAILED, failed)
+
+
+def _with_recognised(document: LoadedDocument, texts: Mapping[int, str], note: str) -> LoadedDocument:
+    """Return a document with its recognised pages; a layer is replaced where that is more readable."""
+    better = [number for number, share in document.doubtful if is_better(texts.get(number, ""), share)]
+    dropped = _dropped(document, texts)
+    replaced = dict.fromkeys(dropped, "") | {number: texts[number] for number in texts if number in better}
+    replaced |= {number: texts[number] for number in texts if number in document.pictured}
+    kept = [number for number, _ in document.doubtful if number not in replaced]
+    notes = [note, _said(_AGAIN, better), _said(_LEFT_OUT, dropped), _said(_NO_BETTER, kept)]
+    return replace(with_pages(document, replaced), note=" ".join(filter(None, notes)))
+
+
+def _dropped(document: LoadedDocument, texts: Mapping[int, str]) -> list[int]:
+    """Return the pages with a garbled layer and no recognised text; a poor layer is still of use."""
+    return [
+        number
+        for number, share in document.doubtful
+        if share > GARBLED and not _has_letters(texts.get(number, ""))
+    ]
+
+
+def _has_letters(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+def _said(sentence: str, numbers: Sequence[int]) -> str:
+    return sentence.format(pages_in_words(numbers)) if numbers else ""
 
 
 def _too_late(numbers: Sequence[int], seconds: float) -> str:
@@ -121,10 +156,6 @@ def _too_late(numbers: Sequence[int], seconds: float) -> str:
         f"The text of {pages_in_words(numbers)} was not recognised: that takes longer than {seconds / 60:g} "
         "minutes. Raise FOOTNOTE_OCR_MINUTES, delete the document and add it again."
     )
-
-
-def _failed(numbers: Sequence[int]) -> str:
-    return f"The text of {pages_in_words(numbers)} could not be recognised." if numbers else ""
 
 
 def pages_in_words(numbers: Sequence[int]) -> str:
@@ -146,15 +177,13 @@ def pages_in_words(numbers: Sequence[int]) -> str:
 
 def _without_ocr(document: LoadedDocument, name: str) -> LoadedDocument:
     """Return a document with the text that it has without recognition, and a note on its other pages."""
-    if not _has_text(document):
+    dropped = _dropped(document, {})
+    poor = [number for number, _ in document.doubtful if number not in dropped]
+    kept = with_pages(document, dict.fromkeys(dropped, ""))
+    if not _has_letters(kept.text):
         raise DocumentRefused(f"{shown(name)} {_unreadable(document)} {INSTALL}, and add it again.")
-    pages = pages_in_words(document.pictured)
-    note = f"The text of {pages} was not read, since it is in pictures. {INSTALL}, and add it again."
-    return replace(document, note=note)
-
-
-def _has_text(document: LoadedDocument) -> bool:
-    return any(map(str.isalnum, document.text))
+    said = [_said(_IN_PICTURES, document.pictured), _said(_LEFT_OUT, dropped), _said(_POOR, poor)]
+    return replace(kept, note=f"{' '.join(filter(None, said))} {INSTALL}, and add it again.")
 
 
 def _rendered_page(path: Path, name: str, number: int, turn: int) -> bytes:
@@ -167,6 +196,8 @@ def _rendered_page(path: Path, name: str, number: int, turn: int) -> bytes:
 def _unreadable(document: LoadedDocument) -> str:
     if document.media_type.startswith("image/"):
         return "is an image, and nothing here reads the text of images."
+    if document.doubtful:
+        return "has a text layer that is unreadable, and nothing here reads its pages as pictures."
     return "looks scanned: its pages are pictures without a text layer, and nothing here reads those."
 
 

@@ -17,6 +17,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
+from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
 _SAMPLE = 50  # characters that decide the direction of a page
@@ -370,7 +371,7 @@ def read_pdf(path: Path) -> LoadedDocument:
     with open_pdf(path) as pdf:
         read = [_page(pdf, number) for number in range(len(pdf))]
         title = clean(pdf.get_metadata_value("Title")).strip()
-    pages = [page for page, _ in read]
+    pages = [page for page, _, _ in read]
     spans = page_spans([page.text for page in pages])
     return LoadedDocument(
         text=BETWEEN_PAGES.join(page.text for page in pages),
@@ -378,7 +379,8 @@ def read_pdf(path: Path) -> LoadedDocument:
         title=title,
         media_type="application/pdf",
         headings=headings(pages, [start for _, start, _ in spans]),
-        pictured=tuple(number for number, (_, is_picture) in enumerate(read, 1) if is_picture),
+        pictured=tuple(number for number, (_, is_picture, _) in enumerate(read, 1) if is_picture),
+        doubtful=tuple((number, share) for number, (_, _, share) in enumerate(read, 1) if share),
     )
 
 
@@ -392,16 +394,18 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
         raise DocumentRefused("is damaged: it cannot be opened as a PDF.") from error
 
 
-def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool]:
+def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool, float]:
+    """Return a page's text, whether it is a picture, and the unreadable share of a doubtful text layer."""
     try:
         page = pdf[number]
     except pypdfium2.PdfiumError:  # the other pages are still worth reading
-        return PageText("", [], []), False
+        return PageText("", [], []), False, 0.0
     characters = characters_of(page)
     try:
         read = page_text(characters)
         # The indices of a thousand pages take 100 MB.
-        return replace(read, indices=[]), _is_pictured(page, read.text)
+        share = doubt(page, characters)
+        return replace(read, indices=[]), not share and _is_pictured(page, read.text), share
     finally:
         characters.close()
         page.close()
