@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from rag.citations.support import statement_text
+from rag.ingest.parsers.figures import figure_image, figures_at
 from rag.ingest.parsers.pdf_highlight import PageImage, page_image
 from rag.raptor.tree import is_leaf_id
 from rag.text.markers import inert
@@ -40,6 +41,10 @@ def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
         return False
 
 
+def _is_office(passage: PassageRecord, workspace: Workspace) -> bool:
+    return workspace.library.documents.get(passage.document_id).name.lower().endswith((".docx", ".pptx"))
+
+
 def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
     library, passage = workspace.library, evidence.passage
     words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)
@@ -60,6 +65,28 @@ def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _draw(path: str, page: int, text: str, words: tuple[int, int]) -> PageImage:
     return page_image(Path(path), page, text, [words], scale=SCALE)
+
+
+def _show_figures(evidence: CitedPassage, workspace: Workspace) -> None:
+    """Show the pictures whose lines or captions are cited; their originals are in the Office file."""
+    library, passage = workspace.library, evidence.passage
+    text = library.documents.text(passage.document_id)
+    for line, number in figures_at(text, evidence.start, evidence.end)[:MAX_FIGURES]:
+        said = line.removeprefix("[Figure: ").removesuffix("]")
+        try:
+            png = _read_figure(str(library.files.path(passage.sha256)), line, number)
+        except FootnoteError as error:
+            st.info(
+                f"Cannot show this figure. {escape_text(str(error))}", icon=":material/image_not_supported:"
+            )
+            continue
+        st.image(png, alt=said)
+        st.caption(escape_text(said))
+
+
+@st.cache_data(max_entries=32, show_spinner="Loading figure…")
+def _read_figure(path: str, line: str, number: int) -> bytes:
+    return figure_image(Path(path), line, number)
 
 
 def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
@@ -89,6 +116,7 @@ def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
 CONTEXT = 600  # characters of the document shown on either side of the cited words
 LONGEST_TABLE = 6000  # characters above the cited row that are shown with it
 MAX_PAGES = 2  # of a PDF that are drawn for one quote
+MAX_FIGURES = 3  # of an Office file that are shown for one quote
 PARAMETER = "cite"
 _BADGES = {
     "changed": "This document has changed since this answer was written. The quote shows the earlier text.",
@@ -149,6 +177,8 @@ def _panel(evidence: CitedPassage, workspace: Workspace) -> None:
         st.warning(_BADGES[found], icon=":material/history:")
     if not spans or not is_pdf(passage, workspace):
         _show_text(evidence, workspace, found, spans)
+        if found == "here" and _is_office(passage, workspace):
+            _show_figures(evidence, workspace)
         return
     words, page = st.columns([5, 6], gap="medium")
     with words:

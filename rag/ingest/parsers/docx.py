@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from rag.ingest.parsers import ooxml
+from rag.ingest.parsers.figures import word_figures
 from rag.ingest.parsers.html import to_markdown
 from rag.ingest.parsers.ooxml import attribute, children, descendants, number_attribute
 from rag.ingest.parsers.plain_text import markdown_document
@@ -60,6 +61,8 @@ def _converted(container: zipfile.ZipFile, name: str) -> bytes:
     if name != _DOCUMENT and not has_equations:
         return content
     root = ooxml.parse_strictly(content)
+    if name == _DOCUMENT:
+        _write_figures(root)
     _write_equations(root)
     if name == _DOCUMENT:
         _write_numbers(root, container)
@@ -293,6 +296,17 @@ _EQUATIONS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "rad": lambda parts: f"{parts.get('deg', '')}√{_group(parts['e'])}",
     "d": lambda parts: f"({parts['e']})",
 }
+
+
+def _write_figures(root: Any) -> None:
+    """Write a line in the place of each picture that has a caption or a description."""
+    for drawing, _, line in list(word_figures(root)):
+        for parent in drawing.iterancestors():
+            if parent.tag == _WORD + "r":
+                parent.addnext(_run(line))
+                parent.remove(drawing)
+                break
+            drawing = parent
 
 
 def _write_charts(root: Any, container: zipfile.ZipFile) -> None:

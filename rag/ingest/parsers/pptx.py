@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.ingest.parsers import ooxml
+from rag.ingest.parsers.figures import slide_figure
 from rag.ingest.parsers.plain_text import table_text
 from rag.text.document import OPEN_XML, LoadedDocument
 
@@ -33,7 +34,8 @@ def _slide(slide: Any, container: zipfile.ZipFile) -> Iterator[str]:
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[str]:
-    for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
+    listed = list(shapes)
+    for shape in sorted(listed, key=lambda shape: (shape.top or 0, shape.left or 0)):
         if hasattr(shape, "shapes"):
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
@@ -42,6 +44,8 @@ def _shapes(shapes: Iterable[Any]) -> Iterator[str]:
             yield from ooxml.chart_blocks(shape.chart.element)
         elif getattr(shape, "has_text_frame", False):
             yield _paragraphs(shape.text_frame)
+        else:
+            yield slide_figure(shape, listed)
 
 
 def _rows(table: Any) -> Iterator[list[str]]:

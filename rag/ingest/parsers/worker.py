@@ -74,6 +74,13 @@ def picture(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], b
     return {}, render_page(path, **arguments)
 
 
+def figure(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+    """Read the picture of a figure in an Office file."""
+    from rag.ingest.parsers.figures import extract
+
+    return {}, extract(path, **arguments)
+
+
 def web(path: Path, name: str, encoding: str) -> tuple[dict[str, Any], bytes]:
     """Detect the kind of a web response, and read the main content of a page."""
     from rag.ingest.parsers.detect import detect_kind
@@ -89,6 +96,7 @@ TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {
     "load": load,
     "page": page,
     "picture": picture,
+    "figure": figure,
     "web": web,
 }
 

@@ -1,10 +1,14 @@
 """The way from evidence to the thing itself, where a document came from a source."""
 
+import io
 from dataclasses import replace
 
 import pytest
+from docx import Document
+from docx.shared import Inches
+from PIL import Image
 
-from storage.records import Listing
+from storage.records import CitationRecord, Listing
 from tests.ui.conftest import TEXT, citation, passage, tell
 
 
@@ -35,3 +39,40 @@ def test_a_citation_opens_the_page_that_it_came_from(here, page):
 @pytest.mark.parametrize("url", [None, "javascript:alert(1)", "file:///etc/passwd", "//evil.test/"])
 def test_what_is_no_address_of_the_web_is_no_link(here, page, url):
     assert shown(here, page, url) == []
+
+
+def word_file(picture: bytes) -> bytes:
+    document, file = Document(), io.BytesIO()
+    document.add_paragraph("The trade in tar fell in every year, and nobody knew a remedy for it.")
+    document.add_picture(io.BytesIO(picture), Inches(3))
+    document.add_paragraph("Figure 1. Tar by year <b>")
+    document.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(("words", "shown"), [("Figure 1. Tar by year <b>", 1), ("tar fell in every", 0)])
+def test_a_cited_caption_shows_its_picture(here, page, words, shown):
+    file = io.BytesIO()
+    Image.new("RGB", (90, 60), "red").save(file, "PNG")
+    document, _ = here.library.add("report.docx", word_file(file.getvalue()))
+    for _ in here.library.index(document.id):
+        pass
+    text = here.library.documents.text(document.id)
+    chunk = here.library.documents.chunks(document.id)[0]
+    cited = replace(
+        passage(document="report.docx", text=text, page=None),
+        chunk_id=chunk.id,
+        document_id=document.id,
+        sha256=document.sha256,
+        start=0,
+        end=len(text),
+    )
+    answer, start = "It fell [1].", text.rindex(words)
+    quoted = CitationRecord(1, 0, 11, "verified", start, start + len(words), words)
+    turn = tell(here, "Did it?", answer, passages=[cited], citations=[quoted])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
+    assert not at.exception
+    assert len(at.get("image")) == shown
+    assert (
+        "Figure 1. Tar by year <b>" in [caption.value.replace("\\", "") for caption in at.caption]
+    ) == bool(shown)
