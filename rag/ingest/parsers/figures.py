@@ -20,6 +20,7 @@ _CAPTION = re.compile(
     r"[\[<(]?(?:(?:figure|fig\.?|abbildung|abb\.?|figura|그림|図|图|圖)\s*[\d０-９IVX])", re.I
 )
 _STYLE = "caption"
+_FILE_NAME = re.compile(r"[\w .()-]+\.(?:png|jpe?g|gif|bmp|tiff?|webp|svg|emf|wmf)", re.I)
 _LENGTH = 300  # characters of a label
 _MAX_FIGURES = 500  # of a document
 _TINY = 300_000  # EMU, a third of an inch: an icon or a bullet
@@ -34,8 +35,10 @@ def figure_line(*labels: str) -> str:
     >>> figure_line("Figure 3. Sales", "bars [2023]"), figure_line("", "")
     ('[Figure: Figure 3. Sales – bars (2023)]', '')
     """
-    told = list(dict.fromkeys(filter(None, (" ".join(label.split()) for label in labels))))
-    label = " – ".join(told).replace("[", "(").replace("]", ")")[:_LENGTH].strip()
+    told = (" ".join(label.split()) for label in labels if not _FILE_NAME.fullmatch(label))
+    label = (
+        " – ".join(dict.fromkeys(filter(None, told))).replace("[", "(").replace("]", ")")[:_LENGTH].strip()
+    )
     return f"[Figure: {label}]" if label else ""
 
 
@@ -120,7 +123,7 @@ def _slide_pictures(shapes: Iterable[Any], part: Any) -> Iterator[tuple[str, byt
         elif line := slide_figure(shape, listed):
             blip = next(descendants(shape._element, "blip"), None)
             embedded = attribute(blip, "embed") if blip is not None else ""
-            yield line, part.related_part(embedded).blob if embedded else b""
+            yield line, part.related_part(embedded).blob if embedded in part.rels else b""
 
 
 def _pictures(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -152,15 +155,17 @@ def _encoded(picture: bytes) -> bytes:
     from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None  # its size is checked here, its memory by the sandbox
-    if not picture or len(picture) > _MAX_BYTES:
-        raise DocumentRefused("holds this figure as a link, or it is too large to show.")
+    if not picture:
+        raise DocumentRefused("does not hold this picture, only a link to it.")
+    if len(picture) > _MAX_BYTES:
+        raise DocumentRefused(f"holds this picture in more than {_MAX_BYTES // 1_000_000} MB.")
     try:
         with Image.open(io.BytesIO(picture), formats=_FORMATS) as image:
             if image.width * image.height > _MAX_PIXELS:
-                raise DocumentRefused("holds this figure in more pixels than can be shown.")
+                raise DocumentRefused("holds this picture in more pixels than can be shown.")
             shown = image.convert("RGBA")
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise DocumentRefused("holds this figure in a form that is not shown, such as EMF or SVG.") from error
+        raise DocumentRefused("holds this picture in a form that is not shown (EMF, WMF, SVG).") from error
     shown.thumbnail((_SIDE, _SIDE))
     paper = Image.new("RGB", shown.size, "white")
     paper.paste(shown, mask=shown.getchannel("A"))

@@ -104,10 +104,28 @@ def test_a_picture_that_browsers_do_not_show_safely_is_refused(tmp_path: Path, r
             svg = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
             new.writestr(name, svg if name.startswith("word/media/") else old.read(name))
     line = "[Figure: A (blue) map of the port]"
-    with pytest.raises(DocumentRefused, match="holds this figure in a form that is not shown"):
+    with pytest.raises(DocumentRefused, match="holds this picture in a form that is not shown"):
         figure_image(tmp_path / "b.docx", line, 0)
     with pytest.raises(DocumentRefused, match="holds no such figure"):
         figure_image(tmp_path / "b.docx", line, 7)
+
+
+def test_a_picture_outside_the_file_is_not_fetched(slides: Path) -> None:
+    show = Presentation(str(slides))
+    for blip in show.slides[0].shapes._spTree.iter("{*}blip"):
+        blip.set("{http://schemas.openxmlformats.org/officeDocument/2006/relationships}embed", "rId99")
+    show.save(str(slides))
+    with pytest.raises(DocumentRefused, match="does not hold this picture, only a link to it"):
+        figure_image(slides, "[Figure: 図1 タールの量 – Tar by year]", 0)
+    assert colour_of(figure_image(slides, "[Figure: The port]", 0)) == (0, 0, 255)
+
+
+def test_the_name_of_a_file_describes_nothing(tmp_path: Path) -> None:
+    document = Document()
+    document.add_paragraph("Tar.")
+    document.add_picture(drawn("red"), Inches(3))._inline.docPr.set("descr", "scan_0001 (2).png")
+    document.save(str(tmp_path / "a.docx"))
+    assert "Figure" not in load(tmp_path / "a.docx", "a.docx").text
 
 
 def test_a_large_picture_is_made_smaller(tmp_path: Path) -> None:
