@@ -248,30 +248,61 @@ def _definitions(of_language: Sequence[str]) -> Iterator[re.Pattern[str]]:
 # Tables
 _TABLE = re.compile(r"^\|(.+)\|[ \t]*\n\|[ \t:|-]*-{3}[ \t:|-]*(?:\n\|.*)*", re.M)
 _MAX_LABEL = 240
+_MAX_CAPTION = 120
+_CAPTION_REACH = 1000
+_HASHES = re.compile(r"^#{1,6}[ \t]+", re.M)
+_SENTENCE_END = re.compile(r"[.!?。！？]$")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Table ``text[start:end]``; ``header`` is its first row, `Ship | Year`, empty for one column."""
+    """Table ``text[start:end]``; ``header`` is its first row, `Ship | Year`, empty for one column.
+
+    ``caption`` is the paragraph above it, where that is short or announces the table with a colon.
+    """
 
     start: int
     end: int
     header: str
+    caption: str = ""
 
 
 def tables(text: str) -> list[Table]:
     """Return the tables of a text, in order."""
-    return [Table(found.start(), found.end(), _header(found[1])) for found in _TABLE.finditer(text)]
+    found = list(_TABLE.finditer(text))
+    ends = [0, *(table.end() for table in found)]
+    return [
+        Table(table.start(), table.end(), _header(table[1]), _caption(text, end, table.start()))
+        for table, end in zip(found, ends, strict=False)
+    ]
 
 
-def header_above(found: Sequence[Table], start: int) -> str:
-    """Return the header of the table that a piece starts within; empty outside tables and at their start.
+def _caption(text: str, start: int, end: int) -> str:
+    r"""Return the last paragraph of ``text[start:end]`` if it is a table's caption.
 
-    A piece is an exact span of its document. So the header is not part of it but of its heading path, which
-    is shown above the piece and indexed with it.
+    >>> _caption("The harbour.\n\nShips by year\n(in thousands)\n\n", 0, 44)
+    'Ships by year (in thousands)'
     """
-    index = bisect_right(found, start - 1, key=lambda table: table.start) - 1
-    return found[index].header if index >= 0 and start < found[index].end else ""
+    above = text[max(start, end - _CAPTION_REACH) : end].rstrip()
+    paragraph = " ".join(_HASHES.sub("", above[above.rfind("\n\n") + 1 :]).split())
+    if paragraph.endswith((":", "：")):
+        return paragraph if len(paragraph) <= _MAX_LABEL else "…" + paragraph[1 - _MAX_LABEL :]
+    if len(paragraph) > _MAX_CAPTION or _SENTENCE_END.search(paragraph):
+        return ""
+    return paragraph
+
+
+def labels_above(found: Sequence[Table], start: int) -> tuple[str, ...]:
+    """Return the caption and the header of the table that a piece starts within, or the caption at its start.
+
+    A piece is an exact span of its document. So they are not part of it but of its heading path, which is
+    shown above the piece and indexed with it.
+    """
+    index = bisect_right(found, start, key=lambda table: table.start) - 1
+    if index < 0 or start >= found[index].end:
+        return ()
+    table = found[index]
+    return (table.caption,) if start == table.start else (table.caption, table.header)
 
 
 def _header(row: str) -> str:
@@ -304,7 +335,8 @@ def split(document: LoadedDocument, splitting: Splitting = _USUAL) -> list[Piece
     pieces = []
     for section in sections(document, splitting.minimum):
         for start, end in cut(document.text, section.start, section.end, splitting, places, whole):
-            path = (*section.path, header_above(found, start))
+            labels = labels_above(found, start)
+            path = (*section.path, *(label for label in labels if label not in section.path))
             pieces.append(Piece(start, end, section.page, " > ".join(filter(None, path))))
     check(document, pieces)
     return pieces

@@ -4,7 +4,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from ctypes import byref, c_double, c_int, c_ushort, create_string_buffer
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, zip_longest
@@ -17,6 +17,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
+from rag.ingest.parsers.pdf_tables import Cell, PdfTable, Word, cell_words, find_tables
 from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
@@ -169,6 +170,78 @@ def _is_bold(page: PdfTextPage, index: int) -> bool:
     return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
 
 
+_WORD = re.compile(r"\S+")
+_LINE = re.compile(r"\S(?:.*\S)?")
+_PROSE = 40  # characters
+_FIGURES = 0.2  # share of a line's words without a letter
+_LOOSE = 1.08  # a line with gaps is so much wider than prose
+
+
+def words_of(page: PdfTextPage, lines: Sequence[Line]) -> list[Word]:
+    """Return the words of the lines that run as most of a page does, with their places along them.
+
+    A line of prose is one word: only lines with gaps can be rows of a table.
+    """
+    if not lines:
+        return []
+    [(main, _)] = Counter(round(line.angle) for line in lines).most_common(1)
+    turn = math.radians(main)
+    along = (round(math.cos(turn), 6), round(math.sin(turn), 6))
+    advances = {number: _advance(line) for number, line in enumerate(lines) if _may_be_prose(line.text)}
+    prose = median(advances.values()) if advances else 0.0
+    words: list[Word] = []
+    for number, line in enumerate(lines):
+        if round(line.angle) == main:
+            whole = number in advances and advances[number] < _LOOSE * prose
+            words += _words(page, number, line, _LINE if whole else _WORD, along)
+    return words
+
+
+def _may_be_prose(text: str) -> bool:
+    """Return whether a line is long, and neither ends with a figure nor holds many.
+
+    >>> _may_be_prose("Sales rose by 2% to 39.7 billion in the third quarter of this year")
+    True
+    """
+    last = text.rstrip()[-1]
+    if len(text) < _PROSE or not (last.isalpha() or last in ".,;:"):
+        return False
+    words = text.split()
+    return sum(not any(map(str.isalpha, word)) for word in words) < _FIGURES * len(words)
+
+
+def _advance(line: Line) -> float:
+    """Return the mean width of a line's characters, in font sizes."""
+    return (line.right - line.left) / (len(line.text) + len(_JOINING.findall(line.text))) / (line.size or 1)
+
+
+def _words(
+    page: PdfTextPage, number: int, line: Line, pattern: re.Pattern[str], along: tuple[float, float]
+) -> Iterator[Word]:
+    box, raw, indices, size = pdfium.FS_RECTF(), page.raw, line.indices, line.size
+    for found in pattern.finditer(line.text):
+        start, end = found.span()
+        pdfium.FPDFText_GetLooseCharBox(raw, indices[start], box)
+        left, right, bottom, top = _turned(box, along)
+        if end - start > 1:
+            pdfium.FPDFText_GetLooseCharBox(raw, indices[end - 1], box)
+            right = _turned(box, along)[1]
+        yield Word(found[0], left, right, (bottom + top) / 2, size, number, start, end)
+
+
+def _turned(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float, float, float, float]:
+    """Return left, right, bottom, top of a box along a direction."""
+    if along[0] == 1:
+        return box.left, box.right, box.bottom, box.top
+    corners = [
+        (x * along[0] + y * along[1], y * along[0] - x * along[1])
+        for x in (box.left, box.right)
+        for y in (box.bottom, box.top)
+    ]
+    xs, ys = zip(*corners, strict=True)
+    return min(xs), max(xs), min(ys), max(ys)
+
+
 # Page text
 
 INSERTED = -1  # character index of an added line break
@@ -191,27 +264,145 @@ class LineStart(NamedTuple):
     bold: bool
 
 
+Span = tuple[int, int]
+
+
+class Header(NamedTuple):
+    """Header of a table in words, and the edges of its columns of figures in points."""
+
+    cells: tuple[str, ...]
+    edges: tuple[tuple[float, float], ...]
+
+    def fits(self, table: PdfTable) -> bool:
+        """Return whether a table without a header of its own stands in these columns."""
+        if len(self.cells) != len(table.header) or len(self.edges) != len(table.edges):
+            return False
+        pairs = zip(self.edges, table.edges, strict=True)
+        return all(min(a[1], b[1]) > max(a[0], b[0]) for a, b in pairs)
+
+
 @dataclass(frozen=True)
 class PageText:
-    """Text of a page; ``indices[i]`` is pdfium's index of ``text[i]``, or INSERTED."""
+    """Text of a page; ``indices[i]`` is pdfium's index of ``text[i]``, or INSERTED.
+
+    ``tables`` holds the spans of their cells, the header's row first. ``foot`` is the header of a table that
+    may continue on the next page; ``continues`` says that the page may begin with such a continuation.
+    """
 
     text: str
     indices: list[int]
     lines: list[LineStart]
+    tables: tuple[list[list[Span]], ...] = ()
+    foot: Header | None = None
+    continues: bool = False
 
 
-def page_text(page: PdfTextPage) -> PageText:
-    """Return a page's text: words split over lines are joined, paragraphs separated by blank lines."""
-    lines = _without_split_hyphens(lines_of(page))
-    text = ""
-    indices: list[int] = []
-    starts: list[LineStart] = []
-    for line, before in zip(lines, _breaks(lines), strict=True):
-        starts.append(LineStart(len(text) + len(before), line.size, line.angle, line.bold))
-        text += before + line.text
-        indices.extend([INSERTED] * len(before))
-        indices.extend(line.indices)
-    return PageText(text, indices, starts)
+_FURNITURE = 3  # lines above or below a table that may be a page's header or footer
+_FURNITURE_LENGTH = 80
+
+
+def page_text(page: PdfTextPage, above: Header | None = None, *, with_tables: bool = True) -> PageText:
+    """Return a page's text: words that run over lines are joined, paragraphs separated by blank lines.
+
+    Tables become Markdown. ``above`` is the header of the table that ends the page before.
+    """
+    lines = lines_of(page)
+    tables = find_tables(words_of(page, lines)) if with_tables else []
+    return _Writer(lines, tables, above).page()
+
+
+class _Writer:
+    """Text of a page, line by line and table by table."""
+
+    def __init__(self, lines: list[Line], tables: list[PdfTable], above: Header | None) -> None:
+        self.lines, self.found, self.above = lines, tables, above
+        self.parts: list[str] = []
+        self.length = 0
+        self.indices: list[int] = []
+        self.starts: list[LineStart] = []
+        self.tables: list[list[list[Span]]] = []
+
+    def page(self) -> PageText:
+        """Return the page with each table where its first line was."""
+        inside = frozenset().union(*(table.lines for table in self.found))
+        begins = {min(table.lines): table for table in self.found}
+        plain = [number for number in range(len(self.lines)) if number not in inside]
+        kept = _without_split_hyphens([self.lines[number] for number in plain])
+        breaks = dict(zip(plain, _breaks(kept), strict=True))
+        texts = dict(zip(plain, kept, strict=True))
+        continues, foot = self._continues(plain, begins), None
+        after_table = False
+        for number in range(len(self.lines)):
+            if number in begins:
+                foot = self._table(begins[number], number, continues and not self.tables)
+                after_table = True
+            elif number in texts:
+                self._line(texts[number], "\n\n" if after_table else breaks[number])
+                after_table = False
+        if not self._is_furniture([number for number in plain if number > max(begins, default=0)]):
+            foot = None
+        text = "".join(self.parts)
+        return PageText(text, self.indices, self.starts, tuple(self.tables), foot, continues)
+
+    def _continues(self, plain: Sequence[int], begins: Mapping[int, PdfTable]) -> bool:
+        """Return whether the page begins with a table that has no header."""
+        if not begins:
+            return False
+        first = min(begins)
+        headless = not any(begins[first].header[1:])
+        return headless and self._is_furniture([number for number in plain if number < first])
+
+    def _is_furniture(self, numbers: Sequence[int]) -> bool:
+        texts = [self.lines[number].text for number in numbers]
+        return len(texts) <= _FURNITURE and all(len(text) <= _FURNITURE_LENGTH for text in texts)
+
+    def _line(self, line: Line, before: str) -> None:
+        if self.parts:
+            self._add(before)
+        self.starts.append(LineStart(self.length, line.size, line.angle, line.bold))
+        self._add(line.text, line.indices)
+
+    def _add(self, text: str, indices: Sequence[int] = ()) -> None:
+        self.parts.append(text)
+        self.length += len(text)
+        self.indices.extend(indices or [INSERTED] * len(text))
+
+    def _table(self, table: PdfTable, number: int, continues: bool) -> Header:
+        line = self.lines[number]
+        self._add("\n\n" if self.parts else "")
+        above = self.above if continues and self.above and self.above.fits(table) else None
+        header = above.cells if above else None
+        spans = [self._row(line, table.header, header)]
+        cells = header or tuple(self._text(span) for span in spans[0])
+        self._add("\n|" + " --- |" * len(table.header))
+        for row in table.rows:
+            self._add("\n")
+            spans.append(self._row(line, row))
+        self.tables.append(spans)
+        return Header(cells, tuple(table.edges))
+
+    def _text(self, span: Span) -> str:
+        return "".join(self.parts)[span[0] : span[1]]
+
+    def _row(self, line: Line, cells: Sequence[Cell], texts: Sequence[str] | None = None) -> list[Span]:
+        self.starts.append(LineStart(self.length, line.size, line.angle, False))
+        spans = []
+        for place, cell in enumerate(cells):
+            self._add(" | " if place else "| ")
+            start = self.length
+            if texts:
+                self._add(texts[place])
+            else:
+                self._cell(cell)
+            spans.append((start, self.length))
+        self._add(" |")
+        return spans
+
+    def _cell(self, cell: Cell) -> None:
+        for word, spaced in cell_words(cell):
+            if spaced:
+                self._add(" ")
+            self._add(word.text.replace("|", "/"), self.lines[word.line].indices[word.start : word.end])
 
 
 def _without_split_hyphens(lines: list[Line]) -> list[Line]:
@@ -351,7 +542,11 @@ def _style(line: LineStart) -> tuple[float, float, bool]:
 
 def _is_heading(block: _Block, body: float) -> bool:
     text = block.text
-    if not 2 < len(text) <= _MAX_LENGTH or 2 * len(_LETTER.findall(text)) < len(text):
+    if (
+        text.startswith("| ")
+        or not 2 < len(text) <= _MAX_LENGTH
+        or 2 * len(_LETTER.findall(text)) < len(text)
+    ):
         return False
     if block.size > _LARGER * body:
         return len(text) <= 40 or not _SENTENCE.search(text)
@@ -360,7 +555,7 @@ def _is_heading(block: _Block, body: float) -> bool:
     return len(_YEAR.findall(text)) < 2  # else it heads a table's columns
 
 
-# Pages without a text layer
+# Documents
 
 _SPARSE = 60  # letters; a page with fewer may hold only a stamp on a scan
 _COVERED = 0.5  # share of the page that its picture covers then
@@ -368,19 +563,25 @@ _COVERED = 0.5  # share of the page that its picture covers then
 
 def read_pdf(path: Path) -> LoadedDocument:
     """Read the text layer of a PDF, and list the pages that are pictures without one."""
+    read: list[PageText] = []
+    pictured: list[int] = []
+    doubtful: list[tuple[int, float]] = []
     with open_pdf(path) as pdf:
-        read = [_page(pdf, number) for number in range(len(pdf))]
+        for number in range(len(pdf)):
+            page, is_picture, share = _page(pdf, number, read[-1].foot if read else None)
+            read.append(page)
+            pictured += [number + 1] * is_picture
+            doubtful += [(number + 1, share)] * bool(share)
         title = clean(pdf.get_metadata_value("Title")).strip()
-    pages = [page for page, _, _ in read]
-    spans = page_spans([page.text for page in pages])
+    spans = page_spans([page.text for page in read])
     return LoadedDocument(
-        text=BETWEEN_PAGES.join(page.text for page in pages),
+        text=BETWEEN_PAGES.join(page.text for page in read),
         pages=spans,
         title=title,
         media_type="application/pdf",
-        headings=headings(pages, [start for _, start, _ in spans]),
-        pictured=tuple(number for number, (_, is_picture, _) in enumerate(read, 1) if is_picture),
-        doubtful=tuple((number, share) for number, (_, _, share) in enumerate(read, 1) if share),
+        headings=headings(read, [start for _, start, _ in spans]),
+        pictured=tuple(pictured),
+        doubtful=tuple(doubtful),
     )
 
 
@@ -394,7 +595,28 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
         raise DocumentRefused("is damaged: it cannot be opened as a PDF.") from error
 
 
-def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool, float]:
+def readings(pdf: pypdfium2.PdfDocument, number: int, characters: PdfTextPage) -> Iterator[PageText]:
+    """Yield the texts that a page, from 0, may have been stored as; the last is without tables."""
+    read = page_text(characters)
+    yield read
+    if read.continues and (above := _foot(pdf, number - 1)):
+        yield page_text(characters, above)
+    if read.tables:
+        yield page_text(characters, with_tables=False)
+
+
+def _foot(pdf: pypdfium2.PdfDocument, number: int) -> Header | None:
+    """Return the header of the table that ends a page, from wherever it begins."""
+    first = number
+    while first > 0 and _page(pdf, first, None)[0].continues:
+        first -= 1
+    above = None
+    for place in range(first, number + 1):
+        above = _page(pdf, place, above)[0].foot
+    return above
+
+
+def _page(pdf: pypdfium2.PdfDocument, number: int, above: Header | None) -> tuple[PageText, bool, float]:
     """Return a page's text, whether it is a picture, and the unreadable share of a doubtful text layer."""
     try:
         page = pdf[number]
@@ -402,10 +624,10 @@ def _page(pdf: pypdfium2.PdfDocument, number: int) -> tuple[PageText, bool, floa
         return PageText("", [], []), False, 0.0
     characters = characters_of(page)
     try:
-        read = page_text(characters)
+        read = page_text(characters, above)
         # The indices of a thousand pages take 100 MB.
         share = doubt(page, characters)
-        return replace(read, indices=[]), not share and _is_pictured(page, read.text), share
+        return replace(read, indices=[], tables=()), not share and _is_pictured(page, read.text), share
     finally:
         characters.close()
         page.close()

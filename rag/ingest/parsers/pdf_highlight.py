@@ -3,7 +3,7 @@
 import io
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ctypes import byref, c_double, c_int
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import sandbox
-from rag.ingest.parsers.pdf import INSERTED, PageText, characters_of, open_pdf, page_text
+from rag.ingest.parsers.pdf import INSERTED, PageText, Span, characters_of, open_pdf, readings
 
 Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
 _MAX_SIDE = 4000  # pixels: a poster would otherwise take gigabytes
@@ -24,6 +24,7 @@ _FINE = 64  # pdfium maps to whole pixels: ask for a picture so many times large
 # Least height of a box, as shares of the font size around the baseline. More below would make the box of a
 # line without descenders taller than nine tenths of its ink.
 _BELOW, _ABOVE = 0.08, 0.72
+_ROW = "| "  # what a table row begins with
 TIMEOUT = 20.0  # seconds: someone waits for the page
 MEMORY = 1 << 30
 
@@ -74,9 +75,9 @@ def locate(
         sheet = pdf[number - 1]
         scale = min(scale, _MAX_SIDE / max(sheet.get_size()))
         characters = characters_of(sheet)
-        read = page_text(characters)
-        certain = read.text == text
-        found = [_boxes(sheet, characters, read, *span, scale) for span in spans] if certain else []
+        read = next((read for read in readings(pdf, number - 1, characters) if read.text == text), None)
+        certain = read is not None
+        found = [_boxes(sheet, characters, read, *span, scale) for span in spans] if read else []
         boxes = [box for line in found for box in line]
         width, height = (math.ceil(side * scale) for side in sheet.get_size())
         facts = {"certain": certain, "boxes": boxes, "width": width, "height": height}
@@ -86,15 +87,53 @@ def locate(
 def _boxes(
     sheet: PdfPage, characters: PdfTextPage, read: PageText, start: int, end: int, scale: float
 ) -> list[Rectangle]:
+    """Return a box for each marked line, a row of a table being one; a cell's headers are marked with it."""
     starts = [line.start for line in read.lines]
     boxes = []
     for line in range(max(bisect_right(starts, start) - 1, 0), bisect_right(starts, end - 1)):
         first, last = starts[line], starts[line + 1] if line + 1 < len(starts) else len(read.text)
+        row = _row(read, first)
         marked = _visible(read, max(start, first), min(end, last))
         if marked:
-            whole = _visible(read, first, last)
+            whole = marked if row else _visible(read, first, last)
             boxes.append(_box(sheet, characters, marked, whole, read.lines[line].size, scale))
+    for head in _heads(read, start, end):
+        size = read.lines[bisect_right(starts, head[0]) - 1].size
+        cells = _stacked(characters, _visible(read, *head), size)
+        boxes += [_box(sheet, characters, marked, marked, size, scale) for marked in cells]
     return boxes
+
+
+def _stacked(characters: PdfTextPage, indices: Sequence[int], size: float) -> list[list[int]]:
+    """Return the characters of a cell in its lines."""
+    lines: list[list[int]] = []
+    heights: list[float] = []
+    matrix, x, y = pdfium.FS_MATRIX(), c_double(), c_double()
+    for index in indices:
+        pdfium.FPDFText_GetMatrix(characters, index, matrix)
+        pdfium.FPDFText_GetCharOrigin(characters, index, byref(x), byref(y))
+        height = (x.value * matrix.c + y.value * matrix.d) / (math.hypot(matrix.c, matrix.d) or 1.0)
+        if lines and abs(height - heights[-1]) < size / 2:
+            lines[-1].append(index)
+        else:
+            lines.append([index])
+            heights.append(height)
+    return lines
+
+
+def _row(read: PageText, start: int) -> list[Span] | None:
+    """Return the cells of the table row that begins at an offset."""
+    rows = (row for table in read.tables for row in table)
+    return next((row for row in rows if row[0][0] - len(_ROW) == start), None)
+
+
+def _heads(read: PageText, start: int, end: int) -> Iterator[Span]:
+    """Yield the label of the row and the header of the column of a span that lies in one cell."""
+    for header, *rows in read.tables:
+        for row in rows:
+            inside = [place for place, (_, last) in enumerate(row) if start < last and end > row[place][0]]
+            if len(inside) == 1 and row[0][0] <= start and end <= row[-1][1]:
+                yield from ((row[0], header[inside[0]]) if inside[0] else (header[0],))
 
 
 def _visible(read: PageText, start: int, end: int) -> list[int]:
