@@ -5,8 +5,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import byref, c_double, c_int, c_ushort, create_string_buffer
+from ctypes import byref, c_double, c_float, c_int, c_ushort, create_string_buffer
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 from statistics import median
@@ -170,6 +171,9 @@ def _is_bold(page: PdfTextPage, index: int) -> bool:
     return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
 
 
+_THIN = 2.5  # points: the thickness of a line
+_APART = 3.0  # points between two lines that are not one
+_MAX_SHAPES = 100_000
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"\S(?:.*\S)?")
 _PROSE = 40  # characters
@@ -177,23 +181,27 @@ _FIGURES = 0.2  # share of a line's words without a letter
 _LOOSE = 1.08  # a line with gaps is so much wider than prose
 
 
-def words_of(page: PdfTextPage, lines: Sequence[Line]) -> list[Word]:
-    """Return the words of the lines that run as most of a page does, with their places along them.
-
-    A line of prose is one word: only lines with gaps can be rows of a table.
-    """
+def tables_of(sheet: PdfPage, page: PdfTextPage, lines: Sequence[Line]) -> list[PdfTable]:
+    """Return the tables that the lines form that run as most of a page does."""
     if not lines:
         return []
     [(main, _)] = Counter(round(line.angle) for line in lines).most_common(1)
     turn = math.radians(main)
     along = (round(math.cos(turn), 6), round(math.sin(turn), 6))
+    straight = [number for number, line in enumerate(lines) if round(line.angle) == main]
+    return find_tables(_words_of(page, lines, straight, along), cache(partial(_rules, sheet, along)))
+
+
+def _words_of(
+    page: PdfTextPage, lines: Sequence[Line], straight: Sequence[int], along: tuple[float, float]
+) -> list[Word]:
+    """Return the words of lines; one of prose is one word, since only lines with gaps can be rows."""
     advances = {number: _advance(line) for number, line in enumerate(lines) if _may_be_prose(line.text)}
     prose = median(advances.values()) if advances else 0.0
     words: list[Word] = []
-    for number, line in enumerate(lines):
-        if round(line.angle) == main:
-            whole = number in advances and advances[number] < _LOOSE * prose
-            words += _words(page, number, line, _LINE if whole else _WORD, along)
+    for number in straight:
+        whole = number in advances and advances[number] < _LOOSE * prose
+        words += _words(page, number, lines[number], _LINE if whole else _WORD, along)
     return words
 
 
@@ -227,6 +235,30 @@ def _words(
             pdfium.FPDFText_GetLooseCharBox(raw, indices[end - 1], box)
             right = _turned(box, along)[1]
         yield Word(found[0], left, right, (bottom + top) / 2, size, number, start, end)
+
+
+def _rules(sheet: PdfPage, along: tuple[float, float]) -> list[tuple[float, float, float]]:
+    """Return the left, right and height of thin shapes; those that touch are one."""
+    found = []
+    count = min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
+    edges = [c_float() for _ in range(4)]
+    pointers = [byref(edge) for edge in edges]
+    box = pdfium.FS_RECTF()
+    for place in range(count):
+        shape = pdfium.FPDFPage_GetObject(sheet, place)
+        if pdfium.FPDFPageObj_GetType(shape) == pdfium.FPDF_PAGEOBJ_PATH:
+            pdfium.FPDFPageObj_GetBounds(shape, *pointers)
+            box.left, box.bottom, box.right, box.top = (edge.value for edge in edges)
+            left, right, bottom, top = _turned(box, along)
+            if top - bottom < _THIN < right - left:
+                found.append((left, right, round((top + bottom) / 2)))
+    joined: list[tuple[float, float, float]] = []
+    for left, right, height in sorted(found, key=lambda rule: (rule[2], rule[0])):
+        if joined and joined[-1][2] == height and left - joined[-1][1] < _APART:
+            joined[-1] = joined[-1][0], max(right, joined[-1][1]), height
+        else:
+            joined.append((left, right, height))
+    return joined
 
 
 def _turned(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float, float, float, float]:
@@ -301,13 +333,15 @@ _FURNITURE = 3  # lines above or below a table that may be a page's header or fo
 _FURNITURE_LENGTH = 80
 
 
-def page_text(page: PdfTextPage, above: Header | None = None, *, with_tables: bool = True) -> PageText:
+def page_text(
+    sheet: PdfPage, page: PdfTextPage, above: Header | None = None, *, with_tables: bool = True
+) -> PageText:
     """Return a page's text: words that run over lines are joined, paragraphs separated by blank lines.
 
     Tables become Markdown. ``above`` is the header of the table that ends the page before.
     """
     lines = lines_of(page)
-    tables = find_tables(words_of(page, lines)) if with_tables else []
+    tables = tables_of(sheet, page, lines) if with_tables else []
     return _Writer(lines, tables, above).page()
 
 
@@ -595,14 +629,16 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
         raise DocumentRefused("is damaged: it cannot be opened as a PDF.") from error
 
 
-def readings(pdf: pypdfium2.PdfDocument, number: int, characters: PdfTextPage) -> Iterator[PageText]:
+def readings(
+    pdf: pypdfium2.PdfDocument, number: int, sheet: PdfPage, characters: PdfTextPage
+) -> Iterator[PageText]:
     """Yield the texts that a page, from 0, may have been stored as; the last is without tables."""
-    read = page_text(characters)
+    read = page_text(sheet, characters)
     yield read
     if read.continues and (above := _foot(pdf, number - 1)):
-        yield page_text(characters, above)
+        yield page_text(sheet, characters, above)
     if read.tables:
-        yield page_text(characters, with_tables=False)
+        yield page_text(sheet, characters, with_tables=False)
 
 
 def _foot(pdf: pypdfium2.PdfDocument, number: int) -> Header | None:
@@ -624,7 +660,7 @@ def _page(pdf: pypdfium2.PdfDocument, number: int, above: Header | None) -> tupl
         return PageText("", [], []), False, 0.0
     characters = characters_of(page)
     try:
-        read = page_text(characters, above)
+        read = page_text(page, characters, above)
         # The indices of a thousand pages take 100 MB.
         share = doubt(page, characters)
         return replace(read, indices=[], tables=()), not share and _is_pictured(page, read.text), share

@@ -75,7 +75,9 @@ def locate(
         sheet = pdf[number - 1]
         scale = min(scale, _MAX_SIDE / max(sheet.get_size()))
         characters = characters_of(sheet)
-        read = next((read for read in readings(pdf, number - 1, characters) if read.text == text), None)
+        read = next(
+            (read for read in readings(pdf, number - 1, sheet, characters) if read.text == text), None
+        )
         certain = read is not None
         found = [_boxes(sheet, characters, read, *span, scale) for span in spans] if read else []
         boxes = [box for line in found for box in line]

@@ -5,7 +5,7 @@ above that stand over these columns. Coordinates are points along the direction 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +17,9 @@ _GLUED = 18.0  # widest gap between a currency sign and its figure
 _CLOSING = 2.0  # widest gap between a figure and its per cent sign
 _SAME_ROW = 0.35
 _NEXT_ROW = 4.5  # greatest distance of two rows of a table
-_HEADER_GAP = 3.2
+_OUTDENT = 5.0  # a section's name stands so far before labels
+_TITLE = 1.25  # a line so much larger is a heading
+_HEADER_GAP = 3.1
 _LINE = 0.9  # least distance of two lines, in font sizes
 _TIGHT = 1.6  # distance of two lines of one cell
 _SECTION_ROWS = 4  # rows without figures in succession
@@ -29,7 +31,7 @@ _MIN_FILLED = 0.3  # share of the cells under figures' heads that hold one
 _SIGNS = r"[-–—−+±~<>≤≥▲△]"
 _MONEY = r"(?:(?:US|HK|NT|A|C|S|R)?[$€£¥₩₹￦￥])"
 _UNIT = (
-    r"%|％|\)|x|×|bps?|pts?|[KMBkm]|bn|mn|million|billion"
+    r"%|％|\)|x|×|bps?|pts?|[KMBkm]|bn|mn|million|billion|years?|months?|days?|hours?"
     r"|천원|백만원|억원|만원|원|명|개|건|세|円|万円|百万円|人|件|歳"
 )
 _NOTE = r"(?:\s?(?:\(\w\)|\[\w\]|[*†‡]))*"
@@ -141,6 +143,7 @@ class Row:
 
 
 Cell = list[Segment]
+Rules = Callable[[], Sequence[tuple[float, float, float]]]
 
 
 @dataclass
@@ -153,11 +156,14 @@ class PdfTable:
     edges: list[tuple[float, float]]  # left and right of each column of figures
 
 
-def find_tables(words: Sequence[Word]) -> list[PdfTable]:
-    """Return the tables that the words of a page form; words are in the page's order."""
+def find_tables(words: Sequence[Word], rules: Rules = list) -> list[PdfTable]:
+    """Return the tables that the words of a page form; words are in the page's order.
+
+    ``rules`` returns the left, right and height of the page's horizontal lines.
+    """
     found: list[PdfTable] = []
     for block in _blocks(words):
-        found += _tables_of(_rows(block))
+        found += _tables_of(_rows(block), rules)
     return found
 
 
@@ -255,10 +261,10 @@ class _Region:
     columns: list[tuple[float, float]]
 
 
-def _tables_of(rows: list[Row]) -> list[PdfTable]:
+def _tables_of(rows: list[Row], rules: Rules) -> list[PdfTable]:
     tables, floor = [], 0
     for region in _regions(rows):
-        table = _table(rows, region, floor)
+        table = _table(rows, region, floor, rules)
         if table:
             tables.append(table)
             floor = region.last + 1
@@ -326,12 +332,12 @@ def _is_section(row: Row, columns: Sequence[tuple[float, float]]) -> bool:
 # Headers
 
 
-def _table(rows: Sequence[Row], region: _Region, floor: int) -> PdfTable | None:
+def _table(rows: Sequence[Row], region: _Region, floor: int, rules: Rules) -> PdfTable | None:
     data = [row for row in rows[region.first : region.last + 1] if row.is_data]
     figures = _supported(region.columns, data)
     if not 0 < len(figures) <= _MAX_COLUMNS:
         return None
-    columns = _Columns(data, figures)
+    columns = _Columns(data, figures, rules)
     header, first = _header_rows(rows, region, floor, columns)
     body = rows[first : region.last + 1]
     if not _is_table(body, header, figures):
@@ -358,7 +364,7 @@ def _header_rows(
     number = region.first
     while number > floor and len(header) < _HEADER_ROWS and region.first - number < 2 * _HEADER_ROWS:
         row, below = rows[number - 1], rows[number]
-        if row.middle - below.middle > _HEADER_GAP * max(row.size, below.size):
+        if row.middle - below.middle > _HEADER_GAP * below.size or row.size > _TITLE * below.size:
             break
         kind = columns.header_kind(row)
         if kind is None:
@@ -423,7 +429,8 @@ def _is_contents(data: Sequence[Row]) -> bool:
 class _Columns:
     """Columns of a table: the labels', and those of words and of figures beside them."""
 
-    def __init__(self, data: Sequence[Row], figures: Sequence[tuple[float, float]]) -> None:
+    def __init__(self, data: Sequence[Row], figures: Sequence[tuple[float, float]], rules: Rules) -> None:
+        self.rules = rules
         words = list(_columns_of_words(data, figures))
         self.edges = sorted([*figures, *words])
         self.is_word = [edge in words for edge in self.edges]
@@ -458,7 +465,7 @@ class _Columns:
 
     def header_kind(self, row: Row) -> bool | None:
         """Return True for a row above figures, False for one above their labels only, None for others."""
-        if row.is_data or row.left < self.left - 2 * row.size:
+        if row.is_data or row.left < self.left - _OUTDENT * row.size:
             return None
         start, end = self.extents[0][0], self.extents[-1][1]
         over = [segment for segment in row.segments if self._is_over(segment)]
@@ -473,7 +480,8 @@ class _Columns:
         if len(row.segments) == 1 and alone.left < start - row.size:
             middle = alone.left + alone.right
             if abs(middle - self.left - self.right) < abs(middle - start - end):
-                return None  # a caption, centred over the labels too
+                # Centred over the labels too: a caption, or a section's name.
+                return None if alone.right > start + row.size else False
         return True
 
     def _is_over(self, segment: Segment) -> bool:
@@ -495,17 +503,19 @@ class _Columns:
         return filled if _repeated(filled) < repeated else heads
 
     def _heads(self, rows: Sequence[Row], fill: bool) -> list[Cell]:
-        blocks = _header_blocks(rows)
+        blocks = _header_blocks(rows, self.rules)
         extents = list(self.extents)
         placed: list[tuple[_Block, list[int]]] = []
         for block in sorted(blocks, key=lambda block: -block.last):
             rivals = [other for other in blocks if other is not block and other.beside(block)]
-            places = self._spanned(block, rivals, extents, fill)
+            has_lower = any(other.first > block.last for other in blocks)
+            places = self._spanned(block, rivals, extents, fill and has_lower)
             if len(places) == 1 and places[0]:
                 left, right = extents[places[0] - 1]
                 extents[places[0] - 1] = min(left, block.left), max(right, block.right)
             placed.append((block, places))
         heads: list[Cell] = [[] for _ in range(len(self))]
+        heads[0] += [row.segments[0] for row in rows if _is_remark(row)]
         for block, places in sorted(placed, key=lambda pair: pair[0].first):
             for place in places:
                 heads[place] += block.segments
@@ -528,8 +538,20 @@ class _Columns:
         free = [
             not any(_overlap(edge, (rival.left, rival.right)) > 0 for rival in rivals) for edge in extents
         ]
+        low, high = hits[0], hits[-1]
+        if any(free[max(low - 1, 0) : low] + free[high + 1 : high + 2]):
+            ruled = [place for place in self._ruled(block, extents) if free[place]]
+            hits, fill = ruled or hits, fill and not ruled
         spanned = _filled(block, hits, free, extents) if fill else _widened(block, hits, free, extents)
         return [1 + place for place in spanned]
+
+    def _ruled(self, block: "_Block", extents: Sequence[tuple[float, float]]) -> list[int]:
+        """Return the columns above which the line under a header is drawn."""
+        below, size = block.segments[-1].words[0].middle, block.segments[-1].words[0].size
+        for left, right, height in self.rules():
+            if 0 < below - height < 1.3 * size and left <= block.left + size and right >= block.right - size:
+                return [place for place, edge in enumerate(extents) if left < sum(edge) / 2 < right]
+        return []
 
 
 def _columns_of_words(
@@ -580,20 +602,39 @@ class _Block:
         return self.first <= other.last and other.first <= self.last
 
 
-def _header_blocks(rows: Sequence[Row]) -> list[_Block]:
+def _header_blocks(rows: Sequence[Row], rules: Rules) -> list[_Block]:
     """Return the cells of a header: lines that stand closely over one another, one over one."""
     blocks: list[_Block] = []
     for number, row in enumerate(rows):
+        if _is_remark(row):
+            continue
         above = [block for block in blocks if block.last == number - 1]
         tight = number > 0 and rows[number - 1].middle - row.middle < _TIGHT * row.size
+        fewer = number > 0 and len(rows[number - 1].segments) < len(row.segments)
         for segment in row.segments:
             over = [block for block in above if _overlap(_box(block.segments[-1]), _box(segment)) > 0]
-            if tight and len(over) == 1 and _alone_below(over[0], row) and _aligned(over[0], segment):
+            one = tight and len(over) == 1 and _alone_below(over[0], row) and _aligned(over[0], segment)
+            if one and not (fewer and _rule_between(over[0], segment, rules)):
                 over[0].segments.append(segment)
                 over[0].last = number
             else:
                 blocks.append(_Block([segment], number, number))
     return blocks
+
+
+def _rule_between(block: _Block, segment: Segment, rules: Rules) -> bool:
+    """Return whether a line wider than a header is drawn under it."""
+    above, below = block.segments[-1].words[0].middle, segment.words[0].middle
+    return any(
+        below < height < above and left < block.left and right > block.right
+        for left, right, height in rules()
+    )
+
+
+def _is_remark(row: Row) -> bool:
+    """Return whether a row of a header is one of units, which hold for all columns."""
+    text = row.segments[0].text
+    return len(row.segments) == 1 and text[0] in "(（" and text[-1] in ")）"
 
 
 def _box(segment: Segment) -> tuple[float, float]:
@@ -636,8 +677,6 @@ def _widened(
     if all(free) and abs(edges[0][0] + edges[-1][1] - block.left - block.right) <= 2 * size:
         return list(range(len(edges)))
     error = _misalignment(block, (edges[low][0], edges[high][1]))
-    if error <= size:
-        return hits
     first, last = low, high
     while first > 0 and free[first - 1]:
         first -= 1
@@ -646,7 +685,7 @@ def _widened(
     options = [(start, end) for start in range(low, first - 1, -1) for end in range(high, last + 1)]
     errors = [_misalignment(block, (edges[start][0], edges[end][1])) for start, end in options]
     best = min(range(len(options)), key=errors.__getitem__)
-    if errors[best] > error - size:
+    if errors[best] > error - size / 2:
         return hits
     return list(range(options[best][0], options[best][1] + 1))
 
