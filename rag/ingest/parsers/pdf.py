@@ -172,7 +172,7 @@ def _is_bold(page: PdfTextPage, index: int) -> bool:
 
 
 _THIN = 2.5  # points: the thickness of a line
-_APART = 3.0  # points between two lines that are not one
+_APART = 4.5  # points between two lines that are not one
 _MAX_SHAPES = 100_000
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"\S(?:.*\S)?")

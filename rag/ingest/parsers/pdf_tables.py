@@ -18,6 +18,9 @@ _CLOSING = 2.0  # widest gap between a figure and its per cent sign
 _SAME_ROW = 0.35
 _NEXT_ROW = 4.5  # greatest distance of two rows of a table
 _OUTDENT = 5.0  # a section's name stands so far before labels
+_STACKED = 0.35  # how far lines of one header may be from their common edge or middle, in font sizes
+_UNDER = 0.3  # least distance of a line from the middle of the words above it
+_PARAGRAPH = 1.7
 _TITLE = 1.25  # a line so much larger is a heading
 _HEADER_GAP = 3.1
 _LINE = 0.9  # least distance of two lines, in font sizes
@@ -285,11 +288,17 @@ def _regions(rows: Sequence[Row]) -> Iterator[_Region]:
             if region:
                 yield region
             region = _Region(number, number, _with_columns([], row) or [])
-        elif region and not _is_section(row, region.columns):
+        elif region and (_stands_apart(rows, number) or not _is_section(row, region.columns)):
             yield region
             region = None
     if region:
         yield region
+
+
+def _stands_apart(rows: Sequence[Row], number: int) -> bool:
+    """Return whether a row is a paragraph of its own, as between two tables."""
+    gaps = [above.middle - below.middle for above, below in pairwise(rows[number - 1 : number + 2])]
+    return min(gaps) > _PARAGRAPH * rows[number].size
 
 
 def _near(rows: Sequence[Row], number: int) -> bool:
@@ -478,8 +487,10 @@ class _Columns:
             return False
         alone = row.segments[0]
         if len(row.segments) == 1 and alone.left < start - row.size:
+            if alone.left < self.left + 2 * row.size and alone.right > start + row.size:
+                return None  # prose
             middle = alone.left + alone.right
-            if abs(middle - self.left - self.right) < abs(middle - start - end):
+            if abs(middle - self.left - self.right) < min(abs(middle - start - end), 4 * row.size):
                 # Centred over the labels too: a caption, or a section's name.
                 return None if alone.right > start + row.size else False
         return True
@@ -540,8 +551,9 @@ class _Columns:
         ]
         low, high = hits[0], hits[-1]
         if any(free[max(low - 1, 0) : low] + free[high + 1 : high + 2]):
-            ruled = [place for place in self._ruled(block, extents) if free[place]]
-            hits, fill = ruled or hits, fill and not ruled
+            ruled = self._ruled(block, extents)
+            if ruled and all(free[place] for place in ruled):
+                hits, fill = ruled, False
         spanned = _filled(block, hits, free, extents) if fill else _widened(block, hits, free, extents)
         return [1 + place for place in spanned]
 
@@ -549,7 +561,11 @@ class _Columns:
         """Return the columns above which the line under a header is drawn."""
         below, size = block.segments[-1].words[0].middle, block.segments[-1].words[0].size
         for left, right, height in self.rules():
-            if 0 < below - height < 1.3 * size and left <= block.left + size and right >= block.right - size:
+            if (
+                _UNDER * size < below - height < 1.3 * size
+                and left <= block.left + size
+                and right >= block.right - size
+            ):
                 return [place for place, edge in enumerate(extents) if left < sum(edge) / 2 < right]
         return []
 
@@ -626,7 +642,7 @@ def _rule_between(block: _Block, segment: Segment, rules: Rules) -> bool:
     """Return whether a line wider than a header is drawn under it."""
     above, below = block.segments[-1].words[0].middle, segment.words[0].middle
     return any(
-        below < height < above and left < block.left and right > block.right
+        below < height < above - _UNDER * segment.words[0].size and left < block.left and right > block.right
         for left, right, height in rules()
     )
 
@@ -646,7 +662,7 @@ def _alone_below(block: _Block, row: Row) -> bool:
 
 
 def _aligned(block: _Block, segment: Segment) -> bool:
-    return _misalignment(segment, (block.left, block.right)) <= segment.words[0].size
+    return _misalignment(segment, (block.left, block.right)) <= _STACKED * segment.words[0].size
 
 
 def _repeated(heads: Sequence[Cell]) -> int:
@@ -659,10 +675,10 @@ def _filled(
 ) -> list[int]:
     """Return the columns that a header may span from the side at which it is aligned."""
     low, high = hits[0], hits[-1]
-    if abs(edges[high][1] - block.right) <= abs(edges[low][0] - block.left):
+    if abs(edges[high][1] - block.right) <= block.segments[0].words[0].size:
         while low > 0 and free[low - 1]:
             low -= 1
-    else:
+    if low == hits[0]:
         while high + 1 < len(edges) and free[high + 1]:
             high += 1
     return list(range(low, high + 1))
