@@ -176,6 +176,8 @@ _APART = 4.5  # points between two lines that are not one
 _MAX_SHAPES = 100_000
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"\S(?:.*\S)?")
+_NUMERAL = re.compile(r"\d[\d.,]*|[-–—−]")
+_FEWEST = 4  # figures in a table
 _PROSE = 40  # characters
 _FIGURES = 0.2  # share of a line's words without a letter
 _LOOSE = 1.08  # a line with gaps is so much wider than prose
@@ -183,7 +185,7 @@ _LOOSE = 1.08  # a line with gaps is so much wider than prose
 
 def tables_of(sheet: PdfPage, page: PdfTextPage, lines: Sequence[Line]) -> list[PdfTable]:
     """Return the tables that the lines form that run as most of a page does."""
-    if not lines:
+    if sum(len(_NUMERAL.findall(line.text)) for line in lines) < _FEWEST:
         return []
     [(main, _)] = Counter(round(line.angle) for line in lines).most_common(1)
     turn = math.radians(main)

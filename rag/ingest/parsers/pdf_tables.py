@@ -666,8 +666,12 @@ def _aligned(block: _Block, segment: Segment) -> bool:
 
 
 def _repeated(heads: Sequence[Cell]) -> int:
-    texts = [" ".join(segment.text for segment in head) for head in heads[1:] if head]
-    return len(texts) - len(set(texts))
+    """Return how many columns have the header of another, or only its end."""
+    texts = [" " + " ".join(segment.text for segment in head) for head in heads[1:] if head]
+    return sum(
+        any(other.endswith(text) for place, other in enumerate(texts) if place != number)
+        for number, text in enumerate(texts)
+    )
 
 
 def _filled(
@@ -678,7 +682,7 @@ def _filled(
     if abs(edges[high][1] - block.right) <= block.segments[0].words[0].size:
         while low > 0 and free[low - 1]:
             low -= 1
-    if low == hits[0]:
+    else:
         while high + 1 < len(edges) and free[high + 1]:
             high += 1
     return list(range(low, high + 1))
