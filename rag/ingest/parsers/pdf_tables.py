@@ -21,6 +21,7 @@ _OUTDENT = 5.0  # a section's name stands so far before labels
 _STACKED = 0.35  # how far lines of one header may be from their common edge or middle, in font sizes
 _UNDER = 0.3  # least distance of a line from the middle of the words above it
 _PARAGRAPH = 1.7
+_ONE_COLUMN = 8.0  # greatest width of a word over one column
 _TITLE = 1.25  # a line so much larger is a heading
 _HEADER_GAP = 3.1
 _LINE = 0.9  # least distance of two lines, in font sizes
@@ -476,7 +477,7 @@ class _Columns:
         """Return True for a row above figures, False for one above their labels only, None for others."""
         if row.is_data or row.left < self.left - _OUTDENT * row.size:
             return None
-        start, end = self.extents[0][0], self.extents[-1][1]
+        start = self.extents[0][0]
         over = [segment for segment in row.segments if self._is_over(segment)]
         aside = [segment for segment in row.segments if segment not in over]
         if any(segment.right > start + row.size for segment in aside):
@@ -485,14 +486,22 @@ class _Columns:
             return None
         if not over:
             return False
+        return self._alone_kind(row) if len(row.segments) == 1 else True
+
+    def _alone_kind(self, row: Row) -> bool | None:
+        """Return the kind of a row of one segment: captions and prose stand over the labels, too."""
+        start, end = self.extents[0][0], self.extents[-1][1]
         alone = row.segments[0]
-        if len(row.segments) == 1 and alone.left < start - row.size:
-            if alone.left < self.left + 2 * row.size and alone.right > start + row.size:
-                return None  # prose
-            middle = alone.left + alone.right
-            if abs(middle - self.left - self.right) < min(abs(middle - start - end), 4 * row.size):
-                # Centred over the labels too: a caption, or a section's name.
-                return None if alone.right > start + row.size else False
+        crosses, middle = alone.right > start + row.size, alone.left + alone.right
+        if alone.left >= start - row.size:
+            return True
+        if crosses and alone.left < self.left + 2 * row.size:
+            return None
+        over_one = any(2 * left <= middle <= 2 * right for left, right in self.extents)
+        if over_one and alone.right - alone.left < _ONE_COLUMN * row.size:
+            return True
+        if abs(middle - self.left - self.right) < min(abs(middle - start - end), 4 * row.size):
+            return None if crosses else False
         return True
 
     def _is_over(self, segment: Segment) -> bool:
@@ -520,7 +529,8 @@ class _Columns:
         for block in sorted(blocks, key=lambda block: -block.last):
             rivals = [other for other in blocks if other is not block and other.beside(block)]
             has_lower = any(other.first > block.last for other in blocks)
-            places = self._spanned(block, rivals, extents, fill and has_lower)
+            share = self._share(block, blocks) if has_lower else []
+            places = share or self._spanned(block, rivals, extents, fill and has_lower)
             if len(places) == 1 and places[0]:
                 left, right = extents[places[0] - 1]
                 extents[places[0] - 1] = min(left, block.left), max(right, block.right)
@@ -556,6 +566,20 @@ class _Columns:
                 hits, fill = ruled, False
         spanned = _filled(block, hits, free, extents) if fill else _widened(block, hits, free, extents)
         return [1 + place for place in spanned]
+
+    def _share(self, block: "_Block", blocks: Sequence["_Block"]) -> list[int]:
+        """Return the columns of a header that is one of several, each centred over as many columns."""
+        level = sorted((other for other in blocks if other.first == block.first), key=lambda b: b.left)
+        count, odd = divmod(len(self.extents), len(level))
+        if len(level) < 2 or count < 2 or odd:
+            return []
+        size = block.segments[0].words[0].size
+        for place, other in enumerate(level):
+            left, right = self.extents[place * count][0], self.extents[(place + 1) * count - 1][1]
+            if abs(left + right - other.left - other.right) > 2 * size:
+                return []
+        first = 1 + level.index(block) * count
+        return list(range(first, first + count))
 
     def _ruled(self, block: "_Block", extents: Sequence[tuple[float, float]]) -> list[int]:
         """Return the columns above which the line under a header is drawn."""
