@@ -420,8 +420,12 @@ def _is_table(body: Sequence[Row], header: Sequence[Row], columns: Sequence[tupl
 def _is_formula(data: Sequence[Row]) -> bool:
     """Return whether rows stand closer than lines do, as indices of formulas, or hold signs of relation."""
     close = sum(above.middle - below.middle < _LINE * below.size for above, below in pairwise(data))
-    related = sum(any(cell.text[0] in _RELATIONS for cell in row.segments) for row in data)
+    related = sum(any(_relates(cell.text) for cell in row.segments) for row in data)
     return 3 * max(close, related) >= len(data)
+
+
+def _relates(text: str) -> bool:
+    return text[0] in _RELATIONS or (text[-1] in _RELATIONS and text[-1] != ":")
 
 
 def _is_contents(data: Sequence[Row]) -> bool:
