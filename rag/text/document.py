@@ -20,7 +20,8 @@ class LoadedDocument:
     ``headings`` holds (start, level from 1, heading); ``pictured`` the numbers of pages that are
     images and need OCR; ``doubtful`` (number, unreadable share) of pages whose text layer is; ``note`` says
     what could not be read. ``attached`` holds (name, content) of files inside that are read on their own;
-    ``convertible`` is the format that LibreOffice has to make of it.
+    ``convertible`` is the format that LibreOffice has to make of it. ``title``, ``author`` and the day
+    ``written``, ISO, are those of the file's properties.
     """
 
     text: str
@@ -31,6 +32,8 @@ class LoadedDocument:
     pictured: tuple[int, ...] = ()
     doubtful: tuple[tuple[int, float], ...] = ()
     note: str = ""
+    author: str = ""
+    written: str = ""
     attached: tuple[tuple[str, bytes], ...] = ()
     convertible: str = ""
 

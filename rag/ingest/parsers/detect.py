@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
+from rag.ingest.parsers.file_properties import with_properties
 from rag.ingest.parsers.ole import names, open_ole
 from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import LANGUAGES
@@ -122,6 +123,7 @@ def parse(path: Path, name: str) -> LoadedDocument:
     module, _, function = _PARSERS[kind].partition(":")
     parser = getattr(importlib.import_module(module), function)
     document: LoadedDocument = parser(path, name) if kind == "code" else parser(path)
+    document = with_properties(document, path, kind)
     if len(document.text) > MAX_CHARACTERS:
         raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
     if document.is_whole and not any(character.isalnum() for character in document.text):

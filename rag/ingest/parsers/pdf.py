@@ -18,6 +18,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
+from rag.ingest.parsers.file_properties import completed
 from rag.ingest.parsers.pdf_tables import Cell, PdfTable, Word, cell_words, find_tables
 from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
@@ -608,17 +609,18 @@ def read_pdf(path: Path) -> LoadedDocument:
             read.append(page)
             pictured += [number + 1] * is_picture
             doubtful += [(number + 1, share)] * bool(share)
-        title = clean(pdf.get_metadata_value("Title")).strip()
+        properties = [clean(pdf.get_metadata_value(name)) for name in ("Title", "Author", "CreationDate")]
     spans = page_spans([page.text for page in read])
-    return LoadedDocument(
+    title, author, day = properties
+    document = LoadedDocument(
         text=BETWEEN_PAGES.join(page.text for page in read),
         pages=spans,
-        title=title,
         media_type="application/pdf",
         headings=headings(read, [start for _, start, _ in spans]),
         pictured=tuple(pictured),
         doubtful=tuple(doubtful),
     )
+    return completed(document, author=author, day=day, title=title)
 
 
 def open_pdf(path: Path) -> pypdfium2.PdfDocument:
