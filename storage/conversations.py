@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from sqlalchemy.orm import Session
@@ -107,16 +107,20 @@ class Conversations(OwnerStore):
                 _name(row, title)
             return _begin_turn(session, row, question, follows=row.tip_id)
 
-    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
+    def begin_version(
+        self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
+    ) -> TurnRecord:
         """Save a new version of a question, which is shown in its place from now on.
 
-        Messages after the earlier version stay with it. ``searched`` is the search to make, word for word.
-        Raises as ``begin_turn`` does.
+        Messages after the earlier version stay with it. ``searched`` is the search to make, word for word;
+        a ``widened`` one is not narrowed to what the question names. Raises as ``begin_turn`` does.
         """
         with self._open_account() as session:
             beside = messages.own_message(session, self._owner, question_id, "user")
             row = self._row(session, beside.conversation_id)
-            turn = _begin_turn(session, row, question, follows=beside.parent_id, searched=searched)
+            turn = _begin_turn(
+                session, row, question, follows=beside.parent_id, searched=searched, widened=widened
+            )
             return _turn_record(session, self._answer(session, turn.answer_id))
 
     def show_version(self, question_id: str) -> None:
@@ -139,7 +143,7 @@ class Conversations(OwnerStore):
             answer = self._answer(session, answer_id)
             _reopen(session, self._row(session, answer.conversation_id), answer)
             answer.content = answer.folded = ""
-            answer.standalone_question = answer.searched_in = None
+            answer.standalone_question = answer.searched_in = answer.narrowed_to = None
             answer.left_out = []
             messages.save_passages(session, answer.id, ())
             return _turn_record(session, answer)
@@ -165,6 +169,7 @@ class Conversations(OwnerStore):
         passages: Sequence[PassageRecord] | None = None,
         left_out: Sequence[LeftOutRecord] | None = None,
         searched_in: str | None = None,
+        narrowed_to: str | None = None,
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
         with self._database.writing() as session:
@@ -176,6 +181,8 @@ class Conversations(OwnerStore):
                 answer.standalone_question = standalone_question
             if searched_in is not None:
                 answer.searched_in = searched_in
+            if narrowed_to is not None:
+                answer.narrowed_to = narrowed_to
             if passages is not None:
                 messages.save_passages(session, answer.id, passages)
             if left_out is not None:
@@ -252,11 +259,13 @@ def _begin_turn(
     *,
     follows: str | None,
     searched: str | None = None,
+    widened: bool = False,
 ) -> TurnRecord:
     """Insert a question after a message, and its pending answer; the conversation shows them."""
     _refuse_pending(session, conversation.id)
     at = now()
     asked = Message(new_id(), "user", storable(question), "complete", None, searched, None, None, {}, at)
+    asked = replace(asked, narrowed_to="" if widened else None)
     answer = Message(new_id(), "assistant", "", "pending", asked.id, None, None, None, {}, at)
     last = session.scalar(_LAST, {"conversation": conversation.id}) or 0
     for position, message, before in ((last + 1, asked, follows), (last + 2, answer, asked.id)):

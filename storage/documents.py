@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any
 
 from sqlalchemy import Select, bindparam, delete, func, select, update
@@ -10,11 +10,12 @@ from sqlalchemy.orm import Session
 
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.errors import NotFound, StorageError
-from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
+from storage.records import ChunkRecord, ChunkSpan, DocumentFact, DocumentRecord, Outcome, PageSpan, State
 from storage.tables import (
     ChoiceRow,
     Chunk,
     Document,
+    DocumentFactsRow,
     DocumentText,
     IndexStateRow,
     PageRow,
@@ -126,6 +127,14 @@ def chunk_records(
     return [ChunkRecord(document=document.name, sha256=document.sha256, **row) for row in kept]
 
 
+def _fact_values(facts: Sequence[DocumentFact]) -> list[list[Any]]:
+    return [list(astuple(fact)) for fact in facts]
+
+
+def _facts(values: Sequence[Sequence[Any]]) -> tuple[DocumentFact, ...]:
+    return tuple(DocumentFact(*value) for value in values)
+
+
 # Index states
 _STATES = Lookup(
     select(IndexStateRow.name, IndexStateRow.state).where(IndexStateRow.owner == bindparam("owner")),
@@ -217,6 +226,45 @@ class Documents(OwnerStore):
             rows = session.scalars(select(PageRow).where(mine).order_by(PageRow.number))
             return [to_record(PageSpan, row) for row in rows]
 
+    def save_facts(self, document_id: str, facts: Sequence[DocumentFact]) -> None:
+        """Replace the facts of a document."""
+        with self._database.writing() as session:
+            row = self._own(session, Document, document_id)
+            session.merge(DocumentFactsRow(document_id=row.id, facts=_fact_values(facts)))
+
+    def facts(self, document_id: str) -> tuple[DocumentFact, ...] | None:
+        """Return the facts of a document; None where it has not been asked yet."""
+        with self._database.reading() as session:
+            row = session.get(DocumentFactsRow, self._own(session, Document, document_id).id)
+            return None if row is None else _facts(row.facts)
+
+    def all_facts(self) -> dict[str, tuple[str, tuple[DocumentFact, ...]]]:
+        """Return the name and the facts of every document by its id, without pending replacements."""
+        rows = select(Document.id, Document.name, DocumentFactsRow.facts).outerjoin(
+            DocumentFactsRow, DocumentFactsRow.document_id == Document.id
+        )
+        mine = rows.where(Document.owner == self._owner, Document.replaces.is_(None))
+        with self._database.reading() as session:
+            return {id_: (name, _facts(facts or ())) for id_, name, facts in session.execute(mine)}
+
+    def without_facts(self) -> Sequence[str]:
+        """Return the ids of documents that have a text and have not been asked for facts."""
+        rows = (
+            select(Document.id)
+            .join(DocumentText, DocumentText.document_id == Document.id)
+            .outerjoin(DocumentFactsRow, DocumentFactsRow.document_id == Document.id)
+            .where(Document.owner == self._owner, DocumentFactsRow.document_id.is_(None))
+        )
+        with self._database.reading() as session:
+            return session.scalars(rows.order_by(Document.id)).all()
+
+    def revision(self) -> tuple[int, str]:
+        """Return a value that changes whenever a document is added, changed or removed."""
+        mine = select(func.count(), func.max(Document.updated)).where(Document.owner == self._owner)
+        with self._database.reading() as session:
+            number, newest = session.execute(mine).one()
+            return number, str(newest)
+
     def set_state(self, document_id: str, state: State, reason: str | None = None) -> None:
         """Set the state of a document, and the reason of a refused one."""
         with self._database.writing() as session:
@@ -232,24 +280,27 @@ class Documents(OwnerStore):
         *,
         splitting: Mapping[str, int] | None = None,
         note: str | None = None,
+        facts: Sequence[DocumentFact] | None = None,
     ) -> None:
-        """Replace text, pages and chunks in one commit; `note` says which part could not be read.
+        """Replace text, pages, chunks and facts in one commit; `note` says which part could not be read.
 
         A chunk's id is made of its document's id and its position, ``"5f0c…-00003"``; see `chunk_id`.
         StorageError when a span is outside the text; then nothing changes.
         """
         text = storable(text)
-        spans: Sequence[PageSpan | ChunkSpan] = [*pages, *chunks]
+        spans: Sequence[PageSpan | ChunkSpan | DocumentFact] = [*pages, *chunks, *(facts or ())]
         for span in spans:
-            if not 0 <= span.start <= span.end <= len(text):
+            if not 0 <= (span.start or 0) <= (span.end or 0) <= len(text):
                 raise StorageError(
                     f"Span [{span.start}, {span.end}) does not lie in the {len(text)} characters "
                     f"of document {document_id!r}."
                 )
         with self._database.writing() as session:
             row = self._own(session, Document, document_id)
-            for table in (DocumentText, PageRow, Chunk):
+            for table in (DocumentText, DocumentFactsRow, PageRow, Chunk):
                 session.execute(delete(table).where(table.document_id == row.id))
+            if facts is not None:
+                session.add(DocumentFactsRow(document_id=row.id, facts=_fact_values(facts)))
             session.add(DocumentText(document_id=row.id, text=text))
             insert_rows(session, PageRow, [{"document_id": row.id, **asdict(page)} for page in pages])
             row.edition, row.note = edition(splitting), note

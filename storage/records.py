@@ -57,6 +57,21 @@ class PageSpan:
 
 
 @dataclass(frozen=True)
+class DocumentFact:
+    """A fact that a document states of itself: ``text[start:end]`` are the words it was read from.
+
+    ``start`` and ``end`` are None where it was read from the file's name or properties. ``means`` is what a
+    name, an abbreviation or a defined term stands for. See rag/ingest/document_facts.py for the kinds.
+    """
+
+    kind: str
+    value: str
+    start: int | None = None
+    end: int | None = None
+    means: str = ""
+
+
+@dataclass(frozen=True)
 class ChunkSpan:
     """A chunk is ``text[start:end]``; ``heading`` is its path, ``"Guide > Install"``, or empty."""
 
@@ -142,7 +157,8 @@ class Message:
     ``standalone_question`` is the query of an answer; of a question, the search that its asker asked for.
     ``versions`` are the ids of the questions that follow the same answer, in the order they were asked, this
     one included; empty for a single one. ``searched_in`` names the collections and documents that were
-    searched, where not all of them were.
+    searched, where not all of them were; ``narrowed_to`` what the search was narrowed to because the question
+    names it. Of a question it is empty where its asker removed that.
     """
 
     id: str
@@ -161,6 +177,7 @@ class Message:
     left_out: tuple[LeftOutRecord, ...] = ()
     versions: tuple[str, ...] = ()
     searched_in: str | None = None
+    narrowed_to: str | None = None
 
 
 @dataclass(frozen=True)

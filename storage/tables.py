@@ -215,7 +215,7 @@ class MessageRow(Base):
 
     ``parent_id`` is the message before: of an answer its question, of a question the answer before it.
     Several questions may follow one answer. A question's ``standalone_question`` is the search that its
-    asker asked for.
+    asker asked for, and its ``narrowed_to`` is empty where they asked that it names no scope.
     """
 
     __tablename__ = "messages"
@@ -247,6 +247,7 @@ class MessageRow(Base):
     rating: Mapped[str | None]
     left_out: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     searched_in: Mapped[str | None]
+    narrowed_to: Mapped[str | None]
 
 
 class MessagePassage(Base):
@@ -346,6 +347,14 @@ class DocumentText(Base):
     __tablename__ = "document_texts"
     document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
     text: Mapped[str]
+
+
+class DocumentFactsRow(Base):
+    """Facts that a document states of itself, as JSON; a document without a row has not been asked yet."""
+
+    __tablename__ = "document_facts"
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
+    facts: Mapped[list[Any]]
 
 
 class PageRow(Base):

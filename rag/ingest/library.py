@@ -5,6 +5,7 @@ A document is in the library once its row in the ledger is committed; `recover` 
 
 import hashlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Literal, TypeVar
@@ -19,6 +20,8 @@ from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
 from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
+from rag.ingest.document_facts import read_facts
+from rag.ingest.document_profile import DocumentProfile
 from rag.ingest.parsers import OCR_SECONDS, LoadedDocument, LoadSteps, load_steps
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
@@ -34,12 +37,13 @@ from storage.database import Database
 from storage.documents import Documents, IndexStates, chunk_records
 from storage.errors import NotFound, StorageError
 from storage.files import Files
-from storage.records import ChunkRecord, ChunkSpan, DocumentRecord, Outcome, PageSpan, State
+from storage.records import ChunkRecord, ChunkSpan, DocumentFact, DocumentRecord, Outcome, PageSpan, State
 from storage.trees import Trees
 
 Stage = Literal["reading", "words", "meaning"]
 R = TypeVar("R")
 
+FACTS_AT_ONCE = 20  # documents whose facts one call reads: each takes up to 0.1 s
 EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at most
 
 
@@ -61,11 +65,18 @@ class ParsedDocument:
     pieces: Sequence[ChunkSpan]
     splitting: Mapping[str, int] | None
     note: str | None
+    facts: Sequence[DocumentFact] = ()
 
     def save(self, documents: Documents, document_id: str) -> None:
-        """Save it as a document's text, pages and chunks, in one commit."""
+        """Save it as a document's text, pages, chunks and facts, in one commit."""
         documents.save_chunks(
-            document_id, self.text, self.pages, self.pieces, splitting=self.splitting, note=self.note
+            document_id,
+            self.text,
+            self.pages,
+            self.pieces,
+            splitting=self.splitting,
+            note=self.note,
+            facts=self.facts,
         )
 
     def chunks_of(self, record: DocumentRecord) -> list[ChunkRecord]:
@@ -101,6 +112,7 @@ class Library:
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
         self.files, self._recognition = Files(database.directory, owner), recognition
         self._admit = admit
+        self._profiles: tuple[tuple[int, str] | None, Mapping[str, DocumentProfile]] | None = None
         self._adding = Lock()  # a sweep would take the original of a file being added: no row names it yet
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
         states = IndexStates(database, owner)
@@ -180,6 +192,7 @@ class Library:
             pieces=[ChunkSpan(piece.start, piece.end, piece.page, piece.heading) for piece in pieces],
             splitting=splitting,
             note=loaded.note or None,
+            facts=read_facts(loaded, record.name),
         )
 
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
@@ -195,6 +208,33 @@ class Library:
             raise
         finally:
             self._forget_if_removed(document_id, chunks)
+
+    def profiles(self) -> Mapping[str, DocumentProfile]:
+        """Return the profile of every document by its id, without pending replacements.
+
+        A document from before facts were read is read for them now: some at each call, so that no question
+        waits long.
+        """
+        revision = self.documents.revision()
+        if self._profiles is None or self._profiles[0] != revision:
+            missing = self.documents.without_facts()
+            for document_id in missing[:FACTS_AT_ONCE]:
+                with suppress(NotFound):  # removed meanwhile
+                    self.facts_of(document_id)
+            known = self.documents.all_facts()
+            profiles = {id_: DocumentProfile(id_, name, facts) for id_, (name, facts) in known.items()}
+            self._profiles = (None if len(missing) > FACTS_AT_ONCE else revision), profiles
+        return self._profiles[1]
+
+    def facts_of(self, document_id: str) -> Sequence[DocumentFact]:
+        """Return the facts of a document, read from its text where it has not been asked; raises NotFound."""
+        facts = self.documents.facts(document_id)
+        if facts is None:
+            record = self.documents.get(document_id)
+            text = LoadedDocument(self.documents.text(document_id))
+            facts = read_facts(text, record.name)
+            self.documents.save_facts(document_id, facts)
+        return facts
 
     def remove(self, document_id: str) -> None:
         """Delete a document, its original and its index entries."""

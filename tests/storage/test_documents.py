@@ -3,8 +3,8 @@ from sqlalchemy import event, func, select
 
 from storage.documents import Documents, owners
 from storage.errors import NotFound, StorageError
-from storage.records import ChunkRecord, ChunkSpan, PageSpan
-from storage.tables import Chunk, DocumentText, PageRow
+from storage.records import ChunkRecord, ChunkSpan, DocumentFact, PageSpan
+from storage.tables import Chunk, DocumentFactsRow, DocumentText, PageRow
 
 TEXT = "The first page. 둘째 쪽입니다. 三頁目です。"
 PAGES = [PageSpan(1, 0, 15), PageSpan(2, 16, 24), PageSpan(3, 25, 31)]
@@ -223,3 +223,37 @@ def test_a_thousand_documents_are_listed_and_a_thousand_chunks_read_at_once(docu
     assert statements(database, documents.list) == 1
     assert statements(database, lambda: documents.chunks_by_id(chunks)) <= 2
     assert statements(database, lambda: documents.chunks_by_id(chunks[:20])) == 1
+
+
+FACTS = [DocumentFact("name", "첫 회사", 0, 5, "첫"), DocumentFact("period", "2023-Q3")]
+
+
+def test_facts_are_kept_with_the_text_and_go_with_the_document(database, documents):
+    id_ = ready(documents, "a.md", 1)
+    assert (documents.facts(id_), documents.without_facts()) == (None, [id_])
+    before = documents.revision()
+    documents.save_chunks(id_, TEXT, PAGES, SPANS, facts=FACTS)
+    assert (documents.facts(id_), documents.without_facts()) == (tuple(FACTS), [])
+    assert documents.revision() != before
+    assert documents.all_facts() == {id_: ("a.md", tuple(FACTS))}
+    documents.save_facts(id_, FACTS[1:])
+    assert documents.facts(id_) == tuple(FACTS[1:])
+    documents.delete(id_)
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(DocumentFactsRow)) == 0
+
+
+def test_facts_of_others_are_not_found(database, documents):
+    id_ = ready(documents, "a.md", 1)
+    documents.save_facts(id_, FACTS)
+    stranger = Documents(database, "bob")
+    assert (stranger.all_facts(), stranger.without_facts()) == ({}, [])
+    for attempt in (stranger.facts, lambda one: stranger.save_facts(one, FACTS)):
+        with pytest.raises(NotFound):
+            attempt(id_)
+
+
+def test_facts_outside_of_the_text_are_refused(documents):
+    id_ = ready(documents, "a.md", 1)
+    with pytest.raises(StorageError, match="does not lie"):
+        documents.save_chunks(id_, TEXT, PAGES, SPANS, facts=[DocumentFact("name", "x", 0, 999)])

@@ -222,3 +222,25 @@ def test_people_from_before_accounts_are_unnamed_unlimited_and_let_in(directory)
     Account(database, "ann").enter(ann.created, "Ann")
     assert People(database).get("ann").name == "Ann"
     database.close()
+
+
+def test_documents_from_before_facts_have_none_yet_and_their_answers_were_not_narrowed(directory):
+    directory.mkdir(mode=0o700)
+    at("0009", directory / "footnote.db")
+    run(
+        directory / "footnote.db",
+        "INSERT INTO users (id, created) VALUES ('ann', '2026-01-01')",
+        "INSERT INTO documents (id, owner, name, sha256, size, state, chunk_count, created, updated)"
+        " VALUES ('d', 'ann', 'a.md', 'a', 1, 'ready', 0, '2026-01-01', '2026-01-01')",
+        "INSERT INTO document_texts VALUES ('d', 'Date: 3 May 2023')",
+        "INSERT INTO conversations (id, owner, title, folded, created, updated)"
+        " VALUES ('c', 'ann', 't', 't', '2026-01-01', '2026-01-01')",
+        "INSERT INTO messages"
+        " (id, conversation_id, position, role, content, folded, state, timings_ms, created)"
+        " VALUES ('m', 'c', 1, 'user', 'q', 'q', 'complete', '{}', '2026-01-01')",
+    )
+    database = Database.open(directory)
+    documents = Documents(database, "ann")
+    assert (documents.facts("d"), documents.without_facts()) == (None, ["d"])
+    assert Conversations(database, "ann").message("m").narrowed_to is None
+    database.close()

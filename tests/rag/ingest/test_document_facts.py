@@ -1,0 +1,100 @@
+import pytest
+
+from rag.ingest.document_facts import MOST_OF_A_KIND, read_facts
+from rag.ingest.document_profile import DocumentProfile
+from rag.text.document import LoadedDocument
+
+FILING = """FORM 10-Q
+
+For the quarterly period ended July 1, 2023
+
+Northwind Inc.
+
+(Exact name of registrant as specified in its charter)
+
+The accounts are those of Northwind Inc. and its subsidiaries (collectively “Northwind” or the “Company”).
+They follow generally accepted accounting principles (“GAAP”). Southwind Corp. (“Southwind”) sued.
+Net sales (in millions) rose in the third quarter of 2023; in the third quarter of 2023 costs fell.
+In the third quarter of 2023, Northwind opened. In the third quarter of 2023, it closed.
+"""
+
+
+def facts(text, name="file.txt", **properties):
+    return read_facts(LoadedDocument(text, **properties), name)
+
+
+def values(found, kind):
+    return [fact.value for fact in found if fact.kind == kind]
+
+
+def test_a_filing_says_who_when_and_what_it_is():
+    found = facts(FILING)
+    assert values(found, "form") == ["10-Q"]
+    assert values(found, "period") == ["2023-04-02/2023-07-01", "2023-Q3"]
+    assert values(found, "name") == ["Northwind Inc."]
+    assert values(found, "unit") == ["in millions"]
+    profile = DocumentProfile("1", "file.txt", found)
+    assert profile.aliases["Company"] == "Northwind Inc."
+    assert profile.aliases["GAAP"] == "generally accepted accounting principles"
+    assert profile.about == "Northwind Inc., 10-Q, period ended 2023-07-01, in millions"
+
+
+def test_each_fact_is_kept_with_the_words_it_was_read_from():
+    quoted = {fact.kind: FILING[fact.start : fact.end] for fact in facts(FILING) if fact.start is not None}
+    assert quoted["form"] == "10-Q"
+    assert quoted["name"] == "Northwind Inc."
+    assert quoted["term"] == "GAAP"
+    assert quoted["unit"] == "(in millions)"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("# Minutes\n\nDate: 3 May 2023\n\nWe met on 1 April 2023.", "date", "2023-05-03"),
+        ("# 회의록\n\n작성일: 2023년 5월 3일\n작성자: 김철수\n", "date", "2023-05-03"),
+        ("# 회의록\n\n작성일: 2023년 5월 3일\n작성자: 김철수\n", "author", "김철수"),
+        ("# 議事録\n\n作成日：令和5年5月3日\n作成者：山田太郎\n", "date", "2023-05-03"),
+        ("# 議事録\n\n作成日：令和5年5月3日\n作成者：山田太郎\n", "author", "山田太郎"),
+        ("# A study\n\nBy Ann Kim and Bo Lee\n\nText.", "author", "Ann Kim"),
+        ("# 보고\n\n한빛전자 주식회사 (이하 '회사'라 한다)는 서울에 있다.", "name", "한빛전자 주식회사"),
+        ("# 報告\n\n株式会社青空商事(以下「当社」という)は東京にある。", "name", "株式会社青空商事"),
+        ("# 사업보고서\n\n2023년 1월 1일 부터 2023년 6월 30일 까지\n", "period", "2023-01-01/2023-06-30"),
+        ("# 四半期報告書\n\n自 2023年4月1日 至 2023年6月30日\n", "period", "2023-04-01/2023-06-30"),
+        ("# Sales in Q3 2023\n\nText.", "period", "2023-Q3"),
+        ("# 매출\n\n(단위: 백만원)\n", "unit", "백만원"),
+    ],
+)
+def test_facts_are_read_in_three_languages(text, kind, value):
+    assert value in values(facts(text), kind)
+
+
+def test_the_words_of_the_text_beat_worthless_properties():
+    found = facts(
+        "# Annual plan\n\nText.",
+        title="Microsoft Word - plan.doc",
+        author="Administrator",
+        headings=((0, 1, "Annual plan"),),
+    )
+    assert values(found, "title") == ["Annual plan"]
+    assert values(found, "author") == []
+
+
+def test_good_properties_and_the_name_of_the_file_count_without_a_place():
+    found = facts("Text.", name="Sales_2023_Q3.pdf", title="Sales", author="Ann Kim", written="2023-10-02")
+    kept = {fact.kind: (fact.value, fact.start) for fact in found if fact.kind != "language"}
+    assert kept == {
+        "title": ("Sales", None),
+        "author": ("Ann Kim", None),
+        "date": ("2023-10-02", None),
+        "period": ("2023-Q3", None),
+    }
+
+
+def test_a_text_that_says_nothing_of_itself_has_a_language_only():
+    found = facts("The moat is 3 metres deep. It was dug in 1432, when Acme Corp. was unknown.", "moat.md")
+    assert [fact.kind for fact in found] == ["language"]
+
+
+def test_a_flood_of_definitions_is_capped_and_quick():
+    found = facts(" ".join(f"Acme{n} Works Inc. (“Acme{n}”)" for n in range(5000)) + " (“" * 20_000)
+    assert len(values(found, "alias")) == MOST_OF_A_KIND
