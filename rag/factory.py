@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
+
+from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
@@ -222,14 +224,18 @@ def make_pipeline(
     retriever, k, omissions = retriever or settings.retriever, k or settings.k, DegradationRecorder()
     reranker = _reranker_if_there(settings, llm, k, omissions)
     fetch_k = max(k, settings.fetch_k if reranker else 0)
+    within = partial(_retriever, library, retriever, fetch_k, omissions)
     return RagPipeline(
-        retriever=library.retriever(
-            retriever, fetch_k, document_ids=scope.document_ids, on_failure=omissions
-        ),
+        retriever=within(scope.document_ids),
         corpus=LibraryView(
-            library.rarity, documents=library.documents, trees=library.forest.trees, scope=scope
+            library.rarity,
+            documents=library.documents,
+            trees=library.forest.trees,
+            scope=scope,
+            profiles=library.profiles,
         ),
         scope=scope,
+        within=within,
         reranker=reranker,
         fetch_k=fetch_k,
         lost_in_the_middle_order=settings.lost_in_the_middle_order,
@@ -241,6 +247,16 @@ def make_pipeline(
         rephrase_seconds=rephrase_seconds(settings, llm),
         made_with=_made_with(settings, library, llm, retriever, k) | _reranked_with(settings),
     )
+
+
+def _retriever(
+    library: Library,
+    name: RetrieverName,
+    k: int,
+    omissions: DegradationRecorder,
+    document_ids: frozenset[str] | None,
+) -> BaseRetriever:
+    return library.retriever(name, k, document_ids=document_ids, on_failure=omissions)
 
 
 def _made_with(

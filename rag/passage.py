@@ -22,7 +22,8 @@ class Passage:
 
     ``page`` counts from 1 and is None where the format has no pages; ``heading`` is the
     heading path, ``"Guide > Install"``, or empty. ``found_by`` maps a retriever's name to
-    its finding; ``score`` is the score the list was ordered by.
+    its finding; ``score`` is the score the list was ordered by. ``about`` says in a line, for
+    the prompt, what its document is: "Apple Inc., 10-Q, period ended 2023-07-01".
     """
 
     id: str
@@ -36,6 +37,7 @@ class Passage:
     text: str
     score: float = 0.0
     found_by: Mapping[str, Found] = field(default_factory=dict)
+    about: str = ""
 
     @classmethod
     def from_document(cls, document: Document) -> "Passage":

@@ -132,15 +132,25 @@ class Workspace:
             self._settle_in(conversation_id)
             return self._asked(conversation_id, question, after)
 
-    def otherwise(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
-        """Ask a new version of an earlier question; `searched` is searched word for word."""
-        conversation = self._conversation()
-        return self._answered(lambda: conversation.begin_version(question_id, question, searched=searched))
+    def otherwise(
+        self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
+    ) -> TurnRecord:
+        """Ask a new version of an earlier question; `searched` is searched word for word.
+
+        A `widened` one is searched in the whole scope, whatever documents it names.
+        """
+        begin = partial(self._conversation().begin_version, question_id, question)
+        return self._answered(lambda: begin(searched=searched, widened=widened))
 
     def answer_again(self, answer_id: str) -> TurnRecord:
         """Generate another answer to a question; earlier ones are kept."""
         asked = self.conversations.message(self.conversations.message(answer_id).question_id or "")
-        return self.otherwise(asked.id, asked.content, searched=asked.standalone_question)
+        return self.otherwise(
+            asked.id,
+            asked.content,
+            searched=asked.standalone_question,
+            widened=asked.narrowed_to is not None,
+        )
 
     def retry(self, answer_id: str) -> TurnRecord:
         """Answer a question again; an empty answer is replaced, another one kept."""

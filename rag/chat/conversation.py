@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token
 from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, validated_question
-from rag.chat.scope import SearchedIn
+from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.citations.cite import Citation
 from rag.citations.support import rests_on_nothing
 from rag.errors import Cancelled, FootnoteError
@@ -36,7 +36,7 @@ OLDER = (
 CORRECTED = "Searched word for word, as you asked."
 UNREAD = "{} more of those found did not fit into what the model reads at once."
 CONTINUED = "It had ended early, and was gone on with after its last whole sentence."
-SEARCHED_IN = "searched_in"  # its key among the stored settings
+SEARCHED_IN, NARROWED_TO = "searched_in", "narrowed_to"  # their keys among the stored settings
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
 
@@ -72,10 +72,16 @@ class Conversation:
         question = validated_question(question)
         return self._conversations.begin_turn(conversation_id, question, title=title_of(question))
 
-    def begin_version(self, question_id: str, question: str, *, searched: str | None = None) -> TurnRecord:
-        """Commit a question beside an earlier one, with an empty answer; `searched` is what to search for."""
+    def begin_version(
+        self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
+    ) -> TurnRecord:
+        """Commit a question beside an earlier one, with an empty answer.
+
+        `searched` is what to search for; a `widened` one is not narrowed to the documents that it names.
+        """
         wanted = None if searched is None else validated_question(searched)
-        return self._conversations.begin_version(question_id, validated_question(question), searched=wanted)
+        asked = validated_question(question)
+        return self._conversations.begin_version(question_id, asked, searched=wanted, widened=widened)
 
     def run(self, turn: TurnRecord, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
         """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed."""
@@ -111,6 +117,8 @@ class Conversation:
             draft.notes = {"continued": CONTINUED}
             if answer.searched_in:
                 draft.notes[SEARCHED_IN] = answer.searched_in
+            if answer.narrowed_to:
+                draft.notes[NARROWED_TO] = answer.narrowed_to
             passages = [_passage(record) for record in answer.passages]
             understood = answer.standalone_question or question.content
             return pipeline.go_on(understood, question.content, passages, answer.content, cancelled)
@@ -125,6 +133,7 @@ class Conversation:
             cancelled,
             carried=rested_on(before),
             searched=question.standalone_question,
+            widened=question.narrowed_to is not None,
         )
 
     def _before(self, turn: TurnRecord) -> tuple[list[Message], bool]:
@@ -172,6 +181,7 @@ class _Draft:
                     passages=to_records(passages),
                     left_out=self.left_out,
                     searched_in=self.notes.get(SEARCHED_IN),
+                    narrowed_to=self.notes.get(NARROWED_TO),
                 )
                 self.understood, self.saved_at = None, time.monotonic()
             case Token(text):
@@ -188,6 +198,8 @@ class _Draft:
                 self.notes["rephrasing"] = note
             case SearchedIn(said):
                 self.notes[SEARCHED_IN] = said
+            case NarrowedTo(said):
+                self.notes[NARROWED_TO] = said
             case Reordered(note) if note:
                 self.notes["reranking"] = note
             case Degraded(what, reason):
@@ -266,7 +278,7 @@ def to_records(passages: Sequence[Passage]) -> list[PassageRecord]:
         PassageRecord(
             number=number,
             chunk_id=passage.id,
-            **{key: value for key, value in asdict(passage).items() if key != "id"},
+            **{key: value for key, value in asdict(passage).items() if key not in ("id", "about")},
         )
         for number, passage in enumerate(passages, start=1)
     ]

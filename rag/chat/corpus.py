@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rag.chat.question_scope import QuestionScope
+from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
 from storage.records import Unsearched
 
@@ -35,6 +37,14 @@ class Corpus:
     def unsearched(self) -> Sequence[Unsearched]:
         """Return the files that are not searched, and those that only word search finds."""
         return ()
+
+    def named_by(self, question: str) -> QuestionScope | None:  # noqa: ARG002
+        """Return the documents that a question names, where it names some of them."""
+        return None
+
+    def profile(self, document_id: str) -> DocumentProfile | None:  # noqa: ARG002
+        """Return what a document says of itself: parties, aliases, terms, period, unit; None if unknown."""
+        return None
 
     def still_valid(self, passages: Sequence[Passage]) -> Sequence[Passage]:
         """Keep earlier passages that are unchanged and in scope."""

@@ -2,13 +2,14 @@
 
 The page, the store, the command line and the tests see nothing but the stream of events:
 `Condensed`, `Rephrasing` where a model's rewrite was not used, `SearchedIn` where not all is searched,
+`NarrowedTo` where the question names documents,
 `Reranking` and `Reordered` where there is a reranker, `LeftOut` for each search that failed, `Sources`,
 `Token` ..., `Done`, and then `Timings`.
 A `Sent` follows each request to the language model.
 """
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from langchain_core.runnables import Runnable
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer
 from rag.chat.corpus import Corpus
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
-from rag.chat.scope import EVERYTHING, Scope, SearchedIn
+from rag.chat.scope import EVERYTHING, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
 from rag.citations.checker import Judge
 from rag.citations.judges import LanguageModelJudge
@@ -32,6 +33,7 @@ from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
 
 E = TypeVar("E")
+Searching = Runnable[str, list[Document]]
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
 PREVIOUS_QUESTION = "previous question"
 """Key in `found_by` of a passage that was reused from the previous answer."""
@@ -58,11 +60,15 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class Request:
-    """Question in progress, with the passages `carried` from the last answer and model requests `sent`."""
+    """Question in progress, with the passages `carried` from the last answer and model requests `sent`.
+
+    A `widened` one is searched in the whole scope, whatever documents it names.
+    """
 
     question: str
     history: tuple[tuple[str, str], ...] = ()
     carried: tuple[Passage, ...] = ()
+    widened: bool = False
     cancelled: Cancel = never
     watch: Stopwatch = field(default_factory=Stopwatch)
     sent: list[Sent] = field(default_factory=list)
@@ -134,7 +140,7 @@ class Rephrasing:
     note: str
 
 
-Aside = Degraded | Rephrasing | SearchedIn | Reranking | Reordered
+Aside = Degraded | Rephrasing | SearchedIn | NarrowedTo | Reranking | Reordered
 """Events for the trace of an answer."""
 
 
@@ -147,10 +153,11 @@ class RagPipeline:
     the standalone question, which is searched, and with `answer_rephrased` answered too. With `k` a follow-up
     is searched in several query variants, for `k` passages in all. A `reranker` orders `fetch_k` passages and
     keeps some of them. With `lost_in_the_middle_order` the prompt has the best passages first and last.
-    `made_with` are the settings to store with an answer, by name.
+    `within` makes the retriever over some documents, for a question that names them. `made_with` are the
+    settings to store with an answer, by name.
     """
 
-    retriever: Runnable[str, list[Document]]
+    retriever: Searching
     llm: LanguageModel | None = None
     embedder: Embeddings | None = None
     corpus: Corpus = field(default_factory=Corpus)
@@ -163,6 +170,7 @@ class RagPipeline:
     lost_in_the_middle_order: bool = False
     scope: Scope = EVERYTHING
     omissions: DegradationRecorder = field(default_factory=DegradationRecorder)
+    within: Callable[[frozenset[str]], Searching] | None = None
     made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def ask(
@@ -173,13 +181,15 @@ class RagPipeline:
         *,
         carried: Sequence[Passage] = (),
         searched: str | None = None,
+        widened: bool = False,
     ) -> Iterator[Event | Aside | Sent | Timings]:
         """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError.
 
         `carried` are the last answer's passages; "why?" and "tell me more" are answered from them first.
         `searched` replaces the standalone question: it is searched word for word, in no other variant.
+        A `widened` question is not narrowed to the documents that it names.
         """
-        turn = Request(question, tuple(history), tuple(carried), cancelled)
+        turn = Request(question, tuple(history), tuple(carried), widened, cancelled)
         if searched is not None:
             turn = replace(turn, question=searched, history=(), carried=())
             yield from turn.timed(self._answer_to(make_standalone(searched, ()), turn))
@@ -239,10 +249,13 @@ class RagPipeline:
     ) -> Generator[Aside, None, Sequence[Document]]:
         yield from self.scope.told()
         found: Sequence[Document] = []
-        if not self.scope.empty and self.k is None:
-            found = self.retriever.invoke(standalone.text)
+        named = None if turn.widened or self.within is None else self.corpus.named_by(standalone.text)
+        if named is not None and self.within is not None:
+            found = self._search(self.within(named.document_ids), standalone)
+        if named is not None and found:
+            yield NarrowedTo(named.said)
         elif not self.scope.empty:
-            found = search_variants(self.retriever, standalone.variants, self.fetch_k or self.k)
+            found = self._search(self.retriever, standalone)
         turn.watch.lap("retrieve")
         if self.reranker is not None and found:
             found = yield from rerank_events(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
@@ -250,12 +263,17 @@ class RagPipeline:
         yield from self.omissions.take()
         return found
 
+    def _search(self, retriever: Searching, standalone: StandaloneQuestion) -> Sequence[Document]:
+        if self.k is None:
+            return retriever.invoke(standalone.text)
+        return search_variants(retriever, standalone.variants, self.fetch_k or self.k)
+
     def _write(
         self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""
     ) -> Iterator[Event]:
         return answer(
             asked,
-            passages,
+            [self._introduced(passage) for passage in passages],
             llm=self._recorded("answer", turn),
             embedder=self.embedder,
             rarity=self.corpus.rarity,
@@ -265,6 +283,11 @@ class RagPipeline:
             outside=self.lost_in_the_middle_order,
             cancelled=turn.cancelled,
         )
+
+    def _introduced(self, passage: Passage) -> Passage:
+        """Return a passage with a line on its document."""
+        profile = self.corpus.profile(passage.document_id)
+        return passage if profile is None or not profile.about else replace(passage, about=profile.about)
 
     def _recorded(self, purpose: str, turn: Request) -> ObservedModel | None:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)

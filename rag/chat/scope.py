@@ -1,11 +1,13 @@
 """Search scope of a question: all documents, or the chosen collections and documents; and the corpus view."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag.chat.corpus import Corpus, CorpusStatus
+from rag.chat.question_scope import QuestionScope, read_scope
 from rag.errors import QuestionRefused
+from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
 from storage.choices import Choices, Chosen
 from storage.collections import CollectionRecord, Collections
@@ -20,6 +22,13 @@ MAX_NAME = 48  # characters of a name
 @dataclass(frozen=True)
 class SearchedIn:
     """Event: not all documents were searched; `said` names those that were chosen."""
+
+    said: str
+
+
+@dataclass(frozen=True)
+class NarrowedTo:
+    """Event: the question names documents, and only those are searched; `said` says how it names them."""
 
     said: str
 
@@ -56,6 +65,7 @@ class LibraryView(Corpus):
     documents: Documents = field(kw_only=True)
     trees: Trees = field(kw_only=True)
     scope: Scope = field(kw_only=True)
+    profiles: Callable[[], Mapping[str, DocumentProfile]] = field(kw_only=True, default=dict)
 
     def status(self) -> CorpusStatus:
         """Return the status of the documents in scope."""
@@ -67,6 +77,14 @@ class LibraryView(Corpus):
     def names(self) -> list[str]:
         """Return the names of the documents in scope, except those that were refused."""
         return [file.name for file in self._files() if file.state != "refused"]
+
+    def named_by(self, question: str) -> QuestionScope | None:
+        """Return the documents in scope that a question names; None where it names none or all of them."""
+        return read_scope(question, [one for one in self.profiles().values() if self.scope.has(one.id)])
+
+    def profile(self, document_id: str) -> DocumentProfile | None:
+        """Return the profile of a document."""
+        return self.profiles().get(document_id)
 
     def unsearched(self) -> list[Unsearched]:
         """Return the files that are not searched, and those that only word search finds."""

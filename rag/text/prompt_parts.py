@@ -22,7 +22,8 @@ def fenced(number: int, passage: Passage) -> str:
     place = f' page="{passage.page}"' if passage.page is not None else ""
     heading = f' heading="{_label(passage.heading)}"' if passage.heading else ""
     text = unfenced(passage.text)
-    opening = f'<passage number="{number}" document="{_label(passage.document)}"{place}{heading}>'
+    about = f' about="{_label(passage.about)}"' if passage.about else ""
+    opening = f'<passage number="{number}" document="{_label(passage.document)}"{about}{place}{heading}>'
     return f"{opening}\n{text}\n</passage>"
 
 
