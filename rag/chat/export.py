@@ -108,7 +108,7 @@ def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
         state=answer.state,
         model=answer.model or "",
         backed=counted.sentence if counted else "",
-        searched_in=answer.searched_in or "",
+        searched_in=" · ".join(filter(None, (answer.searched_in, answer.narrowed_to))),
         quotes=tuple(
             _quote(answer, numbers[target], passage, target[1]) for target, passage in cited.items()
         ),

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from rag.ingest.document_profile import DocumentProfile, spoken
-from rag.text.dates import Period, find_periods
+from rag.ingest.document_profile import DocumentProfile
+from rag.text.dates import Period, find_periods, spoken_period
 from rag.text.language import STOP_WORDS
 
 MOST_NAMED = 4  # reasons of a kind that are given by name
@@ -160,7 +160,7 @@ def _by_period(question: str, documents: Sequence[DocumentProfile]) -> Narrowing
         if not found and period.grain != "day":
             return list(documents), ""
         wanted |= found
-        said += [spoken(period.label)] * bool(found)
+        said += [spoken_period(period.label)] * bool(found)
     series = {name for one in documents if one.id in wanted for name in one.series}
     others = {one.id for one in documents if one.has_period and not series.isdisjoint(one.series)} - wanted
     return [one for one in documents if one.id not in others], _joined(said)

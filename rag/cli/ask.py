@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.pipeline import Timings, validated_question
-from rag.chat.scope import SearchedIn, scope_within
+from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
 from rag.citations.cite import Citation
 from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
 from rag.errors import QuestionRefused
@@ -36,7 +36,7 @@ def add_commands(commands: Commands) -> None:
 
 def _ask_command(settings: Settings, options: Options) -> int:
     question, history = validated_question(options.question), _history(options.history)
-    result: dict[str, Any] = {"question": question, "searched_in": None, "left_out": []}
+    result: dict[str, Any] = {"question": question, "searched_in": None, "narrowed_to": None, "left_out": []}
     with open_services(settings) as (services, library):
         library.recover()
         pipeline = make_pipeline(
@@ -84,6 +84,8 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
             return {"standalone_question": question}
         case SearchedIn(said):
             return {"searched_in": said}
+        case NarrowedTo(said):
+            return {"narrowed_to": said}
         case Degraded():
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):

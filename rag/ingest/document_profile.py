@@ -7,7 +7,7 @@ from datetime import date
 from functools import cached_property
 from pathlib import PurePath
 
-from rag.text.dates import find_periods, quarter_of
+from rag.text.dates import find_periods, quarter_of, spoken_period
 from storage.records import DocumentFact
 
 LONGEST_ABOUT = 160  # characters of the line about a document
@@ -67,7 +67,9 @@ class DocumentProfile:
         if self.days is not None:
             return self.days[1].isoformat()
         known = [
-            one.last for label in (self.own_labels or self.labels) for one in find_periods(spoken(label))
+            one.last
+            for label in (self.own_labels or self.labels)
+            for one in find_periods(spoken_period(label))
         ]
         return max(known).isoformat() if known else next(iter(self.values("date")), "")
 
@@ -105,12 +107,6 @@ class DocumentProfile:
         'Apple Inc., Q3 2023'
         """
         labels = sorted(self.own_labels or self.labels)
-        when = f"period ended {self.end}" if self.days else spoken(labels[0]) if labels else self.end
+        when = f"period ended {self.end}" if self.days else spoken_period(labels[0]) if labels else self.end
         parts = [*list(self.names.values())[:2], *self.values("form")[:1], when, self.unit]
         return ", ".join(filter(None, parts))[:LONGEST_ABOUT]
-
-
-def spoken(label: str) -> str:
-    """Return a label as it is shown: "Q3 2023" for "2023-Q3"."""
-    year, _, part = label.partition("-")
-    return f"{part} {year}" if part[:1] in ("Q", "H") else label

@@ -31,6 +31,9 @@ _FISCAL = r"(?P<fiscal>(?:fiscal(?:\syear)?|FY)\s?)?"
 _NO_DIGIT = r"(?<![\d.,/-])"
 
 
+_DAYS = re.compile(r"(\d{4}-\d\d-\d\d)/(\d{4}-\d\d-\d\d)")
+
+
 @dataclass(frozen=True)
 class Period:
     """Days `first` to `last` that ``text[start:end]`` names, by a label: "2023-07-01", "2023-07", "2023-Q3".
@@ -65,6 +68,16 @@ def quarter_of(first: date, last: date) -> str:
     """
     middle = first + (last - first) / 2
     return f"{middle.year}-Q{(middle.month + 2) // 3}"
+
+
+def spoken_period(label: str) -> str:
+    """Return a label, or ISO days, as it is shown.
+
+    >>> spoken_period("2023-Q3"), spoken_period("2023-04-02/2023-07-01"), spoken_period("2023-05")
+    ('Q3 2023', '2023-04-02 to 2023-07-01', '2023-05')
+    """
+    year, _, part = label.partition("-")
+    return f"{part} {year}" if re.fullmatch("[QH][1-4]", part) else _DAYS.sub(r"\1 to \2", label)
 
 
 def months_before(day: date, months: int) -> date:

@@ -14,7 +14,7 @@ from streamlit.errors import StreamlitAPIException
 
 from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.pipeline import validated_question
-from rag.chat.scope import SearchedIn
+from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reranking
@@ -201,8 +201,8 @@ class _PartialAnswer:
             case Condensed(standalone):
                 if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
-            case SearchedIn(said):
-                self.query.caption(scope.searched_in(said))
+            case SearchedIn() | NarrowedTo():
+                self.query.caption(scope.told(event))
             case Degraded():
                 with self.failures:
                     message.show_degraded((event,))

@@ -13,7 +13,7 @@ from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord, Rating
 from ui import pages
-from ui.chat import evidence_panel, trace_panel
+from ui.chat import evidence_panel, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
 from ui.components.labels import count
 from ui.components.markdown import escape_text, label, safe_answer
@@ -100,6 +100,23 @@ def _show_query(answer: Message, question: Message | None, workspace: Workspace 
         if _was_reworded(answer.standalone_question, question.content):
             search = partial(workspace.otherwise, question.id, question.content, searched=question.content)
             _button("Search as typed", f"as-typed-{answer.id}", "undo", search)
+
+
+def _show_narrowing(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
+    """Show the documents that the question names, if only those were searched; a button asks without that."""
+    if not answer.narrowed_to:
+        return
+    with st.container(key=f"narrowed-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption(scope.narrowed_to(answer.narrowed_to), width="content")
+        if workspace is not None and question is not None:
+            search = partial(
+                workspace.otherwise,
+                question.id,
+                question.content,
+                searched=question.standalone_question,
+                widened=True,
+            )
+            _button("Search all", f"widen-{answer.id}", "close", search)
 
 
 def searched_for(standalone: str | None, question: Message) -> str:
@@ -209,6 +226,7 @@ def show_answer(
         _show_query(message, question, workspace if settled else None)
         if searched:
             st.caption(searched)
+        _show_narrowing(message, question, workspace if settled else None)
         _show_backing(backing(message), own_words=message.model is None)
         if message.content:
             st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
-from rag.chat.scope import counted
+from rag.chat.scope import NarrowedTo, SearchedIn, counted
 from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
@@ -74,6 +74,16 @@ def answer_scope(message: Message, *, narrowed: bool) -> str:
 def searched_in(said: str) -> str:
     """Return the scope of an answer as Markdown."""
     return f"Searched in: {label(said, 300)}"
+
+
+def narrowed_to(said: str) -> str:
+    """Return as Markdown which documents the question of an answer names."""
+    return f":material/filter_alt: Only documents of: {label(said, 300)}"
+
+
+def told(event: SearchedIn | NarrowedTo) -> str:
+    """Return the scope that an event tells, as Markdown."""
+    return searched_in(event.said) if isinstance(event, SearchedIn) else narrowed_to(event.said)
 
 
 def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:

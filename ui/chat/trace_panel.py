@@ -33,6 +33,7 @@ _PURPOSES = {
 }
 _SETTINGS = {
     "searched_in": "Searched in",
+    "narrowed_to": "Documents named by the question",
     "retriever": "Search",
     "k": "Passages retrieved",
     "mixture": "Weights of words and meaning",

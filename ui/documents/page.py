@@ -15,7 +15,7 @@ from ui.components.labels import count
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import action, confirm_deletion, flash, flash_errors, show_errors
 from ui.components.pagination import paginated
-from ui.documents import collections
+from ui.documents import about, collections
 from ui.documents.collections import UNSORTED
 from ui.documents.upload import show_report, uploader
 from ui.server.services import services, workspace
@@ -180,6 +180,8 @@ def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str],
             st.progress(share(progress), text=step_name(progress).capitalize())
         for text in filter(None, (record.reason, record.note)):
             st.markdown(escape_text(text))
+        if record.chunks:
+            about.show(record, here)
         if record.state in UNFINISHED and not here.ingest.running(record.id):
             again = f"try-again-{record.id}"
             if st.button("Try again", icon=":material/refresh:", type="tertiary", key=again):

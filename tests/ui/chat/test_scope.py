@@ -97,3 +97,16 @@ def test_a_file_sent_along_joins_what_is_chosen(here: Workspace, chat: str):
     everything = here.conversations.create().id
     here.ask(everything, "What is new?", after=[record.id])
     assert here.choices.documents(everything) is None
+
+
+def test_documents_that_a_question_names_are_told_and_left_by_one_press(page: Page, here: Workspace):
+    turn = here.conversations.begin_turn(here.conversations.create().id, "How deep is Northwind's moat?")
+    answer = turn.answer_id
+    here.conversations.checkpoint(answer, "", passages=[passage()], narrowed_to="**Northwind** Inc.")
+    here.conversations.finish(answer, "complete", "In 1432.")
+    at = page("chat", chat=turn.conversation_id)
+    assert "Only documents of: **Northwind** Inc." in words(at)
+    at.button(key=f"widen-{answer}").click().run()
+    asked = here.conversations.messages(turn.conversation_id)[-2]
+    assert (asked.content, asked.narrowed_to) == ("How deep is Northwind's moat?", "")
+    assert asked.versions[0] == turn.question_id
