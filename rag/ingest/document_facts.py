@@ -12,8 +12,9 @@
 | term | abbreviation, with its long form in `means`: "GAAP" |
 | unit | scale of all its tables: "in millions" |
 
-A period that `means` says is "fiscal" counts in fiscal years. English, Korean and Japanese. What a file's
-name says is kept beside what its text says, without a place.
+A date that `means` says is the file's may be that of a conversion; a period that it says is "fiscal" counts
+in fiscal years. What a file's name says is kept beside what its text says, without a place. English, Korean
+and Japanese are read.
 """
 
 import re
@@ -22,7 +23,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import PurePath
 
-from rag.text import markdown
 from rag.text.dates import Period, find_periods, find_quarters, months_before
 from rag.text.document import LoadedDocument
 from rag.text.language import language, words_of
@@ -30,8 +30,11 @@ from storage.records import DocumentFact
 
 HEAD = 4000  # characters in which a document introduces itself
 CALLED = 40_000  # characters in which it is seen how a company is called for short
-DEFINITIONS = 400_000  # characters in which definitions are looked for
+DEFINITIONS = 200_000  # characters in which definitions are looked for
 MOST_OF_A_KIND = 40
+MADE = "file made"
+"""Meaning of a date that is only the file's: of its making, or of its conversion."""
+_TEMPLATES = frozenset({"2013-12-23", "2013-01-27"})  # days that libraries copy into each file they make
 SPOKEN = 4  # times that a quarter is spoken of at least, to be that of the document
 LONGEST = 200  # characters of a value
 
@@ -96,7 +99,7 @@ _PERSON = re.compile(
 )
 _NOBODY = words_of(
     "administrator admin user users owner unknown anonymous author microsoft office python-docx root guest "
-    "default windows scanner system test none openpyxl adobe acrobat apache poi "
+    "default windows scanner system test none openpyxl adobe acrobat apache poi un-named "
     "사용자 관리자 작성자 ユーザー 管理者"
 )
 _NO_TITLE = re.compile(
@@ -117,8 +120,8 @@ def read_facts(document: LoadedDocument, name: str) -> tuple[DocumentFact, ...]:
         *_authors(document),
         *_forms(text),
         *_dates(text),
-        *_periods(text, name),
-        DocumentFact("date", document.written),
+        *_periods(document, name),
+        *_written(document),
         DocumentFact("language", language(text[:HEAD])),
         *parties,
         *defined,
@@ -145,8 +148,7 @@ def _titles(document: LoadedDocument) -> Iterator[DocumentFact]:
         place = document.text[:HEAD].find(title)
         yield DocumentFact("title", title, *((place, place + len(title)) if place >= 0 else (None, None)))
         return
-    found = document.headings or markdown.headings(document.text[:HEAD])
-    first = next((one for one in found if one[0] < HEAD and _is_title(one[2])), None)
+    first = next((one for one in document.headings if one[0] < HEAD and _is_title(one[2])), None)
     if first is not None:
         start = document.text.find(first[2], first[0])
         if 0 <= start <= first[0] + 20:
@@ -202,9 +204,14 @@ def _stands_alone(text: str, period: Period) -> bool:
     return len(line) - (period.end - period.start) <= 12
 
 
-def _periods(text: str, name: str) -> Iterator[DocumentFact]:
+def _written(document: LoadedDocument) -> Iterator[DocumentFact]:
+    if document.written and document.written not in _TEMPLATES:
+        yield DocumentFact("date", document.written, means=MADE)
+
+
+def _periods(document: LoadedDocument, name: str) -> Iterator[DocumentFact]:
     """Yield the periods that the head covers, then those of the file's name."""
-    head = text[:HEAD]
+    text, head = document.text, document.text[:HEAD]
     found, last = find_periods(head), None
     for place, one in enumerate(found):
         ended = _ENDED.search(head[max(0, one.start - 60) : one.start])
@@ -219,7 +226,7 @@ def _periods(text: str, name: str) -> Iterator[DocumentFact]:
         if after and _spans(one, after, head):
             yield DocumentFact("period", f"{one.label}/{after.label}", one.start, after.end)
             break
-    yield from _titled_periods(text, found)
+    yield from _titled_periods(document, found)
     yield from _spoken_quarter(text, last)
     for one in find_periods(PurePath(name).stem.replace("_", " ")):
         yield DocumentFact("date" if one.grain == "day" else "period", one.label)
@@ -231,11 +238,11 @@ def _spans(one: Period, other: Period, text: str) -> bool:
     return days and _BETWEEN.fullmatch(text, one.end, other.start) is not None
 
 
-def _titled_periods(text: str, found: Sequence[Period]) -> Iterator[DocumentFact]:
-    """Yield the quarter, half, month or year in the first lines that are headings."""
-    headings = {text.count("\n", 0, at): title for at, _, title in markdown.headings(text[: HEAD // 4])}
+def _titled_periods(document: LoadedDocument, found: Sequence[Period]) -> Iterator[DocumentFact]:
+    """Yield the quarter, half, month or year in the first headings."""
+    spans = [(at, at + len(title) + 8) for at, _, title in document.headings if at < HEAD // 4]
     for one in found:
-        if one.grain != "day" and text.count("\n", 0, one.start) in headings:
+        if one.grain != "day" and any(start <= one.start and one.end <= end for start, end in spans):
             yield DocumentFact("period", one.label, one.start, one.end)
 
 

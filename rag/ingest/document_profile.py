@@ -71,7 +71,8 @@ class DocumentProfile:
             for label in (self.own_labels or self.labels)
             for one in find_periods(spoken_period(label))
         ]
-        return max(known).isoformat() if known else next(iter(self.values("date")), "")
+        dates = (fact.value for fact in self.facts if fact.kind == "date" and not fact.means)
+        return max(known).isoformat() if known else next(dates, "")
 
     @cached_property
     def series(self) -> frozenset[str]:

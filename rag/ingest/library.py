@@ -30,6 +30,7 @@ from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.raptor.tree import Forest, node_text
 from rag.retrieval.registry import SearchParts, choose_retriever
 from rag.retrieval.weights import HybridCalibration
+from rag.text import markdown
 from rag.text.chunking import Splitting, split
 from rag.text.tokenize import Analyser
 from storage.collections import Collections
@@ -231,8 +232,10 @@ class Library:
         facts = self.documents.facts(document_id)
         if facts is None:
             record = self.documents.get(document_id)
-            text = LoadedDocument(self.documents.text(document_id))
-            facts = read_facts(text, record.name)
+            text = self.documents.text(document_id)
+            plain = record.name.casefold().endswith((".txt", ".csv"))
+            headings = () if plain else markdown.headings(text)
+            facts = read_facts(LoadedDocument(text, headings=headings), record.name)
             self.documents.save_facts(document_id, facts)
         return facts
 

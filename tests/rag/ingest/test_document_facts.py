@@ -2,6 +2,7 @@ import pytest
 
 from rag.ingest.document_facts import MOST_OF_A_KIND, read_facts
 from rag.ingest.document_profile import DocumentProfile
+from rag.text import markdown
 from rag.text.document import LoadedDocument
 
 FILING = """FORM 10-Q
@@ -20,7 +21,8 @@ In the third quarter of 2023, Northwind opened. In the third quarter of 2023, it
 
 
 def facts(text, name="file.txt", **properties):
-    return read_facts(LoadedDocument(text, **properties), name)
+    headings = markdown.headings(text)
+    return read_facts(LoadedDocument(text, **{"headings": headings, **properties}), name)
 
 
 def values(found, kind):
