@@ -46,8 +46,8 @@ def show(record: DocumentRecord, here: Workspace) -> None:
 def lines(facts: Sequence[DocumentFact], text: str) -> Iterator[str]:
     """Yield a list in Markdown: each kind with its facts, each with the words it was read from.
 
-    >>> list(lines([DocumentFact("date", "2023-05-03", 6, 16)], "Date: 3 May 2023"))
-    ['- **Date**', '    - 2023-05-03, from “Date: 3 May 2023”']
+    >>> list(lines([DocumentFact("unit", "in millions", 6, 17)], "Sales in millions"))
+    ['- **Tables**', '    - in millions, from “Sales in millions”']
     """
     for kind, title in _KINDS.items():
         found = [fact for fact in facts if fact.kind == kind]
