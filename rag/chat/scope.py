@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from pathlib import PurePath
 
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope
@@ -121,6 +123,33 @@ def scope_within(collections: Collections, names: Sequence[str]) -> Scope:
     records = {record.id: record for record in (_called(collections, name) for name in names)}
     chosen = [Chosen("collection", id_, record.name) for id_, record in records.items()]
     return Scope(frozenset(collections.documents_of(list(records))), in_words(chosen))
+
+
+@dataclass(frozen=True)
+class DocumentFilter:
+    """File types, such as ".pdf", and days; documents whose date is unknown are not of any days."""
+
+    types: frozenset[str] = frozenset()
+    since: date | None = None
+    until: date | None = None
+
+    def passes(self, document: DocumentProfile) -> bool:
+        """Return True for a document of these types whose own date, or end of period, is in these days.
+
+        >>> from storage.records import DocumentFact
+        >>> report = DocumentProfile("1", "a.PDF", [DocumentFact("date", "2023-05-03")])
+        >>> DocumentFilter(frozenset({".pdf"}), since=date(2023, 1, 1)).passes(report)
+        True
+        """
+        if self.types and file_type(document.file_name) not in self.types:
+            return False
+        first, last = (day.isoformat() if day else "" for day in (self.since, self.until))
+        return not (first or last) or bool(document.end and first <= document.end <= (last or "9999"))
+
+
+def file_type(name: str) -> str:
+    """Return the type of a file by its name, in lower case: ".pdf"; empty for none."""
+    return PurePath(name).suffix.lower()
 
 
 def in_words(chosen: Sequence[Chosen]) -> str:

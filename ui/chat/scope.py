@@ -1,20 +1,22 @@
 """Scope of a conversation: the documents and collections it searches, shown and changed above the input."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
 
 import streamlit as st
 
-from rag.chat.scope import NarrowedTo, SearchedIn, counted
+from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, counted, file_type
 from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
 from ui.components.markdown import label, plain_line
-from ui.components.messages import flash_errors
+from ui.components.messages import flash, flash_errors
 
 NEXT = "scope-next"  # scope of a chat that has not begun
 ALL = "All documents"
+OLDEST = date(1900, 1, 1)
 
 Choice = tuple[tuple[str, ...], tuple[str, ...]]  # ids of collections, of documents
 
@@ -91,17 +93,50 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     names = distinct({record.id: plain_line(record.name, 80) for record in documents})
     collections = {one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()}
     with st.form("scope-form", border=False):
-        st.caption(f"Leave empty to search all {len(names):,} documents.")
+        st.caption(
+            f"Leave empty to search all {len(names):,} documents. Types and dates choose among those that are "
+            "there now, by what a document says of itself."
+        )
         if gone := ", ".join(label(one.name, 60) for one in chosen if not one.there):
             st.caption(f":material/warning: Deleted: {gone}.")
         wanted = _pick("Collections", collections, "collection", chosen)
         single = _pick("Documents", names, "document", chosen)
+        of = _pick_filter(names.values(), chosen)
         with st.container(horizontal=True, gap="small"):
             search = st.form_submit_button("Search these", type="primary")
             search_all = st.form_submit_button("Search all documents", disabled=not chosen)
-    if search or search_all:
-        _keep(conversation, here, *(((), ()) if search_all else (wanted, single)))
+    if search_all:
+        _keep(conversation, here, (), ())
         st.rerun()
+    if search and of == DocumentFilter():
+        _keep(conversation, here, wanted, single)
+        st.rerun()
+    if search:
+        _keep_filtered(conversation, here, of, {*single, *here.library.collections.documents_of(wanted)})
+        st.rerun()
+
+
+def _pick_filter(names: Iterable[str], chosen: Sequence[Chosen]) -> DocumentFilter:
+    """Show file types and days to choose documents by; they are empty again once the choice has changed."""
+    mark = "-".join(one.id for one in chosen)[:200]
+    types = sorted({kind for name in names if (kind := file_type(name))})
+    picked = st.multiselect("File types", types, placeholder="Any", key=f"scope-types-{mark}")
+    with st.container(horizontal=True, gap="small"):
+        since = st.date_input("Dated from", value=None, min_value=OLDEST, key=f"scope-since-{mark}")
+        until = st.date_input("Dated to", value=None, min_value=OLDEST, key=f"scope-until-{mark}")
+    return DocumentFilter(frozenset(picked), since, until)
+
+
+def _keep_filtered(
+    conversation: ConversationRecord | None, here: Workspace, of: DocumentFilter, among: Collection[str]
+) -> None:
+    """Choose the present documents that pass a filter, of those that were picked, or else of all."""
+    profiles = here.library.profiles().values()
+    ids = [one.id for one in profiles if of.passes(one) and (not among or one.id in among)]
+    if ids:
+        _keep(conversation, here, (), ids)
+    else:
+        flash("No document has that type and date. The choice is unchanged.", ":material/filter_alt_off:")
 
 
 def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:

@@ -63,6 +63,8 @@ def _line(fact: DocumentFact, text: str) -> str:
     shown = label(value, 120)
     if fact.means and fact.kind in ("alias", "term"):
         shown += f": {label(fact.means, 120)}"
+    if fact.kind == "period" and fact.means:
+        shown += f" ({label(fact.means, 20)})"
     if fact.start is None or fact.end is None:
         return shown if fact.kind == "language" else f"{shown}, from the file’s name or properties"
     return f"{shown}, from “{label(_quoted(text, fact.start, fact.end), 200)}”"

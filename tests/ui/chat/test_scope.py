@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from datetime import date
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -56,7 +57,7 @@ def test_the_choice_is_shown_and_all_documents_are_one_press_away(page: Page, he
     at = page("chat", chat=chat)
     at.session_state["scope-expander"] = True
     at.run()
-    assert [box.label for box in at.multiselect] == ["Collections", "Documents"]
+    assert [box.label for box in at.multiselect] == ["Collections", "Documents", "File types"]
     assert at.multiselect[1].options == ["b.txt", "a.txt"]
     at.multiselect[1].set_value(at.multiselect[1].options and here.choices.documents(chat))
     at.button(key="FormSubmitter:scope-form-Search all documents").click().run()
@@ -110,3 +111,25 @@ def test_documents_that_a_question_names_are_told_and_left_by_one_press(page: Pa
     asked = here.conversations.messages(turn.conversation_id)[-2]
     assert (asked.content, asked.narrowed_to) == ("How deep is Northwind's moat?", "")
     assert asked.versions[0] == turn.question_id
+
+
+def test_documents_are_chosen_by_type_and_date(page: Page, here: Workspace):
+    texts = {
+        "a.md": "Date: 3 May 2023",
+        "b.md": "Date: 3 May 2024",
+        "c.txt": "Date: 3 May 2023",
+        "d.md": "No date",
+    }
+    ids = {}
+    for name, text in texts.items():
+        record, _ = here.library.add(name, f"# Memo\n\n{text}\n".encode())
+        list(here.library.read(record.id))
+        ids[name] = record.id
+    chat = here.conversations.create("Memos").id
+    at = page("chat", chat=chat)
+    at.session_state["scope-expander"] = True
+    at.run()
+    at.multiselect(key="scope-types-").set_value([".md"])
+    at.date_input(key="scope-until-").set_value(date(2023, 12, 31))
+    next(button for button in at.button if button.label == "Search these").click().run()
+    assert here.choices.documents(chat) == {ids["a.md"]}
