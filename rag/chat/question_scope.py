@@ -103,10 +103,12 @@ def _mentions(question: str, name: str) -> bool:
     In a question with capitals the name has one, and the word before it has none; in one without, the word
     before it says nothing: "what was intel's".
     """
+    if len(name) < 2 or name.casefold() not in question.casefold():
+        return False
     if not name[0].isascii():
-        return len(name) > 1 and name in question
+        return True
     found = re.search(rf"(?<!\w){re.escape(name)}(?![^\W가-힣ぁ-ヿ一-鿿])", question, re.IGNORECASE)
-    if found is None or len(name) < 2:
+    if found is None:
         return False
     before = question[: found.start()].split()
     if len(before) < 2 or before[-1].casefold() in STOP_WORDS["en"]:
@@ -127,7 +129,8 @@ def _by_form(question: str, documents: Sequence[DocumentProfile]) -> Narrowing:
 
 def _by_author(question: str, documents: Sequence[DocumentProfile]) -> Narrowing:
     authors = {author for one in documents for author in one.values("author")}
-    asked = {author for author in authors if any(_wrote(question, called) for called in _calls(author))}
+    asked = {author for author in authors if _wrote(question, author)}
+    asked = asked or {author for author in authors if any(_wrote(question, word) for word in _calls(author))}
     kept = _agreeing(
         documents, lambda one: one.values("author"), lambda one: not asked.isdisjoint(one.values("author"))
     )
@@ -135,14 +138,15 @@ def _by_author(question: str, documents: Sequence[DocumentProfile]) -> Narrowing
 
 
 def _calls(author: str) -> Iterator[str]:
-    """Yield what a person is called: the whole name, and the first and the last word of a Latin one."""
-    yield author
+    """Yield what a person is called for short: the first and the last word of a Latin name."""
     words = author.split()
     if author.isascii() and len(words) > 1:
         yield from (word for word in (words[0], words[-1]) if len(word) > 2)
 
 
 def _wrote(question: str, who: str) -> bool:
+    if who not in question:
+        return False
     pattern = _WRITTEN_BY.replace("{who}", rf"(?<!\w){re.escape(who)}")
     return re.search(pattern, question) is not None
 

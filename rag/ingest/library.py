@@ -4,6 +4,7 @@ A document is in the library once its row in the ledger is committed; `recover` 
 """
 
 import hashlib
+import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ from storage.trees import Trees
 Stage = Literal["reading", "words", "meaning"]
 R = TypeVar("R")
 
-FACTS_AT_ONCE = 20  # documents whose facts one call reads: each takes up to 0.1 s
+FACTS_SECONDS = 0.5  # in which one question reads documents for facts that they were not asked for yet
 EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at most
 
 
@@ -218,13 +219,14 @@ class Library:
         """
         revision = self.documents.revision()
         if self._profiles is None or self._profiles[0] != revision:
-            missing = self.documents.without_facts()
-            for document_id in missing[:FACTS_AT_ONCE]:
+            missing = list(self.documents.without_facts())
+            deadline = time.monotonic() + FACTS_SECONDS
+            while missing and time.monotonic() < deadline:
                 with suppress(NotFound):  # removed meanwhile
-                    self.facts_of(document_id)
+                    self.facts_of(missing.pop())
             known = self.documents.all_facts()
             profiles = {id_: DocumentProfile(id_, name, facts) for id_, (name, facts) in known.items()}
-            self._profiles = (None if len(missing) > FACTS_AT_ONCE else revision), profiles
+            self._profiles = (None if missing else revision), profiles
         return self._profiles[1]
 
     def facts_of(self, document_id: str) -> Sequence[DocumentFact]:

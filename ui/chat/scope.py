@@ -94,8 +94,8 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     collections = {one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()}
     with st.form("scope-form", border=False):
         st.caption(
-            f"Leave empty to search all {len(names):,} documents. Types and dates choose among those that are "
-            "there now, by what a document says of itself."
+            f"Leave empty to search all {len(names):,} documents. Types and dates choose among those "
+            "that are there now, by what a document says of itself."
         )
         if gone := ", ".join(label(one.name, 60) for one in chosen if not one.there):
             st.caption(f":material/warning: Deleted: {gone}.")

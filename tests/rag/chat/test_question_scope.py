@@ -90,6 +90,9 @@ def test_a_name_that_all_or_none_have_narrows_nothing():
 def test_an_author_is_named_by_what_they_did():
     assert kept("What did Kim write about the budget?", EMAILS) == ["a.eml"]
     assert kept("The budget in the email from Bo Lee?", EMAILS) == ["b.eml"]
+    named_alike = profile("c.eml", "# Budget\n\nFrom: Ann Park <park@x.org>\n\nWe wait.")
+    assert kept("What did Ann Kim write?", [*EMAILS, named_alike]) == ["a.eml"]
+    assert kept("What did Ann write?", [*EMAILS, named_alike]) == ["a.eml", "c.eml"]
     assert kept("Does Kim like the budget?", EMAILS) is None
 
 
