@@ -229,6 +229,15 @@ class Library:
             self._profiles = (None if missing else revision), profiles
         return self._profiles[1]
 
+    def read_missing_facts(self, cancelled: Cancel = never) -> Iterator[str]:
+        """Read documents from before facts were read for them; yield the id of each."""
+        for document_id in self.documents.without_facts():
+            if cancelled():
+                return
+            with suppress(NotFound):  # removed meanwhile
+                self.facts_of(document_id)
+            yield document_id
+
     def facts_of(self, document_id: str) -> Sequence[DocumentFact]:
         """Return the facts of a document, read from its text where it has not been asked; raises NotFound."""
         facts = self.documents.facts(document_id)

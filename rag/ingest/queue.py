@@ -27,7 +27,7 @@ from storage.errors import NotFound
 from storage.records import DocumentRecord
 
 READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
-REINDEX, WORDS = "reindex", "words"
+REINDEX, WORDS, FACTS = "reindex", "words", "facts"
 LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1}
 FIRST_WAIT, LONGEST_WAIT = 60.0, 3600.0  # seconds before the first retry, and between two at most
 BATCH_SECONDS = 10.0  # limit for a cancelled embedding job, which stops between two batches
@@ -228,6 +228,8 @@ class Ingest:
         self._library.recover()
         if self._library.indexes.words.outdated:
             self._start(WORDS, self._library.indexes.words.renew, WORDS)
+        if self._library.documents.without_facts():
+            self._start(FACTS, self._library.read_missing_facts, WORDS)
         self.go_on()
 
     def split_if_due(self) -> None:

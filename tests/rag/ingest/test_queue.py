@@ -161,3 +161,13 @@ def test_why_trees_could_not_be_built_is_kept(library, database):
     assert wait_until(lambda: ingest.growing_failed() is not None)
     assert "not there" in str(ingest.growing_failed())
     jobs.close()
+
+
+def test_documents_from_before_facts_are_read_for_them_after_a_start(database, library, ingest):
+    record, _ = library.add("castle.md", TEXT.encode())
+    list(library.read(record.id))
+    with database.writing() as session:
+        session.connection().exec_driver_sql("DELETE FROM document_facts")
+    ingest.recover()
+    assert wait_until(lambda: not library.documents.without_facts())
+    assert ("title", "Castle") in [(fact.kind, fact.value) for fact in library.facts_of(record.id)]
