@@ -74,7 +74,7 @@ def test_a_ledger_of_an_earlier_version_holds_all_of_it_and_gives_the_same_passa
     assert tuple(message.content for message in messages[::2]) == QUESTIONS
     for question, answer, quote in zip(QUESTIONS, messages[1::2], QUOTES, strict=True):
         assert any(quote in citation.quote for citation in answer.citations)
-        found = library.retriever("bm25", 3).invoke(question)
+        found = library.retriever("bm25", 3).invoke(answer.standalone_question or question)
         assert [passage.id for passage in found] == [passage.chunk_id for passage in answer.passages]
         assert [passage.page_content for passage in found] == [passage.text for passage in answer.passages]
     assert library.forest.trees.node_ids() <= library.forest.vectors.ids() or library.forest.due()
