@@ -242,7 +242,9 @@ def _titled_periods(document: LoadedDocument, found: Sequence[Period]) -> Iterat
     """Yield the quarter, half, month or year in the first headings."""
     spans = [(at, at + len(title) + 8) for at, _, title in document.headings if at < HEAD // 4]
     for one in found:
-        if one.grain != "day" and any(start <= one.start and one.end <= end for start, end in spans):
+        is_law = document.text[: one.start].lower().endswith("act of ")
+        titled = any(start <= one.start and one.end <= end for start, end in spans)
+        if one.grain != "day" and titled and not is_law:
             yield DocumentFact("period", one.label, one.start, one.end)
 
 

@@ -21,7 +21,7 @@ from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
-from rag.text.tables import read_tables
+from rag.text.tables import cells, read_tables
 from rag.text.tokenize import tokens
 
 # Question type by patterns: English, Korean, Japanese.
@@ -162,6 +162,7 @@ WEIGHTS = {
     "name": 0.8,
     "place": 1.3,
     "reason": 1.4,
+    "label": 3.0,
 }
 TOGETHER = 3.5
 """A neighbour that scores within this of a pick joins it: it often explains a pronoun."""
@@ -199,8 +200,9 @@ class _Sentence:
     end: int
     text: str
     words: frozenset[str]
+    label: frozenset[str]  # words of the first cell of a table's row
     header: frozenset[str]  # words of the caption and the header of the table that it is a row of
-    above_rows: bool  # a caption or a header, which is quoted with the rows under it
+    above_rows: bool  # a caption, a header or a row with nothing but a name: it stands for rows under it
 
     @property
     def said(self) -> frozenset[str]:
@@ -272,12 +274,15 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
         table = next((one for one in tables if one.caption <= start < one.end and one.rows), None)
         if not (words := frozenset(tokens(text))):
             continue
-        above_rows = table is not None and end <= table.rows[0].start
+        row = cells(text) if text.startswith("|") else ()
+        is_section = bool(row) and not any(row[1:])
+        above_rows = is_section or (table is not None and end <= table.rows[0].start)
         above = f"{passage.text[table.caption : table.start]} {' '.join(table.header)}" if table else ""
-        if text.startswith("|") and not table:  # the passage begins within it
+        if row and not table:  # the passage begins within it
             above = passage.heading.rpartition(" > ")[2]
         header = frozenset[str]() if above_rows else frozenset(tokens(above))
-        yield _Sentence(number, start, end, text, words, header, above_rows)
+        label = frozenset(tokens(row[0])) if row else frozenset[str]()
+        yield _Sentence(number, start, end, text, words, label, header, above_rows)
 
 
 def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Sentence, _Sentence, float]]:
@@ -374,6 +379,7 @@ class _Scorer:
             "before": self._holds(self._beside(at, -1) - unit.said),
             "after": self._holds(self._beside(at, 1) - unit.said),
             "rank": 1 / unit.number,
+            "label": len(unit.label & self._held) / len(unit.label) if unit.label else 0.0,
             **self._asked.cues(unit.text),
         }
         fragment = FRAGMENT if _is_fragment(unit.text) else 0.0

@@ -114,7 +114,7 @@ def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
 
 
 CONTEXT = 600  # characters of the document shown on either side of the cited words
-LONGEST_TABLE = 6000  # characters above the cited row that are shown with it
+LONGEST_TABLE = 6000  # characters above the context that are shown with it where a table begins there
 MAX_PAGES = 2  # of a PDF that are drawn for one quote
 MAX_FIGURES = 3  # of an Office file that are shown for one quote
 PARAMETER = "cite"
@@ -256,7 +256,7 @@ def _neighbours(
         text = workspace.library.documents.text(passage.document_id)
         if text[start:end] == evidence.quote:
             first, last = (pages[0].start, max(pages[-1].end, end)) if pages else (0, len(text))
-            head, tail = _whole_rows(text, max(first, start - CONTEXT), start, min(last, end + CONTEXT))
+            head, tail = _whole_tables(text, max(first, start - CONTEXT), min(last, end + CONTEXT))
             return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
     local = slice(start - passage.start, end - passage.start)
     if passage.text[local] == evidence.quote:
@@ -264,13 +264,15 @@ def _neighbours(
     return "", ""
 
 
-def _whole_rows(text: str, head: int, start: int, tail: int) -> tuple[int, int]:
-    """Return a context that begins with the table around its words, if there is one, and ends with a row."""
-    far = max(0, start - LONGEST_TABLE)
+def _whole_tables(text: str, head: int, tail: int) -> tuple[int, int]:
+    """Return a context that begins with the table which it would cut, and ends with one of its rows."""
+    far = max(0, head - LONGEST_TABLE)
     for table in read_tables(text[far : tail + CONTEXT]):
-        if far + table.start <= start < far + table.end:
-            after = text.find("\n", tail, far + table.end)
-            return min(head, far + table.caption), tail if after < 0 else after
+        if far + table.start <= head < far + table.end:
+            head = far + table.caption
+        if far + table.start < tail < far + table.end:
+            row_end = text.find("\n", tail, far + table.end)
+            tail = far + table.end if row_end < 0 else row_end
     return head, tail
 
 

@@ -50,7 +50,7 @@ def lines(facts: Sequence[DocumentFact], text: str) -> Iterator[str]:
     ['- **Tables**', '    - in millions, from “Sales in millions”']
     """
     for kind, title in _KINDS.items():
-        found = [fact for fact in facts if fact.kind == kind]
+        found = list({fact.value: fact for fact in reversed(facts) if fact.kind == kind}.values())[::-1]
         if found:
             yield f"- **{title}**"
         yield from (f"    - {_line(fact, text)}" for fact in found[:MOST])

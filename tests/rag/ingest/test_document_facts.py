@@ -41,6 +41,11 @@ def test_a_filing_says_who_when_and_what_it_is():
     assert profile.about == "Northwind Inc., 10-Q, period ended 2023-07-01, in millions"
 
 
+def test_the_year_of_a_law_is_no_period():
+    assert values(facts("# Report under the Exchange Act of 1934\n\nIt is so."), "period") == []
+    assert values(facts("# Report of 1934\n\nIt is so."), "period") == ["1934"]
+
+
 def test_each_fact_is_kept_with_the_words_it_was_read_from():
     quoted = {fact.kind: FILING[fact.start : fact.end] for fact in facts(FILING) if fact.start is not None}
     assert quoted["form"] == "10-Q"
