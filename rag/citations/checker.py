@@ -14,7 +14,11 @@ from typing import Literal, Protocol
 from langchain_core.embeddings import Embeddings
 
 from rag.citations.claims import Sentence, find_contradiction, joined
+from rag.citations.lookup import Reading, Span, TableLookup
+from rag.citations.tables import split_row
+from rag.citations.words import content_words
 from rag.passage import Passage
+from rag.text.facts import names
 from rag.text.normalize import NormalizedText, normalize_with_offsets
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
@@ -76,7 +80,7 @@ class Judge(Protocol):
         """Return the probability, 0 to 1; None where the judge has no opinion."""
 
 
-Status = Literal["verified", "related", "unsupported"]
+Status = Literal["verified", "differs", "related", "unsupported"]
 VERIFIED = 0.6
 VERIFIED_UNSPACED = 0.7
 """Least scores of a verified citation; the second for sentences in Korean, Japanese or Chinese script, whose
@@ -86,6 +90,7 @@ OPEN = 0.2
 JUDGED = 0.3  # least score for which a judge is asked
 VERBATIM = 1.0
 RELATED = 0.3  # least share of a sentence's words in a passage on its subject
+NEARER = 0.03  # by which words that differ may be nearer to a sentence than those that support it
 WINDOW = 3  # sentences that evidence may have
 COSTS = {
     "extra sentence": 0.03,
@@ -95,6 +100,7 @@ COSTS = {
     "few words": 0.1,
 }
 FEW_WORDS = 6
+_DIGIT_BEFORE = re.compile(r"[\d만억조万億兆][\s,]*\Z")
 _UNSAID_TIME = re.compile(
     r"\b(?:(?:the|that|this) (?:same|following|previous|next|latter|former)\b|that (?:year|month|day|time)\b"
     r"|(?:year|month|day|week)s? (?:later|earlier|after|before)\b|at the time\b|respectively\b)",
@@ -115,7 +121,9 @@ _DENIED_AFTER = re.compile(
 class Evidence:
     """Evidence for a sentence: the passage's number from 1 (0: none) and a span of its text.
 
-    `score`, 0 to 1, is the share of the sentence's words in the span, less the costs.
+    `score`, 0 to 1, is the share of the sentence's words in the span, less the costs. `more` are the words
+    for its other parts, `said` is what the source says where it differs, and `calculation` how a number
+    follows from the source's numbers.
     """
 
     status: Status
@@ -123,6 +131,14 @@ class Evidence:
     start: int = 0
     end: int = 0
     score: float = 0.0
+    more: tuple[Span, ...] = ()
+    said: str = ""
+    calculation: str = ""
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """All words of passages that support the sentence, those of its first part first."""
+        return (Span(self.number, self.start, self.end), *self.more) if self.number else ()
 
 
 class Checker:
@@ -146,13 +162,54 @@ class Checker:
         judge: Judge | None = None,
         least: float | None = None,
     ):
-        self._passages = [_ParsedPassage(passage) for passage in passages]
+        names = frozenset(word for p in passages for word in content_words(f"{p.document} {p.heading}"))
+        owners = _owners(passages)
+        self._passages = [_ParsedPassage(passage, owners) for passage in passages]
+        self._tables = TableLookup([(n, p.text, p.heading) for n, p in enumerate(passages, 1)], names | owners)
         self._meaning = Similarity.of(embedder)
         self._judge = judge
         self._least = least
 
     def check(self, sentence: str, among: Collection[int] | None = None) -> Evidence:
-        """Return the best evidence among the passages of these numbers, or among all."""
+        """Return the best evidence among the passages of these numbers, or among all.
+
+        A table in Markdown is checked row by row, each cell by its row's label and its column's header.
+        """
+        if sentence.lstrip().startswith("|"):
+            return self._check_table(sentence, among)
+        bare = _MARKUP.sub("", sentence)
+        read = self._tables.read(bare, among) if self._tables else None
+        if read is not None and read.holds:
+            return _as_evidence(read)
+        found = self._check_prose(bare, among)
+        if found.status != "verified" and read is None:
+            found = self._check_parts(bare, among) or found
+        if read is None or found.score == VERBATIM:
+            return found
+        return replace(found, status="related") if found.status == "verified" else _as_evidence(read)
+
+    def _check_table(self, table: str, among: Collection[int] | None) -> Evidence:
+        rows = [[cell for cell, _ in split_row(line)] for line in table.strip().splitlines()]
+        found = [self._check_row(rows[0], row, among) for row in rows[2:]]
+        return _together(found) or Evidence("unsupported")
+
+    def _check_row(self, head: Sequence[str], row: Sequence[str], among: Collection[int] | None) -> Evidence:
+        read = self._tables.read_row(head, [_MARKUP.sub("", cell) for cell in row], "", among) if self._tables else None
+        if read is not None:
+            return _as_evidence(read)
+        return self._check_prose(" ".join(filter(None, row)), among)
+
+    def _check_parts(self, sentence: str, among: Collection[int] | None) -> Evidence | None:
+        """Return the evidence of a sentence's parts as one, if it has parts and all are verified."""
+        found = []
+        for part in parts(sentence):
+            read = self._tables.read(part, among) if self._tables else None
+            found.append(_as_evidence(read) if read is not None else self._check_prose(part, among))
+            if found[-1].status != "verified":
+                return None
+        return _together(found) if len(found) > 1 else None
+
+    def _check_prose(self, sentence: str, among: Collection[int] | None) -> Evidence:
         claim = Sentence(sentence, 0, len(sentence))
         least = _threshold(claim) if self._least is None else self._least
         open_from = min(least, _threshold(claim) - OPEN if self._meaning and not claim.unspaced else least)
@@ -163,7 +220,10 @@ class Checker:
             for number, text in enumerate(self._passages, 1)
             if among is None or number in among
         ]
-        best = max(found, key=_rank, default=Evidence("unsupported"))
+        best = max((one for one, _ in found), key=_rank, default=Evidence("unsupported"))
+        refuted = max((score for _, score in found), default=0.0)
+        if best.status == "verified" and best.score < refuted - NEARER and best.score < VERBATIM:
+            best = replace(best, status="related")
         return self._decided(claim, best, least) if best.status == "verified" else best
 
     def _decided(self, claim: Sentence, found: Evidence, least: float) -> Evidence:
@@ -185,12 +245,76 @@ class Checker:
         return replace(found, status="verified" if score >= least else "related", score=score)
 
 
+_MARKUP = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_JOINT = re.compile(
+    r"(?:,\s*(?:and|but|while|whereas)|;|\s(?:while|whereas))\s+"
+    r"|(?<=[가-힣]{2}(?:며|고))[,\s]\s*|(?<=반면)[,\s]\s*|(?<=지만)[,\s]\s*|(?<=[でりしがくず])、"
+)
+_PART_WORDS = 2
+_TOPIC = re.compile(r"[^、,]{1,40}?(?:は|が)|[^,]{0,40}?[가-힣`](?:은|는|이|가)(?=\s)")
+"""Subject of a Korean or Japanese part; one without its own has that of the first part."""
+_STARTS = re.compile(
+    r"[^a-z]|(?:the|an?|its?|they|he|she|this|these|those|that|their|his|her|in|on|at|during|for|no|not|all|many|most|some)\b"
+)
+
+
+def parts(sentence: str) -> list[str]:
+    """Return the parts of a sentence that each state something.
+
+    >>> parts("The shop opened in May, and the mill closed in June.")
+    ['The shop opened in May', 'the mill closed in June.']
+    """
+    found = [part.strip() for part in _JOINT.split(sentence)]
+    topic = _TOPIC.match(found[0])
+    if len(found) > 1 and topic:
+        found[1:] = [part if _TOPIC.search(part) else topic[0] + part for part in found[1:]]
+    elif not all(map(_STARTS.match, found[1:])):
+        return [sentence]
+    return found if all(len(content_words(part)) >= _PART_WORDS for part in found) else [sentence]
+
+
+def _owners(passages: Sequence[Passage]) -> frozenset[str]:
+    """Return the names that "the Company" may stand for: words of documents' names, and names in the texts.
+
+    A name that is also written in lower case is a word: Services, Products.
+    """
+    titles = {word.casefold() for p in passages for word in re.findall(r"[^\W\d_]{3,}", p.document)}
+    text = " ".join(p.text for p in passages)
+    common = set(re.findall(r"(?<![\w.])[a-z]{2,}(?![\w.]*\.\w)", text))
+    told = {name.casefold() for name in names(text) if name.isascii() and not name.isupper()}
+    return frozenset(titles | (told - common))
+
+
+def _as_evidence(read: Reading) -> Evidence:
+    first, more = read.spans[0], read.spans[1:]
+    status: Status = "verified" if read.holds else "differs"
+    return Evidence(status, first.number, first.start, first.end, VERBATIM, more, read.said, read.calculation)
+
+
+def _together(found: Sequence[Evidence]) -> Evidence | None:
+    """Return the evidence of parts as one: what differs first, then the weakest."""
+    if not found:
+        return None
+    worst = min(found, key=lambda one: (_PARTS.index(one.status), one.score))
+    if worst.status != "verified":
+        return worst
+    spans = list(dict.fromkeys(span for one in found for span in one.spans))
+    told = "; ".join(dict.fromkeys(one.calculation for one in found if one.calculation))
+    return replace(
+        found[0], score=worst.score, number=spans[0].number, start=spans[0].start, end=spans[0].end,
+        more=tuple(spans[1:]), calculation=told,
+    )  # fmt: skip
+
+
+_PARTS = ("differs", "unsupported", "related", "verified")
+
+
 def _threshold(claim: Sentence) -> float:
     return VERIFIED_UNSPACED if claim.unspaced else VERIFIED
 
 
 def _rank(evidence: Evidence) -> tuple[int, float]:
-    order = ("unsupported", "related", "verified")
+    order = ("unsupported", "related", "differs", "verified")
     return order.index(evidence.status), evidence.score
 
 
@@ -204,35 +328,40 @@ class _Window:
 class _ParsedPassage:
     """Passage split into sentences, with the titles above it that its pronouns may refer to."""
 
-    def __init__(self, passage: Passage):
+    def __init__(self, passage: Passage, owners: Collection[str]):
+        self._owners = owners
         self.text = passage.text
         self.folded: NormalizedText = normalize_with_offsets(passage.text)
         self.units = [Sentence(self.text[start:end], start, end) for start, end in sentences(passage.text)]
         self.above = Sentence(f"{passage.heading} {passage.document}", 0, 0)
 
-    def evidence(self, claim: Sentence, number: int, least: float) -> Evidence:
-        """Return the passage's best evidence, verified from a score of `least`."""
+    def evidence(self, claim: Sentence, number: int, least: float) -> tuple[Evidence, float]:
+        """Return the passage's best evidence, verified from a score of `least`, and the best score refuted."""
         verbatim = self._verbatim(claim)
         if verbatim is not None:
-            return Evidence("verified", number, *verbatim, VERBATIM)
+            return Evidence("verified", number, *verbatim, VERBATIM), 0.0
+        refuted = 0.0
         windows = sorted(self._windows(claim), key=lambda window: -window.score)
         for window in windows:
             if window.score < least:
                 break
             if not find_contradiction(
-                claim, _anchor(claim, window.units), window.units, [*self.units, self.above]
+                claim, _anchor(claim, window.units), window.units, [*self.units, self.above], self._owners
             ):
-                return _evidence("verified", number, window)
+                return _evidence("verified", number, window), refuted
+            refuted = max(refuted, window.score)
         if not windows:
-            return Evidence("unsupported")
-        return _evidence("related" if windows[0].share >= RELATED else "unsupported", number, windows[0])
+            return Evidence("unsupported"), refuted
+        status: Status = "related" if windows[0].share >= RELATED else "unsupported"
+        return _evidence(status, number, windows[0]), refuted
 
     def _verbatim(self, claim: Sentence) -> tuple[int, int] | None:
         """Return the span of a verbatim quote, unless the sentence around it denies it."""
         span = self.folded.find(claim.folded) or self.folded.find(claim.folded.rstrip(".。!?！？ "))
         if span is None or not tokens(claim.text):
             return None
-        return None if self._denied(*span) else span
+        cut = claim.folded[:1].isdigit() and _DIGIT_BEFORE.search(self.text[: span[0]])
+        return None if cut or self._denied(*span) else span
 
     def _denied(self, start: int, end: int) -> bool:
         """Return True where the sentence around a span denies it: "It is not true that ..."."""

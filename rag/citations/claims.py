@@ -8,23 +8,25 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 
+from rag.citations.logic import drops_condition, other_mode, other_quantifier, swaps_roles, turns
+from rag.citations.periods import Period, periods
+from rag.citations.quantities import Quantity, quantities
 from rag.text.facts import (
     NUMBER,
     OPENERS,
     clauses,
     holds_name,
     in_order,
-    is_year,
     latin_words,
     names,
     negations,
-    numbers,
     opposed,
+    plain_years,
     value_of,
     with_values,
     without_numbers,
@@ -48,7 +50,7 @@ respectively approximately around nearly almost within across along toward among
 although therefore thus hence moreover furthermore since once again further another ensure contain
 contains contained consist consists describe described associate associated occur occurred receive
 received appear appeared remain remained continue continued return returned decide decided develop
-developed create created produce produced
+developed create created produce produced can could may might must shall should will would
 """
 LIGHT = frozenset(tokens(_LIGHT, "en"))
 """Function and reporting words: two sentences may say the same with different ones."""
@@ -99,9 +101,20 @@ class Sentence:
         return {word: LIGHT_WEIGHT if word in LIGHT else 1.0 for word in self.words}
 
     @cached_property
-    def numbers(self) -> list[str]:
-        """Numbers by value, in order."""
-        return numbers(self.text)
+    def quantities(self) -> list[Quantity]:
+        """Numbers with their units, without those of dates, in order."""
+        text = plain_years(self.text)
+        dated = periods(text)
+        return [
+            q
+            for q in quantities(text)
+            if not q.is_year and not any(p.start < q.end and q.start < p.end for p in dated)
+        ]
+
+    @cached_property
+    def periods(self) -> list[Period]:
+        """Dates, years and spans of time, in order."""
+        return periods(plain_years(self.text))
 
     @cached_property
     def names(self) -> list[str]:
@@ -238,6 +251,7 @@ def _changes(step: Step, more: Counter[str]) -> bool:
     operation, ours, theirs = step
     new = [word for word in ours if more[word] and _tells(word)]
     if operation == "replace":
+        new = [word for word in new if not _likeness(word, theirs)]
         return bool(new) and any(map(_tells, theirs))
     return operation == "insert" and any(any(map(str.isdigit, word)) for word in new)
 
@@ -272,8 +286,24 @@ def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[
     One part may have moved, as "in 2019" in "In 2019 sales rose": that leaves three pieces, one of them
     moved back.
     """
-    sources = ([unit] for unit in passage)
+    claim, window = _undated(claim), [_undated(unit) for unit in window]
+    sources = ([_undated(unit)] for unit in passage)
     return any(_contained(claim, source) and _disordered(claim, source) for source in (window, *sources))
+
+
+_BEFORE_DATE = re.compile(r"\b(?:in|on|at|during|of|since|by|from|until|through|as of)\s*\Z", re.IGNORECASE)
+_REFERRING = re.compile(
+    r"\b(?:it|he|she|they|its|his|her|their|them|him|this|these|those|such|who|which|we|our)\b|[\u3041-\u30ff\uac00-\ud7a3]", re.I
+)
+"""Words that may stand for a name of an earlier sentence; Korean and Japanese leave it out."""
+
+
+def _undated(unit: Sentence) -> Sentence:
+    """Return a sentence without its dates, which may stand anywhere and are compared by value."""
+    text = unit.text
+    for period in reversed(unit.periods if text == plain_years(text) else []):
+        text = _BEFORE_DATE.sub("", text[: period.start]) + " " + text[period.end :]
+    return Sentence(text, unit.start, unit.end)
 
 
 def _contained(claim: Sentence, source: Sequence[Sentence]) -> bool:
@@ -367,11 +397,16 @@ _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
 
 
 def find_contradiction(
-    claim: Sentence, anchor: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]
+    claim: Sentence,
+    anchor: Sentence,
+    window: Sequence[Sentence],
+    passage: Sequence[Sentence],
+    owners: Collection[str] = (),
 ) -> str:
     """Return the kind of contradiction between claim and evidence; empty without one.
 
-    `passage` are all sentences whose names a pronoun of the window may refer to.
+    `passage` are all sentences whose names a pronoun of the window may refer to. `owners` are names, in lower
+    case, that "the Company" and "we" may stand for.
 
     >>> claim, anchor = Sentence("It opened in 1933.", 0, 18), Sentence("It opened in 1932.", 0, 18)
     >>> find_contradiction(claim, anchor, [anchor], [anchor])
@@ -379,9 +414,13 @@ def find_contradiction(
     """
     rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("number", lambda: _other_number(claim, anchor, window, passage)),
-        ("name", lambda: _other_name(claim, anchor, passage)),
+        ("name", lambda: _other_name(claim, anchor, passage, owners)),
         ("denial", lambda: _denied(claim, anchor, window)),
-        ("direction", lambda: opposed(claim.text, anchor.text) or _reversed(claim, window)),
+        ("direction", lambda: opposed(claim.text, anchor.text) or turns(claim.text, anchor.text) or _reversed(claim, window)),
+        ("quantifier", lambda: other_quantifier(claim.text, anchor.text)),
+        ("mode", lambda: other_mode(claim.text, anchor.text)),
+        ("condition", lambda: drops_condition(claim.text, anchor.text)),
+        ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *_CODE.findall(claim.text)])),
         ("word", lambda: is_altered_copy(claim, anchor)),
         ("order", lambda: is_reordered(claim, window, passage)),
         ("splice", lambda: is_spliced(claim, passage)),
@@ -393,26 +432,83 @@ def find_contradiction(
 def _other_number(
     claim: Sentence, anchor: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]
 ) -> bool:
-    """Return True where a number is missing from the window, or in the place of another in the anchor.
+    """Return True where a number or time is missing from the window, or in the place of another in the anchor."""
+    given = [q for unit in window for q in unit.quantities]
+    if any(not any(q.fits(other) for other in given) for q in claim.quantities):
+        return True
+    if any(_is_of_other(claim, q, anchor) for q in claim.quantities):
+        return True
+    if _exchanged_numbers(claim.quantities, anchor.quantities) or _other_time(claim, anchor, window, passage):
+        return True
+    return any(_conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True))
+
+
+_SEGMENT = re.compile(r"[,;、；，]|\band\b|\bwhile\b|\bbut\b|(?<=[가-힣](?:고|며))\s|及び|および")
+
+
+def _is_of_other(claim: Sentence, quantity: Quantity, anchor: Sentence) -> bool:
+    """Return True where the words around a number are the claim's less than those around another like it."""
+    if len(anchor.quantities) < 2:
+        return False
+    ends = [0, *(m.end() for m in _SEGMENT.finditer(anchor.text)), len(anchor.text)]
+    shared: dict[bool, int] = {}
+    for other in anchor.quantities:
+        if other.unit == quantity.unit:
+            begin, end = max(e for e in ends if e <= other.start), min((e for e in ends if e > other.start))
+            words = claim.words & frozenset(tokens(without_numbers(anchor.text[begin:end])))
+            fits = quantity.fits(other)
+            shared[fits] = max(shared.get(fits, 0), len(words))
+    others = [q for q in claim.quantities if q != quantity]
+    return not others and True in shared and shared.get(False, 0) > shared[True]
+
+
+def _exchanged_numbers(claimed: Sequence[Quantity], given: Sequence[Quantity]) -> bool:
+    """Return True where each has a number that the other lacks, or both have theirs in another order."""
+    places = [next((at for at, other in enumerate(given) if q.fits(other)), -1) for q in claimed]
+    if -1 in places and any(not any(q.fits(other) for q in claimed) for other in given):
+        return True
+    rest = iter(range(len(given)))
+    return not all(
+        any(q.fits(given[at]) for at in rest) for q, place in zip(claimed, places, strict=True) if place >= 0
+    )
+
+
+def _other_time(
+    claim: Sentence, anchor: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]
+) -> bool:
+    """Return True where the evidence does not state a time of the claim, or states another.
 
     A year may be anywhere in the passage, unless the window has another year: "on 7 May" in a text of 2018.
     """
-    given = [number for unit in window for number in unit.numbers]
-    far = [number for unit in passage for number in unit.numbers]
-    for number in claim.numbers:
-        if number not in given and not (
-            is_year(number) and number in far and all(n in claim.numbers for n in given if is_year(n))
-        ):
+    near = [p for unit in window for p in unit.periods]
+    far = [p for unit in passage for p in unit.periods]
+    for period in claim.periods:
+        if any(_states(other, period) for other in near):
+            continue
+        years = {p.year for p in near if p.year}
+        bare = replace(period, year=0)
+        dated = not period.year or (not years and any(p.year == period.year for p in far))
+        if not dated or (bare != replace(Period(), start=bare.start, end=bare.end) and not any(_states(p, bare) for p in near)):
             return True
-    return any(
-        _conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True)
-    ) or not in_order([number for number in claim.numbers if number in anchor.numbers], anchor.numbers)
+    claimed, given = _times(claim), _times(anchor)
+    return bool(claimed - given and given - claimed) or not in_order(
+        [str(p.year) for p in claim.periods if p.year and any(p.year == g.year for g in anchor.periods)],
+        [str(p.year) for p in anchor.periods if p.year],
+    )
+
+
+def _times(unit: Sentence) -> set[int]:
+    return {p.year for p in unit.periods if p.year}
+
+
+def _states(given: Period, asked: Period) -> bool:
+    """Return True where a period says all that another says."""
+    fields = ("year", "month", "day", "months", "quarter")
+    return all(getattr(asked, f) in (0, getattr(given, f)) for f in fields)
 
 
 def _counts(unit: Sentence) -> Iterator[frozenset[str]]:
     words = frozenset(unit.surface)
-    yield frozenset(number for number in unit.numbers if is_year(number))
-    yield frozenset(number for number in unit.numbers if not is_year(number))
     yield from (words & kind for kind in _COUNTS)
 
 
@@ -421,11 +517,30 @@ def _conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
     return bool(claimed - given and given - claimed)
 
 
-def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:
+_CODE = re.compile(r"(?<=`)[^`\n]{1,60}(?=`)")
+_SELF = re.compile(
+    r"\b(?:the (?:company|group|corporation|firm|bank|university|registrant)|we|our|us)\b|당사|회사|본사|우리|当社|弊社|同社|私たち",
+    re.IGNORECASE,
+)
+"""Words by which a document names its author."""
+
+
+def _is_owner(name: str, claim: Sentence, owners: Collection[str]) -> bool:
+    """Return True for a claim's first name, or the one it calls an owner, that "the Company" may stand for."""
+    return name.casefold() in owners and (name == claim.names[0] or bool(re.search(rf"{re.escape(name)}[’']s\b", claim.text)))
+
+
+def _other_name(
+    claim: Sentence, anchor: Sentence, passage: Sequence[Sentence], owners: Collection[str]
+) -> bool:
     missing = [name for name in anchor.lacks(claim.names) if name.casefold() not in _DATED]
+    if missing and _SELF.search(anchor.text):
+        missing = missing[1:] if _is_owner(missing[0], claim, owners) else missing
     if not missing:
         return False
     if any(not any(unit.holds(name) for unit in passage) for name in missing):
+        return True
+    if not _REFERRING.search(anchor.text):
         return True
     alone = not claim.plain or len(claim.plain & anchor.words) >= ALONE * len(claim.plain)
     return alone and bool(claim.lacks(_sure_names(anchor)))
@@ -448,11 +563,15 @@ def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bo
 
     A clause of the claim is compared with the clause that has most of its words.
     """
-    near = [clause for clause in clauses(anchor.text) if claim.words & frozenset(tokens(clause))]
+    near = [clause for clause in clauses(anchor.text) if _is_near(claim, frozenset(tokens(clause)))]
     if any(map(negations, near)) != bool(negations(claim.text)):
         return True
     given = [(frozenset(tokens(clause)), clause) for unit in window for clause in clauses(unit.text)]
     return any(_other_denial(clause, given) for clause in clauses(claim.text))
+
+
+def _is_near(claim: Sentence, words: frozenset[str]) -> bool:
+    return len(claim.words & words) >= max(1, SAME_CLAUSE * len(words))
 
 
 def _other_denial(clause: str, given: Sequence[tuple[frozenset[str], str]]) -> bool:

@@ -36,6 +36,11 @@ def numbers(text: str) -> list[str]:
     return [value_of(match) for match in NUMBER.finditer(plain)]
 
 
+def plain_years(text: str) -> str:
+    """Return a text with the second year of a range in full: "2018–19" as "2018-2019"."""
+    return _YEARS.sub(_to_year, unicodedata.normalize("NFKC", text))
+
+
 def _to_year(match: re.Match[str]) -> str:
     century, first, last = match.groups()
     return f"{century}{first}-{century}{last}" if last > first else match[0]
@@ -121,7 +126,8 @@ more there here what which who whom whose where why how is are was were do does 
 may might must should would will not no yes one another other such during under over between among through
 specifically similarly instead meanwhile
 please note subsequently eventually yes well his her their our my your passage passages document
-documents text source sources
+documents text source sources nevertheless nonetheless indeed furthermore moreover even still yet hence thereby
+likewise otherwise rather regardless besides women men people avoid make ensure use keep take currently historically
 """
 OPENERS = frozenset(_OPENING.split())
 """Words that open a sentence with a capital and are no names."""
@@ -138,7 +144,12 @@ def names(text: str) -> list[str]:
     """
     text = unicodedata.normalize("NFKC", text)
     latin = [re.sub(r"[’']s?$", "", match) for match in _LATIN_NAME.findall(text)]
-    found = [word for word in latin if word.casefold() not in OPENERS]
+    opening = text.lstrip("\"'“‘*_- ")
+    found = [
+        word
+        for word in latin
+        if word.casefold() not in OPENERS and not (word.endswith("ly") and opening.startswith(word))
+    ]
     return [*found, *_korean_nouns(text), *_KANJI.findall(text), *_KATAKANA_NAME.findall(text)]
 
 
@@ -198,7 +209,7 @@ def negations(text: str) -> int:
 
 
 _CLAUSE = re.compile(
-    r"[,;:、，；：()（）—]|\b(?:but|although|though|whereas|while|however)\b|지만|으나|는데|けれど|ものの|が、"
+    r"(?<=[a-z)])[.?!](?=[A-Z][a-z])|[,;:、，；：()（）—]|\b(?:but|although|though|whereas|while|however)\b|지만|으나|는데|けれど|ものの|が、"
 )
 
 

@@ -1,0 +1,223 @@
+"""Quantities: numbers of a text by value, with unit, scale and the precision they are written with.
+
+For English, Korean, Japanese and Chinese; in other languages numbers, percentages and currencies are read.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+SCALES = {
+    "hundred": 2, "thousand": 3, "thousands": 3, "million": 6, "millions": 6, "mn": 6, "m": 6, "billion": 9,
+    "billions": 9, "bn": 9, "b": 9, "trillion": 12, "millionen": 6, "mio": 6, "milliarden": 9, "mrd": 9,
+    "millones": 6, "milliards": 9,
+    "십": 1, "백": 2, "천": 3, "만": 4, "억": 8, "조": 12, "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8,
+    "兆": 12,
+}  # fmt: skip
+_UNITS = {
+    "$": "USD", "us$": "USD", "usd": "USD", "dollar": "USD", "dollars": "USD", "달러": "USD", "ドル": "USD",
+    "米ドル": "USD", "美元": "USD", "€": "EUR", "eur": "EUR", "euro": "EUR", "euros": "EUR", "유로": "EUR",
+    "ユーロ": "EUR", "£": "GBP", "gbp": "GBP", "pounds": "GBP", "¥": "JPY", "yen": "JPY", "엔": "JPY", "円": "JPY",
+    "₩": "KRW", "krw": "KRW", "won": "KRW", "원": "KRW", "ウォン": "KRW", "元": "CNY", "위안": "CNY",
+    "%": "%", "percent": "%", "per cent": "%", "퍼센트": "%", "プロ": "%", "パーセント": "%", "割": "tenths",
+    "percentage points": "%", "percentage point": "%", "%p": "%", "ポイント": "%", "배": "times", "倍": "times",
+    "times": "times", "kg": "kg", "kilogram": "kg", "kilograms": "kg", "킬로그램": "kg", "キログラム": "kg",
+    "km": "km", "kilometre": "km", "kilometres": "km", "kilometer": "km", "kilometers": "km", "킬로미터": "km",
+    "キロメートル": "km", "公里": "km", "m": "m", "metres": "m", "meters": "m", "미터": "m", "メートル": "m",
+    "day": "d", "days": "d", "일": "d", "日": "d", "week": "wk", "weeks": "wk", "주": "wk", "週間": "wk",
+    "month": "mo", "months": "mo", "개월": "mo", "か月": "mo", "ヶ月": "mo", "year": "yr", "years": "yr", "hour": "h",
+    "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "분": "min", "分": "min", "mph": "mph",
+    "平方公里": "km2",
+}  # fmt: skip
+MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "KRW", "CNY"})
+_WORDS = {word: value for value, word in enumerate(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen".split()
+)}  # fmt: skip
+_TENS = {word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}  # fmt: skip
+_KOREAN = {"한": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9, "열": 10}
+_KANJI = {letter: value for value, letter in enumerate("一二三四五六七八九十", 1)}
+_KANJI["两"] = 2
+_DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+_LATIN_SCALE = r"hundred|thousands?|millions?|millionen|mio|mrd|mn|billions?|bn|trillion|milliarden|millones|milliards"
+_CJK = "십백천만억조百千万萬億亿兆"
+_UNIT = "|".join(sorted((re.escape(unit) for unit in _UNITS if unit[-1] not in "$£¥₩"), key=len, reverse=True))
+_NUMBER = re.compile(
+    rf"(?P<open>(?<![\w)])\(|(?<![\w\d)])[-−△▲])?\s?(?P<before>US\$|[$€£¥₩])?\s?(?P<open2>\()?"
+    rf"(?:(?P<digits>(?<![\w.])(?:{_DIGITS})|(?<=[^\x00-\x7f])(?:{_DIGITS}))"
+    rf"(?P<cjk>(?:\s?[{_CJK}]+(?:\s?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?=\s?[{_CJK}]))?)*(?:(?<=[만万萬])\s?(?:\d,\d{{3}}|\d{{4}})(?![\d년年]))?)"
+    rf"|\b(?P<word>(?:{'|'.join(_TENS)})(?:\s?-\s?(?:{'|'.join(_WORDS)}))?|(?:{'|'.join(list(_WORDS)[2:])}))\b"
+    rf"|(?<![가-힣])(?P<korean>{'|'.join(_KOREAN)})(?=\s(?:명|개|가지|번|곳|대|사람|차례|분의|팀|배))"
+    rf"|(?P<kanji>[{''.join(_KANJI)}])(?=(?:人|名|つ|個|回|度|台|社|種|本|か所|年間|つの|两|个|座|条|倍|割)))"
+    rf"(?:\s(?P<scale>{_LATIN_SCALE})\b|(?<=\d)(?P<short>[MmBb]n?)\b(?!\w))?(?P<close>\))?"
+    rf"(?:\s?-?\s?(?P<after>{_UNIT})(?![A-Za-z]))?(?P<close2>\))?",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r"(?:about|around|roughly|approximately|nearly|almost|some|close to|circa|rund|etwa|environ|alrededor de|약|대략|거의|約|およそ|ほぼ|大约|约)\s*$",
+    re.IGNORECASE,
+)
+_ABOUT_AFTER = re.compile(r"\s?(?:가량|정도|쯤|程度|ほど|前後|左右)")
+_ABOVE = re.compile(
+    r"(?:more than|over|above|at least|exceed\w*|upwards? of|greater than|no less than)\s*$", re.I
+)
+_BELOW = re.compile(r"(?:less than|fewer than|under|below|at most|up to|no more than)\s*$", re.IGNORECASE)
+_ABOVE_AFTER = re.compile(r"\s?[가-힣]{0,3}\s?(?:이상|초과|넘|以上|超|を超|を上回)")
+_BELOW_AFTER = re.compile(r"\s?[가-힣]{0,3}\s?(?:이하|미만|以下|未満)")
+_YEAR = re.compile(r"1[0-9]\d\d|20\d\d")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Number `text[start:end]` by value; `step` is the value of its last digit, `bound` "<", ">", "~" or ""."""
+
+    value: Decimal
+    unit: str
+    step: Decimal
+    bound: str
+    start: int
+    end: int
+
+    @property
+    def is_year(self) -> bool:
+        """True for a bare number that may be a year."""
+        return not self.unit and self.step == 1 and 1000 <= self.value <= 2100
+
+    def fits(self, source: "Quantity", *, sign: bool = False) -> bool:
+        """Return True where a source with this number supports it: 39.7 billion fits 39,669 million.
+
+        Without `sign` a loss of 139 fits (139), since words say the sign.
+        """
+        if not same_unit(self.unit, source.unit):
+            return False
+        mine, theirs = (self.value, source.value) if sign else (abs(self.value), abs(source.value))
+        if self.bound in ("<", ">"):
+            return _within(self.bound, mine, theirs, source.bound)
+        return source.bound in ("", "~") and abs(mine - theirs) <= self.step / 2
+
+
+def _within(bound: str, limit: Decimal, value: Decimal, stated: str) -> bool:
+    if limit == value:
+        return stated == bound
+    near = limit * Decimal("0.7") <= value <= limit * Decimal("1.3")
+    return stated in ("", "~", bound) and near and (value > limit if bound == ">" else value < limit)
+
+
+def same_unit(one: str, other: str) -> bool:
+    """Return True for the same unit, or money where one names no currency."""
+    return one == other or (not one and other in MONEY) or (not other and one in MONEY)
+
+
+def quantities(text: str) -> list[Quantity]:
+    """Return the quantities of a text in order.
+
+    >>> [(str(q.value), q.unit) for q in quantities("about $39.7 billion, 48억 2,100만 달러, (2)%")]
+    [('39700000000', 'USD'), ('4821000000', 'USD'), ('-2', '%')]
+    """
+    return list(_quantities(text))
+
+
+def _quantities(text: str) -> Iterator[Quantity]:
+    plain = _same_length(text)
+    for match in _NUMBER.finditer(plain):
+        number = _number(match)
+        if number is not None:
+            yield _quantity(plain, match, *number)
+
+
+def _same_length(text: str) -> str:
+    """Return the text in NFKC where that keeps every offset."""
+    return "".join(c if len(n := unicodedata.normalize("NFKC", c)) != 1 else n for c in text)
+
+
+def _number(match: re.Match[str]) -> tuple[Decimal, Decimal] | None:
+    """Return value and step of a match; the unit's scale is applied later."""
+    if match["word"]:
+        parts = re.split(r"\s?-\s?", match["word"].lower())
+        return Decimal(sum(_TENS.get(p, _WORDS.get(p, 0)) for p in parts)), Decimal(1)
+    if match["korean"]:
+        return Decimal(_KOREAN[match["korean"]]), Decimal(1)
+    if match["kanji"]:
+        return Decimal(_KANJI[match["kanji"]]), Decimal(1)
+    digits = match["digits"].replace(",", "")
+    if len(digits) > 30:
+        return None
+    return _scaled(digits, re.sub(r"[\s,]", "", match["cjk"] or ""))
+
+
+def _scaled(digits: str, units: str) -> tuple[Decimal, Decimal]:
+    """Return value and step of digits and the units after them: ("6", "億2500万") -> 625000000, 10000."""
+    total, part = Decimal(0), Decimal(digits)
+    step = _step(digits)
+    for piece in re.findall(r"\d+|\D", units):
+        power = SCALES.get(piece)
+        if power is None:
+            part, step = part + Decimal(piece), _step(piece)
+        elif power >= 4:
+            total, part = (total + part) * 10**power if not total else total + part * 10**power, Decimal(0)
+            step *= 10**power
+        else:
+            part, step = part * 10**power, step * 10**power
+    return total + part, step
+
+
+def _step(digits: str) -> Decimal:
+    return Decimal(1).scaleb(-len(digits.partition(".")[2]))
+
+
+def _quantity(text: str, match: re.Match[str], value: Decimal, step: Decimal) -> Quantity:
+    scale = SCALES.get((match["scale"] or match["short"] or "").lower(), 0)
+    value, step = value * 10**scale, step * 10**scale
+    unit = _UNITS.get((match["before"] or "").lower()) or _UNITS.get((match["after"] or "").lower(), "")
+    if unit == "tenths":
+        value, step, unit = value * 10, step * 10, "%"
+    opened = match["open"] or match["open2"]
+    closed = match["close"] or match["close2"] or (opened or "") not in "("
+    if opened and closed:
+        value = -value
+    start, end = match.start() + len(match[0]) - len(match[0].lstrip(" (")), match.end()
+    bound = _bound(text, match.start(), match.end())
+    if bound == "~" and match["digits"] and not scale:
+        step = max(step, _round_step(value))
+    return Quantity(value, unit, step, bound, start, end)
+
+
+def _round_step(value: Decimal) -> Decimal:
+    """Return the value of the last digit that is not 0: 1200 -> 100."""
+    value = abs(value).normalize()
+    exponent = value.as_tuple().exponent
+    return Decimal(1).scaleb(exponent) if isinstance(exponent, int) else Decimal(1)
+
+
+def _bound(text: str, start: int, end: int) -> str:
+    before, after = text[max(0, start - 24) : start], text[end : end + 12]
+    if _ABOVE.search(before) or _ABOVE_AFTER.match(after):
+        return ">"
+    if _BELOW.search(before) or _BELOW_AFTER.match(after):
+        return "<"
+    return "~" if _ABOUT.search(before) or _ABOUT_AFTER.match(after) else ""
+
+
+_SCALE_LINE = re.compile(
+    r"(?:\bin|단위\s*[::]?|単位\s*[::]?|单位\s*[::]?)\s*(?:U\.?S\.?\s+)?(?P<currency>dollars|euros|yen|won)?\s*"
+    rf"(?:of\s+)?(?P<scale>thousands|millions|billions|[{_CJK}]+)\s*(?:of\s+)?(?P<unit>{_UNIT})?"
+    rf"|\(\s*(?P<mark>US\$|[$€£¥₩])?\s*(?P<scale2>thousands?|millions?|billions?|mn|bn|m|[{_CJK}]+)\s*(?P<unit2>{_UNIT})?\s*\)",
+    re.IGNORECASE,
+)
+
+
+def stated_scale(text: str) -> tuple[int, str] | None:
+    """Return the power of ten and the unit that a unit line states; None without one.
+
+    >>> stated_scale("(dollars in millions)"), stated_scale("(단위: 백만 달러)")
+    ((6, ''), (6, 'USD'))
+    """
+    match = _SCALE_LINE.search(text)
+    if match is None:
+        return None
+    scale = (match["scale"] or match["scale2"]).lower()
+    power = SCALES.get(scale) or sum(SCALES[letter] for letter in scale)
+    unit = match["unit"] or match["currency"] or match["unit2"] or match["mark"] or ""
+    return power, _UNITS.get(unit.lower(), "")

@@ -1,0 +1,45 @@
+"""Content words of a text, uninflected, in English, Korean, Japanese and Chinese."""
+
+import re
+import unicodedata
+
+from rag.text.facts import OPENERS
+from rag.text.language import STOP_WORDS, without_particle
+from rag.text.tokenize import tokens
+
+_LIGHT = """
+say says said state stated report reported become became come comes came make made take took give gave get got
+go went include includes know known call called use used base based also well number time total amount amounted
+amounts post posted posts record recorded recorded bring brought stand stood reach reached see saw generate generated earn earned
+reported reporting compared comparison versus figure figures respectively approximately around nearly almost roughly
+same quarter period year month fiscal ended ending end sold sell sells sale item
+"""
+LIGHT = frozenset(tokens(_LIGHT, "en"))
+_WORD = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
+_KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
+_LIGHT_OTHER = frozenset(
+    "이다 입니 기록 달성 약 대략 였습 이었 기준 대비 각각 단위 같은 동기 전년 동기 기간 였 "
+    "約 度 第 四半期 期 前年同期 前年 同期 計上 記録 達 円 年度 単位 的 和 是 前 比".split()
+)
+
+
+def content_words(text: str) -> list[str]:
+    """Return the content words of a text in order, stems of English ones, nouns without particles.
+
+    >>> content_words("iPhone net sales were high"), content_words("서비스 순매출은")
+    (['iphon', 'net', 'high'], ['서비스', '순매출'])
+    """
+    found = [_stem(word) for word in _WORD.findall(unicodedata.normalize("NFKC", text))]
+    return [word for word in found if word and word not in LIGHT and word not in _LIGHT_OTHER]
+
+
+def _stem(word: str) -> str:
+    if "가" <= word[0] <= "힣":
+        bare = without_particle(word)
+        if _KOREAN_PREDICATE.search(bare):
+            bare = bare[:2]
+        return bare if len(bare) > 1 else ""
+    if word[0] >= "\u0250":
+        return word
+    folded = word.casefold()
+    return "" if folded in OPENERS or folded in STOP_WORDS["en"] else (tokens(word, "en") or [""])[0]
