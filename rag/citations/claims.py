@@ -32,7 +32,7 @@ from rag.text.facts import (
     without_numbers,
 )
 from rag.text.language import without_particle, words_of
-from rag.text.normalize import normalize_with_offsets, without_politeness
+from rag.text.normalize import normalize, without_politeness
 from rag.text.tokenize import tokens
 
 _LIGHT = """
@@ -57,6 +57,7 @@ LIGHT = frozenset(tokens(_LIGHT, "en"))
 LIGHT_WEIGHT = 0.2
 LIKE = 0.6  # least common prefix, as a share of the longer word, of two forms of one word
 _UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_BEFORE_DATE = re.compile(r"\b(?:in|on|at|during|of|since|by|from|until|through|as of)\s*\Z", re.IGNORECASE)
 _PIECE = re.compile(
     r"\d+(?:\.\d+)?s?|[\u3041-\u30ff\u3400-\u9fff]|[^\W\d_\u3041-\u30ff\u3400-\u9fff][^\W_\u3041-\u30ff\u3400-\u9fff]*"
 )
@@ -78,7 +79,7 @@ class Sentence:
     @cached_property
     def folded(self) -> str:
         """Normalised text."""
-        return normalize_with_offsets(self.text).text
+        return normalize(self.text)
 
     @cached_property
     def sequence(self) -> list[str]:
@@ -88,7 +89,7 @@ class Sentence:
     @cached_property
     def surface(self) -> list[str]:
         """Surface forms in order: words, numbers by value, single letters of scripts without spaces."""
-        return _PIECE.findall(with_values(normalize_with_offsets(self.said).text))
+        return _PIECE.findall(with_values(normalize(self.said)))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -130,6 +131,16 @@ class Sentence:
     def outline(self) -> list[str]:
         """Numbers and content words, in order; each sentence is compared with many."""
         return outline(self.said)
+
+    @cached_property
+    def undated(self) -> "Sentence":
+        """Sentence without its dates, which may stand anywhere and are compared by value."""
+        text = self.text
+        if not self.periods or text != plain_years(text):
+            return self
+        for period in reversed(self.periods):
+            text = _BEFORE_DATE.sub("", text[: period.start]) + " " + text[period.end :]
+        return Sentence(text, self.start, self.end)
 
     @cached_property
     def unspaced(self) -> bool:
@@ -286,24 +297,15 @@ def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[
     One part may have moved, as "in 2019" in "In 2019 sales rose": that leaves three pieces, one of them
     moved back.
     """
-    claim, window = _undated(claim), [_undated(unit) for unit in window]
-    sources = ([_undated(unit)] for unit in passage)
+    claim, window = claim.undated, [unit.undated for unit in window]
+    sources = ([unit.undated] for unit in passage)
     return any(_contained(claim, source) and _disordered(claim, source) for source in (window, *sources))
 
 
-_BEFORE_DATE = re.compile(r"\b(?:in|on|at|during|of|since|by|from|until|through|as of)\s*\Z", re.IGNORECASE)
 _REFERRING = re.compile(
     r"\b(?:it|he|she|they|its|his|her|their|them|him|this|these|those|such|who|which|we|our)\b|[\u3041-\u30ff\uac00-\ud7a3]", re.I
 )
 """Words that may stand for a name of an earlier sentence; Korean and Japanese leave it out."""
-
-
-def _undated(unit: Sentence) -> Sentence:
-    """Return a sentence without its dates, which may stand anywhere and are compared by value."""
-    text = unit.text
-    for period in reversed(unit.periods if text == plain_years(text) else []):
-        text = _BEFORE_DATE.sub("", text[: period.start]) + " " + text[period.end :]
-    return Sentence(text, unit.start, unit.end)
 
 
 def _contained(claim: Sentence, source: Sequence[Sentence]) -> bool:
