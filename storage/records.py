@@ -9,7 +9,7 @@ State = Literal["queued", "reading", "searchable_by_words", "searchable_by_meani
 Outcome = Literal["new", "unchanged", "replaces"]
 Role = Literal["user", "assistant"]
 AnswerState = Literal["complete", "pending", "stopped", "failed", "interrupted"]
-CitationStatus = Literal["verified", "related", "unsupported"]
+CitationStatus = Literal["verified", "differs", "related", "unsupported"]
 Rating = Literal["up", "down"]
 CitationFeedback = Literal["wrong"]
 
@@ -129,7 +129,8 @@ class PassageRecord:
 class CitationRecord:
     """Citation of ``answer[answer_start:answer_end]``: ``quote`` is [quote_start, quote_end) of the document.
 
-    ``feedback`` is the reader's; all else is as it was when the answer was made.
+    ``feedback`` is the reader's; all else is as it was when the answer was made. ``note`` is what the source
+    says where it differs, or a calculation.
     """
 
     marker: int
@@ -140,6 +141,7 @@ class CitationRecord:
     quote_end: int
     quote: str
     feedback: CitationFeedback | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -282,6 +282,7 @@ class CitationRow(Base):
     quote_start: Mapped[int]
     quote_end: Mapped[int]
     quote: Mapped[str]
+    note: Mapped[str] = mapped_column(server_default="")
     feedback: Mapped[str | None]
 
 
