@@ -89,6 +89,7 @@ OWNERS: Mapping[str, set[str]] = {
     "openpyxl": {"rag.ingest.parsers"},
     "olefile": {"rag.ingest.parsers"},
     "trafilatura": {"rag.ingest.parsers"},
+    "markdown_it": {"rag.citations"},
     "prometheus_client": {"rag.metrics"},
 }
 

@@ -38,6 +38,7 @@ class Quote:
     sha256: str
     start: int
     end: int
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ def _quote(answer: Message, number: int, passage: PassageRecord, position: int |
         sha256=passage.sha256,
         start=citation.quote_start,
         end=citation.quote_end,
+        note=citation.note,
     )
 
 
@@ -216,6 +218,7 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$&]|^[-+=]|:(?=//)|(?<=www)\.", re.IGNORE
 _HEADING = re.compile(r"(?m)^([ \t]*)([#=]+|-{2,}[ \t]*$)")
 STATUSES = {
     "verified": "",
+    "differs": "The source differs: ",
     "related": "On the subject, but it does not say quite that: ",
     "unsupported": "The statement was not found in this source",
 }

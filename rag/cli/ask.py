@@ -108,6 +108,7 @@ def _citation(citation: Citation, passages: Sequence[Passage]) -> dict[str, Any]
         "end": citation.quote_end,
         "quote": citation.quote,
         "status": citation.status,
+        "note": citation.note,
     }
 
 

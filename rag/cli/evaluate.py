@@ -230,6 +230,7 @@ def _measure_retriever(
 
 # footnote eval citations
 LOWEST = 0.3
+UNVERIFIED = ("differs", "related", "unsupported")
 THRESHOLDS = tuple(round(LOWEST + 0.05 * step, 2) for step in range(15))
 
 
@@ -264,10 +265,14 @@ def _citations_command(settings: Settings, options: Options) -> int:
         "dataset": options.dataset.stem,
         "claims": len(judged_claims),
         "supported": sum(claim.supported for claim in judged_claims),
-        **{status: sum(v.status == status for v in verdicts) for status in ("related", "unsupported")},
+        **{
+            status: sum(v.status == status for v in verdicts)
+            for status in ("differs", "related", "unsupported")
+        },
         **claims.score_citations(verdicts),
         "ms_per_claim": round(1000 * spent / len(judged_claims), 2),
     }
+    report |= {f"by_{what}": claims.count_by(verdicts, what) for what in claims.GROUPS}
     if options.curve:
         lenient = _verdicts(judged_claims, partial(checker, least=LOWEST))
         scores = {threshold: claims.score_citations(lenient, threshold) for threshold in THRESHOLDS}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import and_, eq
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from rag.citations.checker import Checker
 from rag.errors import QuestionRefused
@@ -19,6 +19,8 @@ from rag.evaluation.datasets import parse_lines
 from rag.passage import Passage
 
 T = TypeVar("T")
+Group = Literal["kind", "lang"]
+GROUPS: tuple[Group, ...] = ("kind", "lang")
 _FORM = "no claim in any of the forms: claim, passages and supported; WiCE's; ExpertQA's"
 _MARKER = re.compile(r"\s*\[\d+\]")
 _ADDRESS = re.compile(r"\A\s*(?:\[\d+\])?\s*(?:https?://\S+)?\s*")
@@ -33,6 +35,8 @@ class Claim:
     text: str
     passages: tuple[str, ...]
     supported: bool
+    kind: str = ""
+    lang: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Verdict:
     supported: bool
     status: str
     score: float
+    kind: str = ""
+    lang: str = ""
 
 
 def load_claims(path: Path) -> list[Claim]:
@@ -61,7 +67,13 @@ def _claims(entry: dict[str, Any]) -> Iterator[Claim]:
         yield Claim(entry["claim"] + "", (page,), entry["label"] == "supported")
     else:
         passages = tuple(text + "" for text in _typed(list, entry["passages"]))
-        yield Claim(entry["claim"] + "", passages, _typed(bool, entry["supported"]))
+        yield Claim(
+            entry["claim"] + "",
+            passages,
+            _typed(bool, entry["supported"]),
+            str(entry.get("kind", "")),
+            str(entry.get("lang", "")),
+        )
 
 
 def _typed(kind: type[T], value: Any) -> T:
@@ -89,7 +101,29 @@ def as_passages(texts: Sequence[str]) -> list[Passage]:
 def check_claim(claim: Claim, checker: Checker) -> Verdict:
     """Check a claim with a checker of its passages."""
     found = checker.check(claim.text)
-    return Verdict(claim.supported, found.status, found.score if found.status == "verified" else 0.0)
+    score = found.score if found.status == "verified" else 0.0
+    return Verdict(claim.supported, found.status, score, claim.kind, claim.lang)
+
+
+_COUNTED = ("true", "true_verified", "false", "false_verified")
+
+
+def count_by(verdicts: Sequence[Verdict], what: Group) -> dict[str, dict[str, int]]:
+    """Return the counts of each kind or language: true and false statements, and how many were verified.
+
+    >>> count_by([Verdict(True, "verified", 0.9, "units", "en")], "lang")
+    {'en': {'true': 1, 'true_verified': 1, 'false': 0, 'false_verified': 0}}
+    """
+    counts: dict[str, dict[str, int]] = {}
+    for verdict in verdicts:
+        if name := getattr(verdict, what):
+            row = counts.setdefault(
+                name, dict.fromkeys(("true", "true_verified", "false", "false_verified"), 0)
+            )
+            side = "true" if verdict.supported else "false"
+            row[side] += 1
+            row[f"{side}_verified"] += verdict.status == "verified"
+    return dict(sorted(counts.items()))
 
 
 def score_citations(verdicts: Sequence[Verdict], threshold: float | None = None) -> dict[str, float]:

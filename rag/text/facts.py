@@ -126,8 +126,9 @@ more there here what which who whom whose where why how is are was were do does 
 may might must should would will not no yes one another other such during under over between among through
 specifically similarly instead meanwhile
 please note subsequently eventually yes well his her their our my your passage passages document
-documents text source sources nevertheless nonetheless indeed furthermore moreover even still yet hence thereby
-likewise otherwise rather regardless besides women men people avoid make ensure use keep take currently historically
+documents text source sources nevertheless nonetheless indeed furthermore moreover even still yet hence
+thereby likewise otherwise rather regardless besides women men people avoid make ensure use keep take
+currently historically
 """
 OPENERS = frozenset(_OPENING.split())
 """Words that open a sentence with a capital and are no names."""

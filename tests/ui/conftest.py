@@ -80,6 +80,7 @@ def tell(
     left_out: Sequence[LeftOutRecord] = (),
     trace: Trace | None = None,
     timings_ms: Mapping[str, float] | None = None,
+    model: str | None = None,
 ) -> TurnRecord:
     """Store a question and its finished answer."""
     chat = chat or here.conversations.create("About the harbour").id
@@ -95,6 +96,7 @@ def tell(
         error=error,
         trace=trace,
         timings_ms=timings_ms,
+        model=model,
     )
     return turn
 

@@ -30,17 +30,21 @@ def answer_text(at: AppTest) -> str:
     return next(m.value for m in at.markdown if "employed" in m.value)
 
 
-def test_an_answer_says_how_much_of_it_is_backed_and_marks_the_rest_in_words(page: Page, here: Workspace):
-    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE, FALSE])
+def test_an_answer_of_a_model_says_how_much_of_it_is_verified_and_no_more(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE, FALSE], model="fake")
     at = page(chat=turn.conversation_id)
-    assert any("1 of 2 statements is backed by your documents." in c.value for c in at.caption)
-    shown = answer_text(at)
-    assert shown.endswith(":orange-badge[No source]") and shown.count("badge") == 1
+    assert any("1 of 2 statements verified" in c.value for c in at.caption)
+    assert "badge" not in answer_text(at)
+
+
+def test_an_answer_of_quotes_has_no_count(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE])
+    assert not any("verified" in c.value for c in page(chat=turn.conversation_id).caption)
 
 
 def test_an_answer_that_states_nothing_is_not_counted(page: Page, here: Workspace):
     turn = tell(here, "Hello", "Hello. What would you like to know?")
-    assert not any("backed" in c.value for c in page(chat=turn.conversation_id).caption)
+    assert not any("verified" in c.value for c in page(chat=turn.conversation_id).caption)
 
 
 @pytest.mark.parametrize(("name", "said"), [("report.pdf", "changed since"), ("other.pdf", "removed since")])

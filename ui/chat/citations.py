@@ -9,7 +9,7 @@ from rag.citations.support import citation_of, markers, passage_of, place_and_he
 from storage.records import CitationRecord, Message, PassageRecord
 from ui.components.markdown import Link
 
-STATUSES = {"related": "Not confirmed: ", "unsupported": "Not in the cited source: "}
+STATUSES = {"differs": "Differs from the source: "}
 MAX_HINT = 180  # characters of the quote shown on hover
 
 
@@ -90,7 +90,7 @@ def _number(digits: str) -> int:
 
 
 def _doubtful(evidence: CitedPassage) -> bool:
-    return evidence.citation is not None and evidence.citation.status != "verified"
+    return evidence.citation is not None and evidence.citation.status == "differs"
 
 
 def _hint(evidence: CitedPassage) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from rag.citations.support import statement_text
+from rag.citations.support import CALCULATED, DIFFERS, statement_text
 from rag.ingest.parsers.figures import figure_image, figures_at
 from rag.ingest.parsers.pdf_highlight import PageImage, page_image
 from rag.raptor.tree import is_leaf_id
@@ -124,6 +124,7 @@ _BADGES = {
 }
 _HEADINGS = {
     "verified": "Cited words",
+    "differs": "The source differs",
     "related": "Closest match, not an exact one",
     "unsupported": "The statement was not found in this source",
     "passage": "Passage used for the answer",
@@ -220,6 +221,10 @@ def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages:
     if evidence.citation is not None:
         statement = statement_text(evidence.message, evidence.citation)
         st.caption(f"Statement: {label(inert(statement), 400)}")
+        if evidence.citation.note:
+            st.caption(
+                f"{DIFFERS if status == 'differs' else CALCULATED}: {label(evidence.citation.note, 400)}"
+            )
     before, after = _neighbours(evidence, workspace, found, pages)
     quote = evidence.quote
     rows = cited_rows(before + quote + after, len(before), len(before) + len(quote))

@@ -227,7 +227,7 @@ def show_answer(
         if searched:
             st.caption(searched)
         _show_narrowing(message, question, workspace if settled else None)
-        _show_backing(backing(message), own_words=message.model is None)
+        _show_backing(backing(message))
         if message.content:
             st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)
         _show_note(message)
@@ -248,13 +248,10 @@ def show_degraded(parts: Iterable[Degraded]) -> None:
         st.caption(f":material/search_off: {label(part.sentence, 600)}")
 
 
-def _show_backing(counted: Backing | None, *, own_words: bool) -> None:
-    if counted is None:
-        return
-    whole, none = counted.backed == counted.total, counted.backed == 0
-    icon = "verified" if whole else "error" if none else "rule"
-    sentence = "Quoted from your documents" if own_words and whole else counted.sentence
-    st.caption(f":material/{icon}: {sentence}")
+def _show_backing(counted: Backing | None) -> None:
+    if counted is not None:
+        icon = "verified" if counted.backed == counted.total else "rule"
+        st.caption(f":material/{icon}: {counted.sentence}")
 
 
 def _show_unsearched(message: Message, workspace: Workspace) -> None:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
@@ -96,8 +97,7 @@ def test_quotes_are_numbered_through_the_chat_and_know_their_file_page_and_hash(
 def test_an_answers_pieces_are_its_text_with_numbers_and_remarks_between():
     (turn,) = chat().turns
     assert "".join(piece.text or f"<{piece.quote or piece.remark}>" for piece in turn.pieces) == (
-        "It was built in 1432 <1>. The moat is nine metres deep <2>. It was sold in 1999."
-        "<No source> Later too <3>.<Not in the cited source>"
+        "It was built in 1432 <1>. The moat is nine metres deep <2>. It was sold in 1999. Later too <3>."
     )
     assert "".join(piece.text for piece in pieces(answer(citations=()), {})) == ANSWER
 
@@ -118,7 +118,7 @@ def test_json_tells_all_that_is_needed_to_check_a_quote_again():
     told = json.loads(to_json(chat()))
     assert (told["form"], told["version"], told["id"]) == ("footnote-chat", 1, "c1")
     (turn,) = told["turns"]
-    assert turn["answer"] == ANSWER and turn["backed"] == "2 of 4 statements are backed by your documents."
+    assert turn["answer"] == ANSWER and turn["backed"] == "2 of 4 statements verified"
     assert set(turn["quotes"][0]) >= {
         "number",
         "text",
@@ -146,7 +146,13 @@ def test_every_form_has_the_question_the_answer_and_each_quotes_origin(form):
     ):
         assert words in text
     if form != "json":
-        assert "No source" in text and "page 3" in text
+        assert "page 3" in text
+
+
+def test_what_a_source_says_instead_is_told_in_every_form():
+    differing = (*CITATIONS[:2], replace(CITATIONS[2], status="differs", marker=1, note="2001"), CITATIONS[3])
+    for form in (to_html, to_markdown):
+        assert "Source says: 2001" in form(chat(question(), answer(citations=differing)))
 
 
 def test_what_an_answer_was_searched_in_is_told_in_every_form():

@@ -1,6 +1,7 @@
 """The checker against made lies, and against what it must take."""
 
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -53,6 +54,7 @@ def test_any_span_of_words_is_verified(data, text):
     last = data.draw(st.integers(first + 4, len(words)))
     span = " ".join(words[first:last])
     assume(tokens(span))
+    assume(not re.match(r"\d", span) or not re.search(r"[만억\d]$", " ".join(words[:first])))  # half a number
     found = Checker([passage(text)]).check(span)
     assert found.status == "verified"
     assert text[found.start : found.end].startswith(span.split(" ")[0])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from rag.chat.extractive import DOUBTFUL, NOT_FOUND
@@ -14,7 +16,7 @@ def cited(start: int, status: str, marker: int = 1) -> CitationRecord:
 def answer(content: str = "word " * 20, citations: tuple = (), passages: tuple = (PASSAGE,)) -> Message:
     timings = {"retrieve": 1.0, "total": 2.0}
     return Message(
-        "a1", "assistant", content, "complete", "q1", None, None, None, timings, None, passages, citations
+        "a1", "assistant", content, "complete", "q1", None, "fake", None, timings, None, passages, citations
     )
 
 
@@ -26,18 +28,15 @@ def test_a_statement_with_several_citations_counts_once_by_its_best():
         "related",
     ]
     assert backing(answer(citations=citations)) == Backing(1, 3)
+    assert backing(replace(answer(citations=citations), model=None)) is None
 
 
 @pytest.mark.parametrize(
     ("backed", "total", "said"),
     [
-        (7, 8, "7 of 8 statements are backed by your documents."),
-        (1, 8, "1 of 8 statements is backed by your documents."),
-        (0, 8, "8 statements not confirmed."),
-        (8, 8, "All 8 statements are backed by your documents."),
-        (2, 2, "Both statements are backed by your documents."),
-        (1, 1, "This statement is backed by your documents."),
-        (0, 1, "This statement is not confirmed."),
+        (7, 8, "7 of 8 statements verified"),
+        (0, 8, "0 of 8 statements verified"),
+        (1, 1, "1 of 1 statement verified"),
     ],
 )
 def test_the_count_is_said_in_words_that_fit(backed: int, total: int, said: str):

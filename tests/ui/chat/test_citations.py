@@ -46,31 +46,34 @@ def test_each_marker_opens_the_words_of_its_own_sentence(message: Message):
     assert SECOND in opened[1].hint
 
 
-def test_a_statement_not_found_in_its_source_is_said_to_be_so(message: Message):
-    assert links(message)[2][1].hint.startswith("Not in the cited source: “Something else.”")
+def test_a_statement_not_found_in_its_source_opens_the_whole_passage(message: Message):
+    assert links(message)[2][1].hint.startswith("“Something else.”")
     evidence = resolve(message, "2")
     assert evidence is not None and not evidence.exact and evidence.quote == "Something else."
 
 
-def test_a_marker_is_doubtful_unless_its_source_confirms_the_statement(message: Message):
-    related = replace(message.citations[0], status="related")
-    assert [link.doubtful for _, link in links(message)] == [False, False, True]
-    said = replace(message, citations=(related, *message.citations[1:]))
-    assert [link.doubtful for _, link in links(said)] == [True, False, True]
+def test_a_marker_is_doubtful_only_where_its_source_differs(message: Message):
+    first, *others = message.citations
+    said = {
+        status: [
+            one.doubtful
+            for _, one in links(replace(message, citations=(replace(first, status=status), *others)))
+        ]
+        for status in ("verified", "differs", "related", "unsupported")
+    }
+    assert {status for status, doubtful in said.items() if any(doubtful)} == {"differs"}
+    differing = replace(message, citations=(replace(first, status="differs"), *others))
+    assert links(differing)[0][1].hint.startswith("Differs from the source: ")
 
 
-def test_what_is_not_backed_is_said_after_its_statement(message: Message):
-    statuses = (("related", 1), ("unsupported", 0), ("unsupported", 2), ("verified", 1))
+def test_what_the_source_says_and_calculations_are_said_and_nothing_else(message: Message):
+    stated = (("differs", "8,284"), ("related", ""), ("unsupported", ""), ("verified", "2 + 3 = 5"))
     citations = tuple(
-        CitationRecord(marker, at * 10, at * 10 + 8, status, 0, 0, "")
-        for at, (status, marker) in enumerate(statuses)
+        CitationRecord(1, at * 10, at * 10 + 8, status, 0, 0, "", note=note)
+        for at, (status, note) in enumerate(stated)
     )
     said = remarks(replace(message, content="A claim.  " * 4, citations=citations))
-    assert said == [
-        (8, "Not confirmed"),
-        (18, "No source"),
-        (28, "Not in the cited source"),
-    ]
+    assert said == [(8, "Source says: 8,284"), (38, "Calculated: 2 + 3 = 5")]
 
 
 def test_a_statement_that_one_of_its_sources_says_has_no_note(message: Message):
@@ -80,7 +83,7 @@ def test_a_statement_that_one_of_its_sources_says_has_no_note(message: Message):
 
 def test_what_is_said_of_a_tables_row_stands_in_its_last_cell(message: Message):
     row = "| Oslo | 95 tonnes [1] |"
-    citation = cited(2, len(row), "", "unsupported")
+    citation = replace(cited(2, len(row), "", "differs"), note="80")
     assert remarks(replace(message, content=row, citations=(citation,)))[0][0] == row.index(" |", 10)
 
 
