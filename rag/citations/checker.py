@@ -13,8 +13,10 @@ from typing import Literal, Protocol
 
 from langchain_core.embeddings import Embeddings
 
-from rag.citations.claims import Sentence, find_contradiction, joined
+from rag.citations.claims import Sentence, find_contradiction, in_its_words, joined
 from rag.citations.lookup import Reading, Span, TableLookup
+from rag.citations.periods import periods
+from rag.citations.quantities import Quantity, quantities
 from rag.citations.tables import split_row
 from rag.citations.words import content_words
 from rag.passage import Passage
@@ -81,8 +83,8 @@ class Judge(Protocol):
 
 
 Status = Literal["verified", "differs", "related", "unsupported"]
-VERIFIED = 0.6
-VERIFIED_UNSPACED = 0.7
+VERIFIED = 0.5
+VERIFIED_UNSPACED = 0.55
 """Least scores of a verified citation; the second for sentences in Korean, Japanese or Chinese script, whose
 pairs of letters match by chance more often."""
 OPEN = 0.2
@@ -265,12 +267,39 @@ _STARTS = re.compile(
 )
 
 
+_ELLIPSIS = re.compile(r"(\bin the (?:first|second|third|fourth))\s*(?=[.,]?\Z)", re.IGNORECASE)
+
+
+def _gapped(sentence: str) -> list[str]:
+    """Return the parts of a sentence whose second part leaves out its beginning.
+
+    >>> _gapped("It sold $2 million in 2021 and $3 million in 2022.")
+    ['It sold $2 million in 2021', 'It sold $3 million in 2022.']
+    """
+    given = quantities(sentence)
+    told = [q for q in given if not q.is_year and not _is_dated(sentence, q)]
+    joint = re.search(r",?\s+and\s+", sentence[told[0].end :]) if len(told) == 2 else None
+    if joint is None or told[0].end + joint.end() != told[1].start:
+        return []
+    lead, first = sentence[: told[0].start], sentence[: told[0].end + joint.start()]
+    second = lead + sentence[told[1].start :]
+    quarter = re.search(r"quarter of (?:fiscal )?\d{4}", first)
+    return [first, _ELLIPSIS.sub(rf"\1 {quarter[0]}", second) if quarter else second]
+
+
+def _is_dated(sentence: str, quantity: Quantity) -> bool:
+    return any(p.start < quantity.end and quantity.start < p.end for p in periods(sentence))
+
+
 def parts(sentence: str) -> list[str]:
     """Return the parts of a sentence that each state something.
 
     >>> parts("The shop opened in May, and the mill closed in June.")
     ['The shop opened in May', 'the mill closed in June.']
     """
+    gapped = _gapped(sentence)
+    if gapped:
+        return gapped
     found = [part.strip() for part in _JOINT.split(sentence)]
     topic = _TOPIC.match(found[0])
     if len(found) > 1 and topic:
@@ -345,6 +374,7 @@ class _ParsedPassage:
     def evidence(self, claim: Sentence, number: int, least: float) -> tuple[Evidence, float]:
         """Return the passage's best evidence, verified from `least`, and the best score of what differs."""
         verbatim = self._verbatim(claim)
+        claim = in_its_words(claim, self.text, self._owners)
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, VERBATIM), 0.0
         refuted = 0.0
@@ -353,14 +383,20 @@ class _ParsedPassage:
             if window.score < least:
                 break
             if not find_contradiction(
-                claim, _anchor(claim, window.units), window.units, [*self.units, self.above], self._owners
+                claim, _anchor(claim, window.units), window.units, [*self.units, self.above]
             ):
                 return _evidence("verified", number, window), refuted
-            refuted = max(refuted, window.score)
+            if self._is_on_subject(claim, window):
+                refuted = max(refuted, window.score)
         if not windows:
             return Evidence("unsupported"), refuted
         status: Status = "related" if windows[0].share >= RELATED else "unsupported"
         return _evidence(status, number, windows[0]), refuted
+
+    def _is_on_subject(self, claim: Sentence, window: _Window) -> bool:
+        """Return True where the window has all names of the claim that the passage has."""
+        known = [name for name in claim.names if any(unit.holds(name) for unit in self.units)]
+        return all(any(unit.holds(name) for unit in window.units) for name in known)
 
     def _verbatim(self, claim: Sentence) -> tuple[int, int] | None:
         """Return the span of a verbatim quote, unless the sentence around it denies it."""

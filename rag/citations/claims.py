@@ -264,12 +264,15 @@ def _changes(step: Step, more: Counter[str]) -> bool:
     if operation == "replace":
         new = [word for word in new if not _likeness(word, theirs)]
         return bool(new) and any(map(_tells, theirs))
-    return operation == "insert" and any(any(map(str.isdigit, word)) for word in new)
+    return operation == "insert" and any(word[0].isdigit() for word in new)
+
+
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
 
 
 def _tells(word: str) -> bool:
-    """Return True for a content word: not "the", not "became"."""
-    return any(token not in LIGHT for token in tokens(word, "en"))
+    """Return True for a content word: not "the", not "became", no ending of a Japanese word."""
+    return not _HIRAGANA.fullmatch(word) and any(token not in LIGHT for token in tokens(word, "en"))
 
 
 def is_exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
@@ -399,12 +402,10 @@ def find_contradiction(
     anchor: Sentence,
     window: Sequence[Sentence],
     passage: Sequence[Sentence],
-    owners: Collection[str] = (),
 ) -> str:
     """Return the kind of contradiction between claim and evidence; empty without one.
 
-    `passage` are all sentences whose names a pronoun of the window may refer to. `owners` are names, in lower
-    case, that "the Company" and "we" may stand for.
+    `passage` are all sentences whose names a pronoun of the window may refer to.
 
     >>> claim, anchor = Sentence("It opened in 1933.", 0, 18), Sentence("It opened in 1932.", 0, 18)
     >>> find_contradiction(claim, anchor, [anchor], [anchor])
@@ -412,7 +413,7 @@ def find_contradiction(
     """
     rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("number", lambda: _other_number(claim, anchor, window, passage)),
-        ("name", lambda: _other_name(claim, anchor, passage, owners)),
+        ("name", lambda: _other_name(claim, anchor, passage)),
         ("denial", lambda: _denied(claim, anchor, window)),
         (
             "direction",
@@ -528,27 +529,10 @@ _REFERRING = re.compile(
 )
 """Words that may stand for a name of an earlier sentence; Korean and Japanese leave it out."""
 _CODE = re.compile(r"(?<=`)[^`\n]{1,60}(?=`)")
-_SELF = re.compile(
-    r"\b(?:the (?:company|group|corporation|firm|bank|university|registrant)|we|our|us)\b"
-    r"|당사|회사|본사|우리|当社|弊社|同社|私たち",
-    re.IGNORECASE,
-)
-"""Words by which a document names its author."""
 
 
-def _is_owner(name: str, claim: Sentence, owners: Collection[str]) -> bool:
-    """Return True for a claim's first name, or an owner's, that "the Company" may stand for."""
-    return name.casefold() in owners and (
-        name == claim.names[0] or bool(re.search(rf"{re.escape(name)}[’']s\b", claim.text))
-    )
-
-
-def _other_name(
-    claim: Sentence, anchor: Sentence, passage: Sequence[Sentence], owners: Collection[str]
-) -> bool:
+def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:
     missing = [name for name in anchor.lacks(claim.names) if name.casefold() not in _DATED]
-    if missing and _SELF.search(anchor.text):
-        missing = missing[1:] if _is_owner(missing[0], claim, owners) else missing
     if not missing:
         return False
     if any(not any(unit.holds(name) for unit in passage) for name in missing):
@@ -603,3 +587,34 @@ def _reversed(claim: Sentence, window: Sequence[Sentence]) -> bool:
         if word.isascii()
         for prefix in _NEGATING
     )
+
+
+# The document's names for itself
+_SELF = re.compile(
+    r"\b(?:the (?:company|group|corporation|firm|bank|university|registrant)|we|our|us)\b"
+    r"|당사|회사|본사|当社|弊社|同社",
+    re.IGNORECASE,
+)
+"""Words by which a document names its author."""
+
+
+def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentence:
+    """Return a claim with the owner's name as a document calls it: "the Company" for "Apple".
+
+    `owners` are the names, in lower case, that may be the document's owner. A name that the text uses by
+    itself is none.
+
+    >>> in_its_words(Sentence("Apple's sales fell.", 0, 0), "We sell. The Company's sales fell.", {"apple"}).text
+    "The Company's sales fell."
+    """
+    own = max(_SELF.findall(text), key=len, default="")
+    first = claim.names[0] if own and claim.names else ""
+    if not first or first.casefold() not in owners or _alone_in(first, text):
+        return claim
+    said = re.sub(rf"\b{re.escape(first)}\b", own, claim.text, count=1)
+    return Sentence(said, 0, len(said))
+
+
+def _alone_in(name: str, text: str) -> bool:
+    """Return True where a text has a name that is no part of a longer one: not the Apple of "Apple Watch"."""
+    return bool(re.search(rf"\b{re.escape(name)}\b(?!\s+[A-Z\d]|\.\w)", text))

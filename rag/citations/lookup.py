@@ -378,12 +378,25 @@ class TableLookup:
         quantity: Quantity,
         among: Collection[int] | None,
     ) -> Reading | None:
-        part, whole = (self._single(claim, labels, label, period, among) for label in labels)
+        whole = self._single(claim, labels, labels[1], period, among)
+        part = None if whole is None else self._above(labels[0], whole)
         if part is None or whole is None or not whole.cell.quantity.value:
             return None
         value = part.cell.quantity.value / whole.cell.quantity.value * 100
         told = f"{_written(part.cell)} / {_written(whole.cell)} = {value:.1f} %"
         return _result(quantity, replace(quantity, value=value, bound=""), [part, whole], told)
+
+    def _above(self, label: _Label, whole: _Placed) -> _Placed | None:
+        """Return the cell of a row in the column of its total, in the nearest such row above it."""
+        total = whole.cell
+        found = [
+            p
+            for p in label.cells
+            if p.number == whole.number
+            and (p.cell.table, p.cell.column, p.cell.periods) == (total.table, total.column, total.periods)
+            and p.cell.row_start < total.row_start
+        ]
+        return max(found, key=lambda p: p.cell.row_start, default=None)
 
     def _changed(
         self,
