@@ -83,8 +83,8 @@ class Judge(Protocol):
 
 
 Status = Literal["verified", "differs", "related", "unsupported"]
-VERIFIED = 0.5
-VERIFIED_UNSPACED = 0.55
+VERIFIED = 0.55
+VERIFIED_UNSPACED = 0.6
 """Least scores of a verified citation; the second for sentences in Korean, Japanese or Chinese script, whose
 pairs of letters match by chance more often."""
 OPEN = 0.2

@@ -604,7 +604,7 @@ def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentenc
     `owners` are the names, in lower case, that may be the document's owner. A name that the text uses by
     itself is none.
 
-    >>> in_its_words(Sentence("Apple's sales fell.", 0, 0), "We sell. The Company's sales fell.", {"apple"}).text
+    >>> in_its_words(Sentence("Apple's sales fell.", 0, 0), "The Company's sales fell.", {"apple"}).text
     "The Company's sales fell."
     """
     own = max(_SELF.findall(text), key=len, default="")

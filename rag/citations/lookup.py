@@ -33,7 +33,7 @@ _BY = re.compile(
     r"(?:\bby|差は|차이는)\s*(?:about|around|roughly|approximately|nearly)?\s*\**\s*$", re.IGNORECASE
 )
 _THAN = re.compile(
-    r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**\s*(?:만큼|이|가)?\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
+    r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**\s*(?:[가-힣]{0,3})\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
     re.I,
 )
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f0-9&’']+|[가-힣]+|[一-鿿ぁ-ヺー々]+")
@@ -60,6 +60,9 @@ _SAME_METRIC = (
     {"매출", "순매출", "매출액", "순매출액"},
     {"売上高", "売上", "純売上高", "収益"},
 )
+_YEAR_ON_YEAR = re.compile(r"year[- ](?:over|on)[- ]year|전년\s?대비|前年比", re.IGNORECASE)
+_TOTAL = re.compile(r"\s*(?:total|합계|총계|소계|총|전체|合計|総計|計|总计)", re.IGNORECASE)
+_WHOLE = re.compile(r"\b(?:total|all|overall)\b|전체|전부|全体|総|总", re.IGNORECASE)
 _TINY = frozenset(
     [
         "total",
@@ -227,7 +230,7 @@ class TableLookup:
         fitting = [p for p in found if _comparable(asked.quantity, p.cell)]
         if asked.only_change:
             fitting = [p for p in fitting if p.cell.is_change]
-        ranked = self._ranked(claim, labels, fitting)
+        ranked = self._ranked(claim, labels, _in_named_columns(claim, asked.quantity, fitting))
         if not ranked:
             return None
         for placed in ranked:
@@ -297,12 +300,18 @@ class TableLookup:
         return Reading((moved > 0) == (way > 0), (_row(now),), said="" if (moved > 0) == (way > 0) else told)
 
     def _years(
-        self, claim: str, labels: Sequence[_Label], period: Period, among: Collection[int] | None
+        self,
+        claim: str,
+        labels: Sequence[_Label],
+        period: Period,
+        among: Collection[int] | None,
+        base: Period | None = None,
     ) -> tuple[_Placed, _Placed] | None:
-        """Return a row's cells of a period and of the year before, from one table."""
+        """Return a row's cells of a period and of the base year, or the year before, from one table."""
         here = [p for p in self._at(labels[0], period, among) if not p.cell.is_change and p.cell.periods]
         for now in self._ranked(claim, labels, here):
             told = now.cell.periods[0]
+            year = base.year if base else told.year - 1
             for other in labels[0].cells:
                 cell = other.cell
                 same = (
@@ -311,7 +320,7 @@ class TableLookup:
                     and cell.row_start == now.cell.row_start
                 )
                 if same and any(
-                    p.year == told.year - 1 and (p.months, p.quarter) == (told.months, told.quarter)
+                    p.year == year and (p.months, p.quarter) == (told.months, told.quarter)
                     for p in cell.periods
                 ):
                     return now, other
@@ -332,10 +341,15 @@ class TableLookup:
         period = _latest(times)
         if _SUM.search(claim) and len(labels) > 1:
             return self._summed(claim, labels, period, quantity, among)
+        if quantity.unit == "%" and _SHARE.search(claim) and len(labels) == 1 and _WHOLE.search(claim):
+            totals = [label for label in self._labels.values() if _TOTAL.match(label.cells[0].cell.row)]
+            labels = [*labels, *totals] if len(totals) == 1 else labels
         if quantity.unit == "%" and _SHARE.search(claim) and len(labels) == 2:
             return self._shared(claim, labels, period, quantity, among)
+        if period is None and _YEAR_ON_YEAR.search(claim) and len(labels) == 1:
+            period = _latest([p for placed in labels[0].cells for p in placed.cell.periods])
         if len(labels) == 1 and _is_change(claim, quantity) and period is not None:
-            return self._changed(claim, labels, period, quantity, among)
+            return self._changed(claim, labels, period, quantity, among, _earliest(times))
         return None
 
     def _single(
@@ -361,8 +375,9 @@ class TableLookup:
         quantity: Quantity,
         among: Collection[int] | None,
     ) -> Reading | None:
+        labels = [label for label in labels if not _TOTAL.match(label.cells[0].cell.row)]
         parts = [self._single(claim, labels, label, period, among) for label in labels]
-        parts = [p for p in parts if p is None or not p.cell.row.lower().startswith("total")]
+        parts = [p for p in parts if p is None or not _TOTAL.match(p.cell.row)]
         known = [p for p in parts if p is not None]
         if len(known) != len(parts) or len(known) < 2:
             return None
@@ -387,16 +402,15 @@ class TableLookup:
         return _result(quantity, replace(quantity, value=value, bound=""), [part, whole], told)
 
     def _above(self, label: _Label, whole: _Placed) -> _Placed | None:
-        """Return the cell of a row in the column of its total, in the nearest such row above it."""
+        """Return the cell of a row in the column of its total, in the nearest such row."""
         total = whole.cell
         found = [
             p
             for p in label.cells
             if p.number == whole.number
             and (p.cell.table, p.cell.column, p.cell.periods) == (total.table, total.column, total.periods)
-            and p.cell.row_start < total.row_start
         ]
-        return max(found, key=lambda p: p.cell.row_start, default=None)
+        return min(found, key=lambda p: abs(p.cell.row_start - total.row_start), default=None)
 
     def _changed(
         self,
@@ -405,8 +419,9 @@ class TableLookup:
         period: Period,
         quantity: Quantity,
         among: Collection[int] | None,
+        base: Period | None = None,
     ) -> Reading | None:
-        pair = self._years(claim, labels, period, among)
+        pair = self._years(claim, labels, period, among, base)
         if pair is None:
             return None
         now, before = pair
@@ -511,6 +526,12 @@ def _paired(
     ]
 
 
+def _earliest(times: Sequence[Period]) -> Period | None:
+    """Return the other of two years that a change lies between."""
+    years = {p.year for p in times if p.year}
+    return min((p for p in times if p.year), key=lambda p: p.year) if len(years) == 2 else None
+
+
 def _latest(times: Sequence[Period]) -> Period | None:
     dated = [p for p in times if p.year or p.quarter or p.months or p.month]
     return max(dated, key=lambda p: (p.year, -p.start)) if dated else None
@@ -532,6 +553,28 @@ def _is_change(claim: str, quantity: Quantity) -> bool:
     return bool(
         _THAN.match(claim, quantity.end) or (_BY.search(claim, 0, quantity.start) and _way(claim, quantity))
     )
+
+
+_CLAUSE = re.compile(r"[,;、，；]|\band\b|\bwhile\b|(?<=[가-힣](?:고|며))\s")
+
+
+def _in_named_columns(claim: str, quantity: Quantity, found: Sequence[_Placed]) -> Sequence[_Placed]:
+    """Return the cells in columns whose words stand beside a number; none where columns differ unnamed.
+
+    Columns that are periods were chosen before.
+    """
+    bare = [p for p in found if not p.cell.periods and not p.cell.is_change]
+    if len({p.cell.column for p in bare}) < 2:
+        return found
+    ends = [0, *(m.end() for m in _CLAUSE.finditer(claim)), len(claim)]
+    near = claim[max(e for e in ends if e <= quantity.start) : min(e for e in ends if e >= quantity.end)]
+    for said in (near, claim):
+        words = {_fold(match[0]) for match in _WORD.finditer(said.casefold())}
+        named = [(len(words & set(_label_words(p.cell.column))), p) for p in bare]
+        most = max(count for count, _ in named)
+        if most:
+            return [p for count, p in named if count == most]
+    return []
 
 
 def _comparable(quantity: Quantity, cell: Cell) -> bool:
@@ -619,8 +662,9 @@ def _rest(claim: str, labels: Sequence[_Label]) -> frozenset[str]:
     spans = [(p.start, p.end) for p in periods(claim)] + [(q.start, q.end) for q in quantities(claim)]
     bare = claim
     for start, end in sorted(spans, reverse=True):
-        bare = f"{bare[:start]} {bare[end:]}" if start < end else bare
-    bare = DOWN.sub(" ", UP.sub(" ", _SHARE.sub(" ", _SUM.sub(" ", bare))))
+        bare = bare[:start] + " " * (end - start) + bare[end:]
+    for cue in (DOWN, UP, _SHARE, _SUM, _WHOLE):
+        bare = cue.sub(" ", bare)
     named = {word for label in labels for word in label.words}
     return frozenset(
         w for w in content_words(bare) if _fold(w) not in named and w not in _TINY and w not in named

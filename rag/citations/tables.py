@@ -122,8 +122,9 @@ def split_row(line: str) -> list[tuple[str, int]]:
 def _markdown(lines: Sequence[_Line], before: Sequence[_Line], above: str, table: int) -> Iterator[Cell]:
     head = [cell for cell, _ in split_row(lines[0].text)]
     caption = " ".join(line.text for line in before if "|" not in line.text)
-    around = f"{above} {caption} {head[0] if head else ''}"
+    around = f"{above} {caption} {' '.join(head)}"
     columns = [_column(text) for text in head]
+    units = f"{above} {caption} {head[0] if head else ''}"
     section = ""
     for line in lines[2:]:
         row = split_row(line.text)
@@ -133,7 +134,7 @@ def _markdown(lines: Sequence[_Line], before: Sequence[_Line], above: str, table
         for number, (cell, at) in enumerate(row[1:], 1):
             column = columns[number] if number < len(columns) else _Column()
             made = _cell(
-                row[0][0], cell, column, (section, around, f"{around} {column.text}"), line, at, table
+                row[0][0], cell, column, (section, around, f"{units} {column.text}"), line, at, table
             )
             if made is not None:
                 yield made

@@ -13,6 +13,7 @@ say says said state stated report reported become became come comes came make ma
 go went include includes know known call called use used base based also well number time total amount amounted
 amounts post posted posts record recorded recorded bring brought stand stood reach reached see saw generate generated earn earned
 reported reporting compared comparison versus figure figures respectively approximately around nearly almost roughly
+spend spent cost costs company companies firm group business segment division achieve achieved comes offer offers
 same quarter period year month fiscal ended ending end sold sell sells sale item
 """
 LIGHT = frozenset(tokens(_LIGHT, "en"))
@@ -21,6 +22,7 @@ _KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는�
 _LIGHT_OTHER = frozenset(
     [
         "이다",
+        "했다",
         "입니",
         "기록",
         "달성",
