@@ -18,8 +18,8 @@ from rag.citations.words import content_words
 
 SPARE = 1  # content words of a statement that neither labels nor caption say: "brought in"
 LEAST_LABEL = 0.6  # share of a row's label that a statement must name where it names no label in full
-_UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|증가|늘|상승|높|많|올랐|増|上昇|高|多|伸び"
-_DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低|少な|下回"
+_UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
+_DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低[いくか下]|少な|下回"
 UP, DOWN = re.compile(_UP, re.IGNORECASE), re.compile(_DOWN, re.IGNORECASE)
 _SUM = re.compile(
     r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|합계|합쳐|합하|합친|합산|合計|合わせ|あわせ|总共|合计|共",

@@ -29,6 +29,7 @@ _BARE_MONTH = re.compile(
     r"\s*(?:(?:year|quarter|months|period)s? ended )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*",
     re.I,
 )
+_OTHER_LETTERS = 30  # of a line of a heading besides its periods
 _LONGEST_LABEL = 90  # characters of the label of a single number
 _UNSCALED = re.compile(
     r"per (?:\w+ )?share|percent|ratio|rate\b|%|주당|비율|1株|率|number of (?:employees|stores)|employees",
@@ -281,7 +282,7 @@ def _columns(head: str, width: int) -> list[_Column]:
             leaves.append(_Column(head[period.start : period.end], period))
     every, leaves = leaves, _zipped(leaves, width)
     caption_end = max((c.period.end for c in every[: max(0, len(every) - width)] if c.period), default=0)
-    groups = [group for group in groups if group.start >= caption_end]
+    groups = [g for g in groups if g.start >= caption_end and _is_head_line(head, g.start)]
     if not leaves or width % len(leaves):
         return [_Column()] * width
     leaves = leaves * (width // len(leaves))
@@ -293,6 +294,13 @@ def _columns(head: str, width: int) -> list[_Column]:
         _grouped(leaf, groups[number // size], leaves, number, size, head)
         for number, leaf in enumerate(leaves)
     ]
+
+
+def _is_head_line(head: str, at: int) -> bool:
+    """Return True where the line at an offset holds little but periods, so that it is no caption."""
+    line = head[head.rfind("\n", 0, at) + 1 :].partition("\n")[0]
+    told = sum(p.end - p.start for p in period_parts(line))
+    return len(line.strip()) - told <= _OTHER_LETTERS
 
 
 def _grouped(

@@ -15,6 +15,7 @@ from rag.passage import Passage
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 from tests.rag.lies import PASSAGES, Case, cases
+from tests.rag.table_lies import ROWS, table, table_cases
 
 TEXTS = [text for texts in PASSAGES.values() for text in texts]
 SPACED = [*PASSAGES["en"], *PASSAGES["ko"]]
@@ -37,6 +38,22 @@ def test_no_lie_is_verified_among_more_than_three_hundred():
     }  # fmt: skip
     assert len(kinds) == 18
     assert [case for case in lies if verified(case)] == []
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[tuple[Case, str]]:
+    checkers = {table(language): Checker([passage(table(language))]) for language in ROWS}
+    return [(case, checkers[case.passage].check(case.claim).status) for case in table_cases()]
+
+
+def test_no_lie_about_a_table_is_verified_among_a_thousand_and_each_is_said_to_differ(judged):
+    lies = [(case, status) for case, status in judged if not case.backed]
+    assert len(lies) >= 1000
+    assert [case for case, status in lies if status != "differs"] == []
+
+
+def test_what_a_table_says_is_verified_as_sentence_as_row_and_calculated(judged):
+    assert [case for case, status in judged if case.backed and status != "verified"] == []
 
 
 @pytest.mark.parametrize("kind", ["exact", "noise"])
