@@ -46,7 +46,10 @@ def test_a_row_without_lines_is_read_by_label_and_period(claim: str):
     [
         ("In the three months ended July 1, 2023, net sales of Lamps were $40,665 million.", "39,669"),
         ("Lamps brought in about $39.7 billion in the first nine months of 2023.", "156,778"),
-        ("Net sales of Garden and Home rose 3% in the first nine months of 2023.", "(30,523 - 31,591) / 31,591 = -3.4 %"),
+        (
+            "Net sales of Garden and Home rose 3% in the first nine months of 2023.",
+            "(30,523 - 31,591) / 31,591 = -3.4 %",
+        ),
         (
             "Net sales of Lamps were $969 million lower than a year before in the three months ended July 1, 2023.",
             "39,669 - 40,665 = -996",
