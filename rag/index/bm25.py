@@ -4,7 +4,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -234,7 +234,10 @@ class TantivyIndex:
                 self._writer.commit()
                 index.reload()
             except (OSError, ValueError) as error:
-                self._writer = None  # a failed writer stays failed; the next starts at the last commit
+                # A failed writer stays failed, and holds the lock while a traceback holds it: the next starts
+                # at the last commit.
+                with suppress(OSError, ValueError):
+                    self._close_writer()
                 raise self._unusable("written", error) from error
 
     @contextmanager
