@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from rag.citations.logic import drops_condition, other_mode, other_quantifier, swaps_roles, turns
-from rag.citations.periods import Period, periods
+from rag.citations.periods import StatedTime, periods
 from rag.citations.quantities import Quantity, quantities
 from rag.text.facts import (
     NUMBER,
@@ -113,7 +113,7 @@ class Sentence:
         ]
 
     @cached_property
-    def periods(self) -> list[Period]:
+    def periods(self) -> list[StatedTime]:
         """Dates, years and spans of time, in order."""
         return periods(plain_years(self.text))
 
@@ -506,7 +506,7 @@ def _times(unit: Sentence) -> set[int]:
     return {p.year for p in unit.periods if p.year}
 
 
-def _states(given: Period, asked: Period) -> bool:
+def _states(given: StatedTime, asked: StatedTime) -> bool:
     """Return True where a period says all that another says."""
     fields = ("year", "month", "day", "months", "quarter")
     return all(getattr(asked, f) in (0, getattr(given, f)) for f in fields)

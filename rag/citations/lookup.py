@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 
-from rag.citations.periods import Period, agree, periods
+from rag.citations.periods import StatedTime, agree, periods
 from rag.citations.quantities import Quantity, quantities, stated_scale
-from rag.citations.tables import Cell, cells
+from rag.citations.tables import TableCell, cells
 from rag.citations.words import content_words
 
 SPARE = 1  # content words of a statement that neither labels nor caption say: "brought in"
@@ -113,7 +113,7 @@ class Reading:
 @dataclass(frozen=True)
 class _Placed:
     number: int
-    cell: Cell
+    cell: TableCell
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class _Asked:
 
     quantity: Quantity
     label: "_Label"
-    period: Period | None
+    period: StatedTime | None
     sign: int
     only_change: bool = False
 
@@ -170,7 +170,7 @@ class TableLookup:
         pairs = _paired(claim, labels, times, numbers)
         return self._all([self._one(claim, pair, labels, among) for pair in pairs]) if pairs else None
 
-    def _asked(self, claim: str) -> tuple[list[_Label], list[Period], list[Quantity]] | None:
+    def _asked(self, claim: str) -> tuple[list[_Label], list[StatedTime], list[Quantity]] | None:
         times = periods(claim)
         numbers = [
             q
@@ -240,7 +240,7 @@ class TableLookup:
             return None
         return Reading(False, (_row(ranked[0]),), said=_written(ranked[0].cell))
 
-    def _at(self, label: _Label, period: Period | None, among: Collection[int] | None) -> list[_Placed]:
+    def _at(self, label: _Label, period: StatedTime | None, among: Collection[int] | None) -> list[_Placed]:
         """Return the cells of a row in a period, those that state the period first."""
         found = [p for p in label.cells if among is None or p.number in among]
         if period is None:
@@ -249,7 +249,7 @@ class TableLookup:
         stated = [p for p in agreeing if p.cell.periods]
         return stated or agreeing
 
-    def _agrees(self, period: Period, cell: Cell) -> bool:
+    def _agrees(self, period: StatedTime, cell: TableCell) -> bool:
         told = cell.periods or tuple(periods(cell.around))
         if not told:
             return (
@@ -259,7 +259,7 @@ class TableLookup:
             )
         return any(agree(period, one, self._quarter_of) for one in told)
 
-    def _quarter_of(self, period: Period) -> int:
+    def _quarter_of(self, period: StatedTime) -> int:
         return self._quarters.get((period.year, period.month), 0)
 
     def _ranked(self, claim: str, labels: Sequence[_Label], found: Sequence[_Placed]) -> list[_Placed]:
@@ -271,7 +271,7 @@ class TableLookup:
 
     # A comparison without a number
     def _compared(
-        self, claim: str, labels: Sequence[_Label], times: Sequence[Period], among: Collection[int] | None
+        self, claim: str, labels: Sequence[_Label], times: Sequence[StatedTime], among: Collection[int] | None
     ) -> Reading | None:
         ways = sorted(
             [(m.start(), 1) for m in UP.finditer(claim)] + [(m.start(), -1) for m in DOWN.finditer(claim)]
@@ -287,7 +287,12 @@ class TableLookup:
         return self._all(parts)
 
     def _moved(
-        self, claim: str, labels: Sequence[_Label], period: Period, way: int, among: Collection[int] | None
+        self,
+        claim: str,
+        labels: Sequence[_Label],
+        period: StatedTime,
+        way: int,
+        among: Collection[int] | None,
     ) -> Reading | None:
         pair = self._years(claim, labels, period, among)
         if pair is None:
@@ -303,9 +308,9 @@ class TableLookup:
         self,
         claim: str,
         labels: Sequence[_Label],
-        period: Period,
+        period: StatedTime,
         among: Collection[int] | None,
-        base: Period | None = None,
+        base: StatedTime | None = None,
     ) -> tuple[_Placed, _Placed] | None:
         """Return a row's cells of a period and of the base year, or the year before, from one table."""
         here = [p for p in self._at(labels[0], period, among) if not p.cell.is_change and p.cell.periods]
@@ -331,7 +336,7 @@ class TableLookup:
         self,
         claim: str,
         labels: Sequence[_Label],
-        times: Sequence[Period],
+        times: Sequence[StatedTime],
         numbers: Sequence[Quantity],
         among: Collection[int] | None,
     ) -> Reading | None:
@@ -357,7 +362,7 @@ class TableLookup:
         claim: str,
         labels: Sequence[_Label],
         label: _Label,
-        period: Period | None,
+        period: StatedTime | None,
         among: Collection[int] | None,
     ) -> _Placed | None:
         found = [
@@ -371,7 +376,7 @@ class TableLookup:
         self,
         claim: str,
         labels: Sequence[_Label],
-        period: Period | None,
+        period: StatedTime | None,
         quantity: Quantity,
         among: Collection[int] | None,
     ) -> Reading | None:
@@ -389,7 +394,7 @@ class TableLookup:
         self,
         claim: str,
         labels: Sequence[_Label],
-        period: Period | None,
+        period: StatedTime | None,
         quantity: Quantity,
         among: Collection[int] | None,
     ) -> Reading | None:
@@ -416,10 +421,10 @@ class TableLookup:
         self,
         claim: str,
         labels: Sequence[_Label],
-        period: Period,
+        period: StatedTime,
         quantity: Quantity,
         among: Collection[int] | None,
-        base: Period | None = None,
+        base: StatedTime | None = None,
     ) -> Reading | None:
         pair = self._years(claim, labels, period, among, base)
         if pair is None:
@@ -472,8 +477,8 @@ class TableLookup:
         read: Quantity,
         cell: str,
         labels: Sequence[_Label],
-        told: Period | None,
-        dated: Sequence[Period],
+        told: StatedTime | None,
+        dated: Sequence[StatedTime],
         among: Collection[int] | None,
     ) -> Reading | None:
         negative = re.match(r"\s*(?:[-−–△▲(\[]|[$€£¥₩]\s?[(-])", cell) is not None
@@ -497,14 +502,14 @@ class TableLookup:
 
 
 def _paired(
-    claim: str, labels: Sequence[_Label], times: Sequence[Period], numbers: Sequence[Quantity]
+    claim: str, labels: Sequence[_Label], times: Sequence[StatedTime], numbers: Sequence[Quantity]
 ) -> list[_Asked]:
     """Return each number with its row and period: one for all, or one each in the order of the words."""
     if len(labels) not in (1, len(numbers)):
         return []
     rows = list(labels) * (len(numbers) if len(labels) == 1 else 1)
     dated = [p for p in times if p.year or p.month or p.quarter or p.months]
-    when: list[Period | None]
+    when: list[StatedTime | None]
     if len(dated) <= 1:
         when = [dated[0] if dated else None] * len(numbers)
     elif len(dated) == len(numbers):
@@ -526,13 +531,13 @@ def _paired(
     ]
 
 
-def _earliest(times: Sequence[Period]) -> Period | None:
+def _earliest(times: Sequence[StatedTime]) -> StatedTime | None:
     """Return the other of two years that a change lies between."""
     years = {p.year for p in times if p.year}
     return min((p for p in times if p.year), key=lambda p: p.year) if len(years) == 2 else None
 
 
-def _latest(times: Sequence[Period]) -> Period | None:
+def _latest(times: Sequence[StatedTime]) -> StatedTime | None:
     dated = [p for p in times if p.year or p.quarter or p.months or p.month]
     return max(dated, key=lambda p: (p.year, -p.start)) if dated else None
 
@@ -577,13 +582,13 @@ def _in_named_columns(claim: str, quantity: Quantity, found: Sequence[_Placed]) 
     return []
 
 
-def _comparable(quantity: Quantity, cell: Cell) -> bool:
+def _comparable(quantity: Quantity, cell: TableCell) -> bool:
     if quantity.unit == "%" or cell.quantity.unit == "%":
         return quantity.unit == cell.quantity.unit
     return not (quantity.unit and cell.quantity.unit) or quantity.unit == cell.quantity.unit
 
 
-def _fits(asked: _Asked, cell: Cell) -> bool:
+def _fits(asked: _Asked, cell: TableCell) -> bool:
     quantity = asked.quantity
     if cell.is_change:
         sign = asked.sign or (-1 if quantity.value < 0 else 1)
@@ -606,13 +611,13 @@ def _row(placed: _Placed) -> Span:
     return Span(placed.number, placed.cell.row_start, placed.cell.row_end)
 
 
-def _written(cell: Cell) -> str:
+def _written(cell: TableCell) -> str:
     value = cell.written
     text = f"{value.value:,f}"
     return f"{text} %" if value.unit == "%" else text
 
 
-def _plain(value: Decimal, cell: Cell) -> str:
+def _plain(value: Decimal, cell: TableCell) -> str:
     """Return a calculated value in the scale of a table."""
     written, scaled = cell.written.value, cell.quantity.value
     try:
@@ -671,7 +676,7 @@ def _rest(claim: str, labels: Sequence[_Label]) -> frozenset[str]:
     )
 
 
-def _uncovered(rest: Collection[str], cell: Cell) -> set[str]:
+def _uncovered(rest: Collection[str], cell: TableCell) -> set[str]:
     told = content_words(f"{cell.row} {cell.column} {cell.section} {cell.around}")
     given = set(told)
     for same in _SAME_METRIC:

@@ -49,7 +49,7 @@ YEAR_TO_DATE = -1  # months from the year's start that are not counted
 
 
 @dataclass(frozen=True)
-class Period:
+class StatedTime:
     """Point or span of time `text[start:end]`; a field that is not stated is 0.
 
     `months` is the length of a span, `quarter` its number in the year. `back` counts the years before
@@ -65,9 +65,9 @@ class Period:
     start: int = 0
     end: int = 0
 
-    def merged(self, other: "Period") -> "Period":
+    def merged(self, other: "StatedTime") -> "StatedTime":
         """Return both as one: "three months ended" and "July 1, 2023"."""
-        return Period(
+        return StatedTime(
             other.year or self.year,
             other.month or self.month,
             other.day or self.day,
@@ -84,7 +84,7 @@ class Period:
         return bool(self.months or self.quarter) and not (self.year or self.month)
 
 
-def agree(one: Period, other: Period, quarter_of: Callable[[Period], int]) -> bool:
+def agree(one: StatedTime, other: StatedTime, quarter_of: Callable[[StatedTime], int]) -> bool:
     """Return True where nothing that both state differs; `quarter_of` maps a period's end to its quarter."""
     fields = ("year", "month", "day")
     if any(getattr(one, f) and getattr(other, f) and getattr(one, f) != getattr(other, f) for f in fields):
@@ -103,7 +103,7 @@ def agree(one: Period, other: Period, quarter_of: Callable[[Period], int]) -> bo
     return not (one.months and other.months and one.months != other.months)
 
 
-def periods(text: str) -> list[Period]:
+def periods(text: str) -> list[StatedTime]:
     """Return the periods of a text in order, neighbouring parts of one joined.
 
     >>> [(p.months, p.year, p.month, p.day) for p in periods("three months ended July 1, 2023")]
@@ -111,7 +111,7 @@ def periods(text: str) -> list[Period]:
     >>> [(p.year, p.quarter) for p in periods("2023년 3분기, Q2 2022")]
     [(2023, 3), (2022, 2)]
     """
-    joined: list[Period] = []
+    joined: list[StatedTime] = []
     for period in period_parts(text):
         last = joined[-1] if joined else None
         if last is not None and _continues(text, last, period):
@@ -127,7 +127,7 @@ _GAP = re.compile(
 )
 
 
-def _continues(text: str, last: Period, period: Period) -> bool:
+def _continues(text: str, last: StatedTime, period: StatedTime) -> bool:
     clash = any(
         getattr(last, f) and getattr(period, f) for f in ("year", "month", "day", "months", "quarter")
     )
@@ -137,7 +137,7 @@ def _continues(text: str, last: Period, period: Period) -> bool:
     return bool(_GAP.match(text[last.end : period.start]))
 
 
-def _completed(found: list[Period], at: int) -> Period:
+def _completed(found: list[StatedTime], at: int) -> StatedTime:
     """Return a period with what it leaves to the one before it: "1 July and 3 August 2023"."""
     period = found[at]
     if period.back:
@@ -151,7 +151,7 @@ def _completed(found: list[Period], at: int) -> Period:
     return period
 
 
-def period_parts(text: str) -> Iterator[Period]:
+def period_parts(text: str) -> Iterator[StatedTime]:
     """Yield dates, years, quarters and lengths as they are written, not joined."""
     for match in _PATTERN.finditer(text):
         period = _read(match)
@@ -159,39 +159,39 @@ def period_parts(text: str) -> Iterator[Period]:
             yield replace(period, start=match.start(), end=match.end())
 
 
-def _read(match: re.Match[str]) -> Period | None:
+def _read(match: re.Match[str]) -> StatedTime | None:
     if match["era"]:
         return _era(match)
     for number in "123456":
         year, month, day = (_group(match, f"{name}{number}") for name in ("year", "mon", "day"))
         if month or year:
-            return Period(_int(year), _MONTHS.get(month.lower(), 0) or _int(month), _int(day))
+            return StatedTime(_int(year), _MONTHS.get(month.lower(), 0) or _int(month), _int(day))
     if match["year"]:
-        return None if match["decade"] else Period(_int(match["year"]))
-    return Period(back=1) if match["back"] else _span(match)
+        return None if match["decade"] else StatedTime(_int(match["year"]))
+    return StatedTime(back=1) if match["back"] else _span(match)
 
 
-def _span(match: re.Match[str]) -> Period | None:
+def _span(match: re.Match[str]) -> StatedTime | None:
     if match["span"]:
         found = re.search(rf"({_N}|\d{{1,2}})[\s-]+month", match["span"], re.IGNORECASE)
-        return Period(months=_ORDINAL.get(found[1].lower(), 0) or _int(found[1])) if found else None
+        return StatedTime(months=_ORDINAL.get(found[1].lower(), 0) or _int(found[1])) if found else None
     if match["quarter"]:
-        return Period(quarter=_int(match["q"] or "") or _ORDINAL.get((match["qword"] or "").lower(), 0))
+        return StatedTime(quarter=_int(match["q"] or "") or _ORDINAL.get((match["qword"] or "").lower(), 0))
     if match["cq"]:
-        return Period(quarter=_int(match["cqn"]) or " 一二三四".index(match["cqn"]))
+        return StatedTime(quarter=_int(match["cqn"]) or " 一二三四".index(match["cqn"]))
     if match["half"]:
         first = (match["hword"] or match["hcjk"]).lower() in ("first", "상반기", "上半期")
-        return Period(months=6) if first else Period(months=SECOND_HALF)
-    return Period(months=YEAR_TO_DATE)
+        return StatedTime(months=6) if first else StatedTime(months=SECOND_HALF)
+    return StatedTime(months=YEAR_TO_DATE)
 
 
 def _group(match: re.Match[str], name: str) -> str:
     return match.groupdict().get(name) or ""
 
 
-def _era(match: re.Match[str]) -> Period:
+def _era(match: re.Match[str]) -> StatedTime:
     year = 1 if match["eyear"] == "元" else _int(match["eyear"])
-    return Period(_ERAS[match["ename"]] + year, _int(match["mon7"] or ""), _int(match["day7"] or ""))
+    return StatedTime(_ERAS[match["ename"]] + year, _int(match["mon7"] or ""), _int(match["day7"] or ""))
 
 
 def _int(digits: str) -> int:

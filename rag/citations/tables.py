@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from rag.citations.periods import Period, period_parts, periods
+from rag.citations.periods import StatedTime, period_parts, periods
 from rag.citations.quantities import MONEY, Quantity, quantities, stated_scale
 
 MOST_CELLS = 4000  # of a passage
@@ -39,7 +39,7 @@ _PER_SHARE = re.compile(r"except[^)]*per[- ]share", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """Number of a table, `text[start:end]` of its passage, with the labels that say what it is.
 
     `around` is the caption, the title and the section above the row; `table` counts the passage's tables.
@@ -51,7 +51,7 @@ class Cell:
     around: str
     quantity: Quantity
     written: Quantity
-    periods: tuple[Period, ...]
+    periods: tuple[StatedTime, ...]
     start: int
     end: int
     row_start: int
@@ -69,18 +69,18 @@ class _Line:
 @dataclass(frozen=True)
 class _Column:
     text: str = ""
-    period: Period | None = None
+    period: StatedTime | None = None
     is_change: bool = False
 
 
-def cells(text: str, above: str = "") -> tuple[Cell, ...]:
+def cells(text: str, above: str = "") -> tuple[TableCell, ...]:
     r"""Return the cells of a passage's tables; `above` is the heading that stands over the passage.
 
     >>> [(c.row, c.column, str(c.quantity.value)) for c in cells("In millions\n\n| | 2023 |\n|---|---|\n| Mac | 6,840 |")]
     [('Mac', '2023', '6840000000')]
     """
     lines = [_Line(match[0], match.start()) for match in re.finditer(r"[^\n]+|(?<=\n)(?=\n)", text)]
-    found: list[Cell] = []
+    found: list[TableCell] = []
     at = table = 0
     while at < len(lines) and len(found) < MOST_CELLS:
         end = _markdown_end(lines, at)
@@ -120,7 +120,7 @@ def split_row(line: str) -> list[tuple[str, int]]:
     return found
 
 
-def _markdown(lines: Sequence[_Line], before: Sequence[_Line], above: str, table: int) -> Iterator[Cell]:
+def _markdown(lines: Sequence[_Line], before: Sequence[_Line], above: str, table: int) -> Iterator[TableCell]:
     head = [cell for cell, _ in split_row(lines[0].text)]
     caption = " ".join(line.text for line in before if "|" not in line.text)
     around = f"{above} {caption} {' '.join(head)}"
@@ -148,7 +148,7 @@ def _column(text: str) -> _Column:
 
 def _cell(
     row: str, cell: str, column: _Column, context: tuple[str, str, str], line: _Line, at: int, table: int
-) -> Cell | None:
+) -> TableCell | None:
     section, around, unit_text = context
     read = quantities(cell)
     if not row or len(read) != 1 or len(_LETTER.findall(cell)) > 14:
@@ -156,7 +156,7 @@ def _cell(
     quantity = _in_unit(read[0], cell, row, section, unit_text)
     told = [p for p in (column.period, *periods(row)) if p is not None]
     start = line.start + at
-    return Cell(
+    return TableCell(
         row, column.text, section, around, quantity, _signed(read[0], cell), tuple(told), start, start + len(cell),
         line.start, line.start + len(line.text), table, column.is_change,
     )  # fmt: skip
@@ -207,7 +207,7 @@ def _read_row(line: str) -> tuple[str, list[tuple[str, int]]] | None:
     )
 
 
-def _loose(lines: Sequence[_Line], at: int, above: str, table: int) -> tuple[int, list[Cell]]:
+def _loose(lines: Sequence[_Line], at: int, above: str, table: int) -> tuple[int, list[TableCell]]:
     """Return the end of the loose table that begins at a line, and its cells; nothing where there is none."""
     first = _row_at(lines, at)
     if first is None:
@@ -236,7 +236,7 @@ def _row_at(lines: Sequence[_Line], at: int) -> tuple[str, list[tuple[str, int]]
 
 def _loose_cells(
     lines: Sequence[_Line], rows: Sequence[int], width: int, above: str, table: int
-) -> Iterator[Cell]:
+) -> Iterator[TableCell]:
     head = _head(lines, rows[0])
     around = " ".join([above, *(line.text for line in head)])
     columns = _columns("\n".join(line.text for line in head), width)
@@ -271,7 +271,7 @@ def _columns(head: str, width: int) -> list[_Column]:
     >>> [column.period.months for column in _columns("Three Months Ended Nine Months Ended\n2023 2022 2023 2022", 4)]
     [3, 3, 9, 9]
     """
-    groups: list[Period] = []
+    groups: list[StatedTime] = []
     leaves: list[_Column] = []
     for period in _head_parts(head):
         if isinstance(period, _Column):
@@ -304,11 +304,11 @@ def _is_head_line(head: str, at: int) -> bool:
 
 
 def _grouped(
-    leaf: _Column, group: Period, leaves: Sequence[_Column], number: int, size: int, head: str
+    leaf: _Column, group: StatedTime, leaves: Sequence[_Column], number: int, size: int, head: str
 ) -> _Column:
     begin = number // size * size
     dated = next((c.period for c in leaves[begin : begin + size] if c.period is not None), None)
-    period = group.merged(leaf.period or dated or Period())
+    period = group.merged(leaf.period or dated or StatedTime())
     return replace(leaf, period=period, text=f"{head[group.start : group.end]} {leaf.text}")
 
 
@@ -329,9 +329,9 @@ def _zipped(leaves: list[_Column], width: int) -> list[_Column]:
     return leaves[-width:] if len(leaves) >= width else leaves
 
 
-def _head_parts(head: str) -> Iterator[Period | _Column]:
+def _head_parts(head: str) -> Iterator[StatedTime | _Column]:
     changes = [(m.start(), _Column(m[0], None, True)) for m in _CHANGE.finditer(head)]
-    dated: list[tuple[int, Period]] = []
+    dated: list[tuple[int, StatedTime]] = []
     for part in period_parts(head):
         last = dated[-1][1] if dated else None
         if (
@@ -345,7 +345,7 @@ def _head_parts(head: str) -> Iterator[Period | _Column]:
             dated[-1] = (last.start, last.merged(part))
         elif not part.back:
             dated.append((part.start, part))
-    placed: list[tuple[int, Period | _Column]] = [*changes, *dated]
+    placed: list[tuple[int, StatedTime | _Column]] = [*changes, *dated]
     yield from (entry for _, entry in sorted(placed, key=lambda pair: pair[0]))
 
 
@@ -356,6 +356,6 @@ class TableText:
         self._text, self._above = text, above
 
     @cached_property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[TableCell, ...]:
         """Cells of all tables, in order."""
         return cells(self._text, self._above)

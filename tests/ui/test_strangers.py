@@ -40,11 +40,14 @@ LIBRARY = {
     "destroy": None,
     "keep": None,
     "parse": None,
+    "profiles": None,
     "rarity": None,
+    "read_missing_facts": None,
     "rebuild_vectors": None,
     "recover": None,
     "reindex": None,
     "embed": lambda my, ids: my.embed(ids["document"]),
+    "facts_of": lambda my, ids: my.facts_of(ids["document"]),
     "index": lambda my, ids: my.index(ids["document"]),
     "read": lambda my, ids: my.read(ids["replacement"]),
     "remove": lambda my, ids: my.remove(ids["document"]),
@@ -158,6 +161,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]
     jobs, stop = Jobs({"sync": 2, "read": 2, "embed": 1, "split": 1, "trees": 1}), threading.Event()
     settings = load({"data": database.directory})
     bob = Workspace(database, "bob", jobs, lambda: (settings, None))
+    bob.library.profiles()  # his own documents are read for their facts once
 
     def waiting(cancelled):
         while not (cancelled() or stop.is_set()):
