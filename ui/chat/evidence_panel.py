@@ -262,6 +262,7 @@ def _neighbours(
         if text[start:end] == evidence.quote:
             first, last = (pages[0].start, max(pages[-1].end, end)) if pages else (0, len(text))
             head, tail = _whole_tables(text, max(first, start - CONTEXT), min(last, end + CONTEXT))
+            head = max(first, head)  # a line at the end of the page before is no caption
             return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
     local = slice(start - passage.start, end - passage.start)
     if passage.text[local] == evidence.quote:
