@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from langchain_core.embeddings import Embeddings
 
+from rag.citations.arithmetic import Derivation, derive
 from rag.citations.claims import Sentence, find_contradiction, in_its_words, joined
 from rag.citations.lookup import Reading, Span, TableLookup
 from rag.citations.periods import periods
@@ -102,6 +103,8 @@ COSTS = {
     "few words": 0.1,
 }
 FEW_WORDS = 6
+NOT_CALCULATED = ("name", "denial", "quantifier", "mode", "condition", "role")
+"""Contradictions that a calculated number does not explain."""
 _DIGIT_BEFORE = re.compile(r"[\d만억조万億兆][\s,]*\Z")
 _UNSAID_TIME = re.compile(
     r"\b(?:(?:the|that|this) (?:same|following|previous|next|latter|former)\b|that (?:year|month|day|time)\b"
@@ -165,12 +168,13 @@ class Checker:
         judge: Judge | None = None,
         least: float | None = None,
     ):
-        names = frozenset(word for p in passages for word in content_words(f"{p.document} {p.heading}"))
-        owners = _owners(passages)
-        self._passages = [_ParsedPassage(passage, owners) for passage in passages]
-        self._tables = TableLookup(
-            [(n, p.text, p.heading) for n, p in enumerate(passages, 1)], names | owners
-        )
+        owners = [_owners(passage, passages) for passage in passages]
+        self._passages = [_ParsedPassage(*pair) for pair in zip(passages, owners, strict=True)]
+        own_names = {
+            number: owner | frozenset(content_words(f"{p.document} {p.heading} {p.about} {' '.join(owner)}"))
+            for number, (p, owner) in enumerate(zip(passages, owners, strict=True), 1)
+        }
+        self._tables = TableLookup([(n, p.text, p.heading) for n, p in enumerate(passages, 1)], own_names)
         self._meaning = Similarity.of(embedder)
         self._judge = judge
         self._least = least
@@ -188,7 +192,7 @@ class Checker:
             return _as_evidence(read)
         found = self._check_prose(bare, among)
         if found.status != "verified" and read is None:
-            found = self._check_parts(bare, among) or found
+            found = self._check_parts(bare, among) or self._check_calculated(bare, among) or found
         if read is None or found.score == VERBATIM:
             return found
         return replace(found, status="related") if found.status == "verified" else _as_evidence(read)
@@ -217,6 +221,16 @@ class Checker:
             if found[-1].status != "verified":
                 return None
         return _together(found) if len(found) > 1 else None
+
+    def _check_calculated(self, sentence: str, among: Collection[int] | None) -> Evidence | None:
+        """Return the evidence of a sentence whose number follows from numbers of a passage."""
+        claim = Sentence(sentence, 0, len(sentence))
+        found = (
+            text.calculated(claim, number)
+            for number, text in enumerate(self._passages, 1)
+            if among is None or number in among
+        )
+        return next((one for one in found if one is not None), None)
 
     def _check_prose(self, sentence: str, among: Collection[int] | None) -> Evidence:
         claim = Sentence(sentence, 0, len(sentence))
@@ -309,12 +323,15 @@ def parts(sentence: str) -> list[str]:
     return found if all(len(content_words(part)) >= _PART_WORDS for part in found) else [sentence]
 
 
-def _owners(passages: Sequence[Passage]) -> frozenset[str]:
-    """Return the names that "the Company" may stand for: words of documents' names, and names in the texts.
+def _owners(passage: Passage, passages: Sequence[Passage]) -> frozenset[str]:
+    """Return the names that "the Company" of a passage may stand for.
 
-    A name that is also written in lower case is a word: Services, Products.
+    They are the party that its document names; where that is unknown, words of the document's name, and
+    names in the passages' texts. A name that is also written in lower case is a word: Services, Products.
     """
-    titles = {word.casefold() for p in passages for word in re.findall(r"[^\W\d_]{3,}", p.document)}
+    titles = {word.casefold() for word in re.findall(r"[^\W\d_]{3,}", passage.document)}
+    if passage.about:
+        return frozenset(titles | {name.casefold() for name in re.findall(r"[^\W\d_]{2,}", passage.about)})
     text = " ".join(p.text for p in passages)
     common = set(re.findall(r"(?<![\w.])[a-z]{2,}(?![\w.]*\.\w)", text))
     told = {name.casefold() for name in names(text) if name.isascii() and not name.isupper()}
@@ -392,6 +409,36 @@ class _ParsedPassage:
             return Evidence("unsupported"), refuted
         status: Status = "related" if windows[0].share >= RELATED else "unsupported"
         return _evidence(status, number, windows[0]), refuted
+
+    def calculated(self, claim: Sentence, number: int) -> Evidence | None:
+        """Return the evidence of a claim whose number follows from numbers of at most three sentences."""
+        claim = in_its_words(claim, self.text, self._owners)
+        for window in sorted(self._windows(claim), key=lambda window: len(window.units)):
+            if window.share < RELATED:
+                continue
+            begin, end = window.units[0].start, window.units[-1].end
+            found = derive(claim.text, self.text[begin:end])
+            if found is not None and found.holds and not self._contradicted(claim, window):
+                return self._calculation(found, begin, number)
+        return None
+
+    def _contradicted(self, claim: Sentence, window: "_Window") -> bool:
+        anchor = _anchor(claim, window.units)
+        return bool(
+            find_contradiction(claim, anchor, window.units, [*self.units, self.above], NOT_CALCULATED)
+        )
+
+    def _calculation(self, found: Derivation, begin: int, number: int) -> Evidence:
+        """Return the sentences that hold the numbers of a calculation as evidence."""
+        held = [
+            Span(number, unit.start, unit.end)
+            for unit in self.units
+            if any(unit.start <= begin + start < unit.end for start, _ in found.spans)
+        ]
+        first, more = held[0], tuple(held[1:])
+        return Evidence(
+            "verified", number, first.start, first.end, VERBATIM, more, calculation=found.calculation
+        )
 
     def _is_on_subject(self, claim: Sentence, window: _Window) -> bool:
         """Return True where the window has all names of the claim that the passage has."""

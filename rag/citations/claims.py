@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from rag.citations.logic import drops_condition, other_mode, other_quantifier, swaps_roles, turns
 from rag.citations.periods import StatedTime, periods
-from rag.citations.quantities import Quantity, quantities
+from rag.citations.quantities import Quantity, undated
 from rag.text.facts import (
     NUMBER,
     OPENERS,
@@ -105,12 +105,7 @@ class Sentence:
     def quantities(self) -> list[Quantity]:
         """Numbers with their units, without those of dates, in order."""
         text = plain_years(self.text)
-        dated = periods(text)
-        return [
-            q
-            for q in quantities(text)
-            if not q.is_year and not any(p.start < q.end and q.start < p.end for p in dated)
-        ]
+        return undated(text, periods(text))
 
     @cached_property
     def periods(self) -> list[StatedTime]:
@@ -402,10 +397,12 @@ def find_contradiction(
     anchor: Sentence,
     window: Sequence[Sentence],
     passage: Sequence[Sentence],
+    kinds: Collection[str] = (),
 ) -> str:
     """Return the kind of contradiction between claim and evidence; empty without one.
 
-    `passage` are all sentences whose names a pronoun of the window may refer to.
+    `passage` are all sentences whose names a pronoun of the window may refer to. `kinds` are those to look
+    for, by default all.
 
     >>> claim, anchor = Sentence("It opened in 1933.", 0, 18), Sentence("It opened in 1932.", 0, 18)
     >>> find_contradiction(claim, anchor, [anchor], [anchor])
@@ -430,7 +427,7 @@ def find_contradiction(
         ("splice", lambda: is_spliced(claim, passage)),
         ("exchange", lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline)),
     )
-    return next((kind for kind, contradicts in rules if contradicts()), "")
+    return next((kind for kind, contradicts in rules if (not kinds or kind in kinds) and contradicts()), "")
 
 
 def _other_number(

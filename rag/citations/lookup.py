@@ -7,14 +7,15 @@ the number; then its number is compared. So an exchanged row or column is anothe
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 
 from rag.citations.periods import StatedTime, agree, periods
-from rag.citations.quantities import Quantity, quantities, stated_scale
+from rag.citations.quantities import Quantity, quantities, stated_scale, undated
 from rag.citations.tables import TableCell, cells
 from rag.citations.words import content_words
+from rag.text.facts import names
 
 SPARE = 1  # content words of a statement that neither labels nor caption say: "brought in"
 LEAST_LABEL = 0.6  # share of a row's label that a statement must name where it names no label in full
@@ -139,12 +140,14 @@ class _Label:
 class TableLookup:
     """Tables of numbered passages, in which statements are looked up.
 
-    `names` are the words by which a statement may name the documents themselves.
+    `own_names` are, by the passage's number, the words by which a statement may name its document.
     """
 
-    def __init__(self, texts: Sequence[tuple[int, str, str]], names: Collection[str] = ()):
+    def __init__(
+        self, texts: Sequence[tuple[int, str, str]], own_names: Mapping[int, Collection[str]] | None = None
+    ):
         self._cells = [_Placed(n, cell) for n, text, above in texts for cell in cells(text, above)]
-        self._names = frozenset(names)
+        self._names = {number: frozenset(own) for number, own in (own_names or {}).items()}
         self._labels: dict[tuple[str, ...], _Label] = {}
         for placed in self._cells:
             words = _label_words(placed.cell.row)
@@ -172,11 +175,7 @@ class TableLookup:
 
     def _asked(self, claim: str) -> tuple[list[_Label], list[StatedTime], list[Quantity]] | None:
         times = periods(claim)
-        numbers = [
-            q
-            for q in quantities(claim)
-            if not q.is_year and not any(p.start < q.end and q.start < p.end for p in times)
-        ]
+        numbers = undated(claim, times)
         labels = self._named(claim)
         return (labels, times, numbers) if labels else None
 
@@ -264,10 +263,17 @@ class TableLookup:
 
     def _ranked(self, claim: str, labels: Sequence[_Label], found: Sequence[_Placed]) -> list[_Placed]:
         """Return the cells whose caption and section say the rest of the statement best; none where too little."""
-        rest = _rest(claim, labels) - self._names
-        uncovered = [(len(_uncovered(rest, p.cell)), p) for p in found]
+        rest = _rest(claim, labels)
+        named = frozenset(content_words(" ".join(name for name in names(claim) if name.isascii())))
+        uncovered = [(self._lacks(rest, named, p), p) for p in found]
         least = min((count for count, _ in uncovered), default=SPARE + 1)
         return [p for count, p in uncovered if count == least] if least <= SPARE else []
+
+    def _lacks(self, rest: Collection[str], named: Collection[str], placed: _Placed) -> int:
+        """Count the words that neither the cell's labels nor its document's names say; a name counts twice."""
+        own = self._names.get(placed.number, ())
+        words = _uncovered({word for word in rest if word not in own}, placed.cell)
+        return len(words) + len(words.intersection(named))
 
     # A comparison without a number
     def _compared(

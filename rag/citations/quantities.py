@@ -6,9 +6,11 @@ For English, Korean, Japanese and Chinese; in other languages numbers, percentag
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+
+from rag.citations.periods import StatedTime
 
 SCALES = {
     "hundred": 2, "thousand": 3, "thousands": 3, "million": 6, "millions": 6, "mn": 6, "m": 6, "billion": 9,
@@ -132,6 +134,21 @@ def quantities(text: str) -> list[Quantity]:
     [('39700000000', 'USD'), ('4821000000', 'USD'), ('-2', '%')]
     """
     return list(_quantities(text))
+
+
+def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
+    """Return the quantities of a text that are no years and no parts of its dates.
+
+    >>> from rag.citations.periods import periods
+    >>> text = "On 3 May 2020 it sold 12 cars."
+    >>> [str(q.value) for q in undated(text, periods(text))]
+    ['12']
+    """
+    return [
+        q
+        for q in quantities(text)
+        if not q.is_year and not any(p.start < q.end and q.start < p.end for p in dated)
+    ]
 
 
 def _quantities(text: str) -> Iterator[Quantity]:

@@ -159,3 +159,17 @@ def test_the_more_of_a_statement_is_in_the_source_the_sooner_it_is_verified(clai
     """The scores are .61 and .54, on either side of the threshold."""
     source = "The harbour of Aldenburg handled 4.1 million containers in 2024, more than in the year before."
     assert Checker([passage(source)]).check(claim).status == status
+
+
+def test_a_number_of_one_company_is_not_that_of_another() -> None:
+    text = (
+        "Net sales for the three months ended July 1, 2023 (dollars in millions):\n\n"
+        "| | Three Months Ended July 1, 2023 |\n|---|---|\n| Services | 21,213 |\n\n"
+        "The Company paid $3.8 billion in dividends."
+    )
+    about = "Apple Inc., 10-Q, period ended 2023-07-01"
+    checker = Checker([Passage("c", "d", "q3.pdf", "", None, "", 0, len(text), text, about=about)])
+    told = ("{}'s Services net sales were $21.2 billion.", "{} paid $3.8 billion in dividends.")
+
+    assert {checker.check(one.format("Apple")).status for one in told} == {"verified"}
+    assert "verified" not in {checker.check(one.format("Intel")).status for one in told}
