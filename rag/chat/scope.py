@@ -125,6 +125,17 @@ def scope_within(collections: Collections, names: Sequence[str]) -> Scope:
     return Scope(frozenset(collections.documents_of(list(records))), in_words(chosen))
 
 
+def scope_without(documents: Documents, scope: Scope, sha256: str) -> Scope:
+    """Return a scope without the documents of this hash; the scope itself where none has it."""
+    there = documents.list()
+    own = {record.id for record in there if record.sha256 == sha256}
+    if not own:
+        return scope
+    among = {record.id for record in there} if scope.document_ids is None else scope.document_ids
+    said = f"{scope.said or 'all documents'}, without the text itself"
+    return Scope(frozenset(among - own), said)
+
+
 @dataclass(frozen=True)
 class DocumentFilter:
     """File types, such as ".pdf", and days; documents whose date is unknown are not of any days."""
