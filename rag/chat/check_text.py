@@ -33,7 +33,7 @@ MAX_TEXT = 400_000  # characters: about 150 pages
 MAX_STATEMENTS = 1000
 MAX_STATEMENT = 2000  # characters of one statement; a longer one is a text without full stops
 MAX_QUERY = 1000  # characters
-LEAST_TOKENS = 3  # "Thank you." is in any document
+LEAST_TOKENS = 2  # of a statement: "Thank you." is in any document
 
 CheckStatus = Literal["verified", "differs", "not found"]
 NOT_FOUND = "Not found in your documents"
