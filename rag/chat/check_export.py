@@ -205,7 +205,7 @@ def to_docx(checked: CheckedText, original: bytes = b"") -> CheckFile:
         except DocumentRefused as error:
             note = f"{_UNREADABLE} {error}"
     spans = [(one.start, one.end, _comment(one)) for one in checked.statements]
-    return CheckFile(new_document(checked.text, checked.blocks, spans), note)
+    return CheckFile(new_document(checked.text, checked.blocks, spans, note), note)
 
 
 def _in_place(original: bytes, name: str, comments: list[Annotation]) -> bytes:

@@ -197,12 +197,17 @@ def _split(run: Any, text: str, cuts: Sequence[int]) -> list[tuple[int, Any]]:
 
 
 def new_document(
-    text: str, blocks: Sequence[tuple[int, int]], comments: Sequence[tuple[int, int, str]]
+    text: str, blocks: Sequence[tuple[int, int]], comments: Sequence[tuple[int, int, str]], note: str = ""
 ) -> bytes:
-    """Return a Word file of a text, a paragraph for each block, with a comment on each (start, end) of it."""
+    """Return a Word file of a text, a paragraph for each block, with a comment on each (start, end) of it.
+
+    A `note` is the first paragraph.
+    """
     import docx
 
     document = docx.Document()
+    if note:
+        document.add_paragraph().add_run(note).italic = True
     waiting = list(reversed(comments))
     for start, end in blocks:
         paragraph = document.add_paragraph()
