@@ -89,7 +89,7 @@ def _markdown_statement(one: CheckedStatement) -> str:
 
 def _markdown_source(source: SourceWords) -> str:
     heading = f", {escaped(source.passage.heading)}" if source.passage.heading else ""
-    return f"  - “{escaped(source.quote)}” — {escaped(source.place)}{heading}"
+    return f"  - “{escaped(source.line)}” — {escaped(source.place)}{heading}"
 
 
 # HTML
@@ -217,5 +217,5 @@ def _in_place(original: bytes, name: str, comments: list[Annotation]) -> bytes:
 
 def _comment(one: CheckedStatement) -> str:
     """Return a comment's text: the status, and each quote with its place."""
-    quotes = (f"“{' '.join(source.quote.split())}” — {source.place}" for source in one.sources)
+    quotes = (f"“{source.line}” — {source.place}" for source in one.sources)
     return clean("\n".join([one.remark, *quotes]))

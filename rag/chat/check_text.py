@@ -23,6 +23,7 @@ from rag.jobs import Cancel, never
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.text.document import shown
+from rag.text.tables import cells
 from rag.text.tokenize import tokens
 
 CHECK = "check"  # kind of the jobs, and their lane
@@ -51,6 +52,13 @@ class SourceWords:
     def quote(self) -> str:
         """The words."""
         return self.passage.text[self.start - self.passage.start : self.end - self.passage.start]
+
+    @property
+    def line(self) -> str:
+        """The words on one line, cells of a table with " | " between them."""
+        lines = self.quote.split("\n")
+        rows = (" | ".join(cells(one)) if one.lstrip().startswith("|") else one for one in lines)
+        return " ".join(" ".join(rows).split())
 
     @property
     def place(self) -> str:

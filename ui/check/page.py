@@ -204,7 +204,7 @@ def _mark(one: CheckedStatement) -> Link | PlainMark:
     sign = SIGNS[one.status]
     if not one.sources:
         return PlainMark(f"[{one.number} {sign}]")
-    hint = f"{one.remark}: “{plain_line(one.sources[0].quote, 180)}” — {one.sources[0].place}"
+    hint = f"{one.remark}: “{plain_line(one.sources[0].line, 180)}” — {one.sources[0].place}"
     return Link(one.number, f"check-{one.number}-0", hint, sign=sign)
 
 
@@ -212,7 +212,7 @@ def _show_statement(one: CheckedStatement) -> None:
     with st.container(key=f"sources-check-{one.number}", gap="xxsmall"):
         st.markdown(f":material/{ICONS[one.status]}: {one.number} · {label(one.remark, 400)}")
         for at, source in enumerate(one.sources[:MOST_SOURCES]):
-            st.caption(f"“{label(source.quote, SHOWN)}”")
+            st.caption(f"“{label(source.line, SHOWN)}”")
             st.button(
                 f"{one.number} · {label(source.place, 60)}",
                 key=f"check-source-{one.number}-{at}",
