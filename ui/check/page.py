@@ -26,6 +26,7 @@ from ui.components.pagination import paginated
 from ui.server.services import services, workspace
 
 PAGE = 15  # blocks of the text shown at once
+BESIDE = 40  # statements of one block, such as a long table, shown at once
 SHOWN = 300  # characters of a quote beside its statement
 MOST_SOURCES = 3  # of a statement that are shown
 JOB, RESULT, TEXT, OPENED = "check-job", "check-result", "check-text", "check-opened"
@@ -195,8 +196,8 @@ def _show_block(checked: CheckedText, span: tuple[int, int], stated: list[Checke
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(safe_answer(checked.text[start:end], notes=marks), anchors=False)
-    with right:
-        for one in stated:
+    with right, paginated(len(stated), BESIDE, f"check-beside-{start}") as part:
+        for one in stated[part]:
             _show_statement(one)
 
 

@@ -1,6 +1,7 @@
 """Comments in Word files: at words of a file that exists, or in a new file of a text."""
 
 import io
+import re
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
@@ -19,6 +20,7 @@ SECONDS, MEMORY = 60.0, 1 << 30
 MAX_WORDS = 200  # characters of words that a comment repeats because their place was not found
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_LABEL = re.compile(r"\A(?:\(?\w{1,5}[.)]|[\d.]+)\s+")
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
@@ -105,8 +107,8 @@ class _RunText:
         for words in wanted:
             part = _folded(words)
             at = self._find(part, after)
-            if at < 0:  # the number of a list is not in its runs
-                part = part.lstrip("0123456789")
+            if at < 0:  # the label of an item, "3.1" or "a)", is not in its runs
+                part = _folded(_LABEL.sub("", words))
                 at = self._find(part, after)
             if at < 0:
                 found.append(None)
