@@ -7,9 +7,10 @@ from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 
+from rag.chat.check_text import PASSAGES, TextChecker
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
-from rag.chat.scope import EVERYTHING, LibraryView, Scope
+from rag.chat.scope import EVERYTHING, LibraryView, Scope, scope_without
 from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
 from rag.citations.judges import CrossEncoderJudge, LanguageModelJudge
 from rag.connectors.base import Credentials
@@ -247,6 +248,18 @@ def make_pipeline(
         rephrase_seconds=rephrase_seconds(settings, llm),
         made_with=_made_with(settings, library, llm, retriever, k) | _reranked_with(settings),
     )
+
+
+def make_text_checker(
+    settings: Settings, library: Library, *, scope: Scope = EVERYTHING, sha256: str = ""
+) -> TextChecker:
+    """Return the checker of texts against the documents in scope, without a model or a reranker.
+
+    The document with the hash `sha256`, the text itself, is left out.
+    """
+    plain = settings.model_copy(update={"reranker": NO_RERANKER})
+    others = scope_without(library.documents, scope, sha256)
+    return TextChecker(make_pipeline(plain, library, None, k=PASSAGES, scope=others))
 
 
 def _retriever(

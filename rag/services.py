@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from rag import settings as config
+from rag.chat import check_text
 from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
@@ -53,7 +54,8 @@ class Services:
         self.metrics = Metrics()
         self._models = SharedEmbedders(self.metrics.embedding)
         self._held: Embedder | None = None
-        self.jobs = Jobs({**ingest.LANES, **lab.LANES, **scheduler.LANES}, Watch(self.metrics))
+        lanes = {**ingest.LANES, **lab.LANES, **scheduler.LANES, **check_text.LANES}
+        self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
         self.people = People(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)

@@ -6,17 +6,21 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
+from secrets import token_hex
 from typing import Any
 
+from rag.chat.check_text import CHECK, CheckedText, CheckProgress
 from rag.chat.conversation import Conversation
 from rag.chat.export import FORMS, FormName, export
 from rag.chat.pipeline import RagPipeline
-from rag.chat.scope import EVERYTHING, scope_of
+from rag.chat.scope import EVERYTHING, scope_among, scope_of
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
 from rag.connectors.scheduler import Syncing
+from rag.errors import QuestionRefused
 from rag.evaluation.lab import Lab
-from rag.factory import Current, make_library, make_means, make_pipeline
+from rag.factory import Current, make_library, make_means, make_pipeline, make_text_checker
 from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs
 from rag.models.embeddings import SharedEmbedders
@@ -193,6 +197,31 @@ class Workspace:
         conversation = self.conversations.open(conversation_id)
         messages = self.conversations.messages(conversation_id, limit=EVERY)
         return FORMS[form](export(conversation, messages, datetime.now(UTC)))
+
+    def check_text(
+        self,
+        name: str,
+        content: bytes,
+        *,
+        collections: Collection[str] = (),
+        documents: Collection[str] = (),
+    ) -> Job[CheckProgress | CheckedText]:
+        """Check a file's statements in a job, against these collections and documents, or against all.
+
+        Raises QuestionRefused while another text is checked.
+        """
+        if self._jobs.running(self.owner, CHECK):
+            raise QuestionRefused("Another text of yours is being checked. Wait for it, or stop it.")
+        chosen = self.choices.would_be(collections, documents)
+        everything = not (collections or documents)
+        scope = EVERYTHING if everything else scope_among(self.library.collections, chosen)
+
+        def work(cancelled: Cancel) -> Iterator[CheckProgress | CheckedText]:
+            own = sha256(content).hexdigest()
+            checker = make_text_checker(self._current()[0], self.library, scope=scope, sha256=own)
+            yield from checker.check(name, content, cancelled)
+
+        return self._jobs.start(self.owner, f"{CHECK}:{token_hex(4)}", work, lane=CHECK)
 
     def _opened_with(
         self, question: str, searching: tuple[Collection[str], Collection[str]], after: Collection[str]

@@ -85,6 +85,7 @@ OWNERS: Mapping[str, set[str]] = {
     "xllamacpp": {"rag.models.local"},
     "pypdfium2": {"rag.ingest.parsers"},
     "mammoth": {"rag.ingest.parsers"},
+    "docx": {"rag.ingest.parsers"},
     "pptx": {"rag.ingest.parsers"},
     "openpyxl": {"rag.ingest.parsers"},
     "olefile": {"rag.ingest.parsers"},

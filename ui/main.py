@@ -10,6 +10,7 @@ from ui.auth import sign_in
 from ui.auth.people_page import show as show_people
 from ui.chat import sidebar
 from ui.chat.page import show as show_chat
+from ui.check.page import show as show_check
 from ui.components.messages import show_error, show_flash
 from ui.documents.page import show as show_documents
 from ui.lab.page import show as show_lab
@@ -24,6 +25,7 @@ ICON = str(Path(__file__).with_name("favicon.svg"))
 
 pages.register(
     CHAT=show_chat,
+    CHECK=show_check,
     DOCUMENTS=show_documents,
     SOURCES=show_sources,
     TREES=show_trees,

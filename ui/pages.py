@@ -10,6 +10,7 @@ from ui.components.markdown import plain_line
 _bodies: dict[str, Callable[[], None]] = {}
 _ICONS = {
     "CHAT": ":material/forum:",
+    "CHECK": ":material/fact_check:",
     "DOCUMENTS": ":material/library_books:",
     "SOURCES": ":material/sync:",
     "TREES": ":material/account_tree:",
@@ -17,18 +18,19 @@ _ICONS = {
     "SETTINGS": ":material/tune:",
     "PEOPLE": ":material/group:",
 }
+_TITLES = {"CHECK": "Check a text"}
 
 
 def __getattr__(name: str) -> st.Page:
     """Return a new page: Streamlit makes complete ones in a script run only, and keeps state in them."""
     if name not in _ICONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    title = name.title()
+    title, path = _TITLES.get(name, name.title()), name.lower()
 
     def show() -> None:
         _bodies[name]()
 
-    return st.Page(show, title=title, icon=_ICONS[name], url_path=title.lower(), default=name == "CHAT")
+    return st.Page(show, title=title, icon=_ICONS[name], url_path=path, default=name == "CHAT")
 
 
 def register(**bodies: Callable[[], None]) -> None:

@@ -207,6 +207,17 @@ class RagPipeline:
         asked = understood if self.answer_rephrased else question
         yield from turn.timed(self._write(asked, passages, turn, so_far=so_far))
 
+    def find(
+        self, text: str, cancelled: Cancel = never, *, widened: bool = False
+    ) -> Generator[Aside, None, list[Passage]]:
+        """Yield the asides of a search for a text as it is written; return the passages.
+
+        A `widened` one is not narrowed to the documents that the text names.
+        """
+        turn = Request(text, widened=widened, cancelled=cancelled)
+        found = yield from self._retrieve(make_standalone(text, ()), turn)
+        return [Passage.from_document(document) for document in found]
+
     def _answer(self, turn: Request) -> Iterator[Event | Aside]:
         corpus = self.corpus
         reply = (

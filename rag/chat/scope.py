@@ -121,8 +121,25 @@ def scope_within(collections: Collections, names: Sequence[str]) -> Scope:
     if not names:
         return EVERYTHING
     records = {record.id: record for record in (_called(collections, name) for name in names)}
-    chosen = [Chosen("collection", id_, record.name) for id_, record in records.items()]
-    return Scope(frozenset(collections.documents_of(list(records))), in_words(chosen))
+    return scope_among(collections, [Chosen("collection", id_, one.name) for id_, one in records.items()])
+
+
+def scope_among(collections: Collections, chosen: Sequence[Chosen]) -> Scope:
+    """Return the scope of chosen collections and documents that exist; of none it is empty."""
+    documents = {one.id for one in chosen if one.kind == "document"}
+    inside = collections.documents_of([one.id for one in chosen if one.kind == "collection"])
+    return Scope(frozenset(documents | set(inside)), in_words(chosen))
+
+
+def scope_without(documents: Documents, scope: Scope, sha256: str) -> Scope:
+    """Return a scope without the documents of this hash; the scope itself where none has it."""
+    there = documents.list()
+    own = {record.id for record in there if record.sha256 == sha256}
+    if not own:
+        return scope
+    among = {record.id for record in there} if scope.document_ids is None else scope.document_ids
+    said = f"{scope.said or 'all documents'}, without the text itself"
+    return Scope(frozenset(among - own), said)
 
 
 @dataclass(frozen=True)

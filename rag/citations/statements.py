@@ -4,7 +4,7 @@ Headings, bold lead-ins, header rows, captions, questions, code, and lines that 
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -68,7 +68,7 @@ def statements(answer: str) -> list[Statement]:
 
 @lru_cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block"])
+    return MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block", "inline"])
 
 
 def _claims(text: str, places: Sequence[int]) -> Iterator[_Claim]:
@@ -127,12 +127,15 @@ _BEGINS = re.compile(r"\s*[A-ZÀ-ÞΑ-ΩА-Я#*|•-]")
 
 
 def _split(text: str, span: tuple[int, int], places: Sequence[int]) -> Iterator[_Claim]:
-    """Yield the claims of a sentence: after a marker a capital or a bullet begins another."""
+    """Yield the claims of a sentence: after a marker a capital or a bullet begins another.
+
+    `places` are the markers' positions in ascending order.
+    """
     start, end = span
-    for place in sorted(set(places)):
+    for place in places[bisect_right(places, start) : bisect_left(places, end)]:
         before, after = text[start:place], text[place:end]
         enough = all(len(set(tokens(part))) >= LEAST_TOKENS for part in (before, after))
-        if start < place < end and enough and _BEGINS.match(after):
+        if start < place and enough and _BEGINS.match(after):
             yield _Claim(start, start + len(before.rstrip()))
             start = place + len(after) - len(after.lstrip())
     yield _Claim(start, end)
@@ -141,7 +144,7 @@ def _split(text: str, span: tuple[int, int], places: Sequence[int]) -> Iterator[
 _MARKERS = re.compile(r"(?:[ \t]*\[\d+\])+")
 _BULLET = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)\s+")
 _LEAD_IN = re.compile(r"(?:\*\*[^*\n]+\*\*|__[^_\n]+__)[.:：]?|\d{1,3}[.)]?")
-_ADDRESS = re.compile(r"\S*(?:https?:/|www\.)\S*", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<!\S)\S*(?:https?:/|www\.)\S*", re.IGNORECASE)
 
 
 def _is_statement(text: str, claim: _Claim) -> bool:

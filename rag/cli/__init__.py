@@ -1,16 +1,16 @@
-"""The command line: `footnote ingest | sync | tree | ask | eval | export | verify | model | reindex ...`."""
+"""The command line: `footnote ingest | sync | tree | ask | check | eval | export | verify | model ...`."""
 
 import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag.cli import admin, ask, evaluate, export, ingest
+from rag.cli import admin, ask, check, evaluate, export, ingest
 from rag.cli.common import Parser, say
 from rag.errors import FootnoteError
 from rag.settings import load
 from rag.telemetry import disable_tracing
 
-MODULES = (ingest, ask, evaluate, export, admin)
+MODULES = (ingest, ask, check, evaluate, export, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -32,6 +32,13 @@ def said(id_: str, role: Role) -> Message:
     return Message(id_, role, "mine?", "pending", None, None, None, None, {}, datetime.now(UTC))
 
 
+def checked(my: Workspace, **among: list[str]) -> object:
+    """Return what comes of checking a text against documents and collections of these ids."""
+    job = my.check_text("a.md", b"The first words of the report.", **among)
+    job.wait()
+    return job.error or job.latest
+
+
 # For each method that takes an id, how it is called; for the others, None: they know only one's own.
 LIBRARY = {
     "add": None,
@@ -121,6 +128,7 @@ WORKSPACE = {
     "recover": None,
     "source": None,
     "answer_again": lambda my, ids: my.answer_again(ids["answer"]),
+    "check_text": lambda my, ids: checked(my, documents=[ids["document"]], collections=[ids["collection"]]),
     "answering": lambda my, ids: my.answering(ids["pending"]),
     "ask": lambda my, ids: my.ask(ids["conversation"], "mine?"),
     "pipeline": lambda my, ids: my.pipeline(ids["conversation"]) and None,
@@ -158,7 +166,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]
     database = Database.open(tmp_path_factory.mktemp("scene") / "data")
     belongings(database, "bob")
     ids = belongings(database, "ann")
-    jobs, stop = Jobs({"sync": 2, "read": 2, "embed": 1, "split": 1, "trees": 1}), threading.Event()
+    lanes = {"sync": 2, "read": 2, "embed": 1, "split": 1, "trees": 1, "check": 1}
+    jobs, stop = Jobs(lanes), threading.Event()
     settings = load({"data": database.directory})
     bob = Workspace(database, "bob", jobs, lambda: (settings, None))
     bob.library.profiles()  # his own documents are read for their facts once

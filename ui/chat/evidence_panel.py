@@ -146,6 +146,11 @@ def show_chosen(workspace: Workspace) -> None:
         st.toast("Source not found. Its answer may have been deleted.")
         _dismiss()
         return
+    open_panel(evidence, workspace)
+
+
+def open_panel(evidence: CitedPassage, workspace: Workspace) -> None:
+    """Open the panel on a source."""
     title = label(evidence.passage.document, 80)
     st.dialog(title, width="large", icon=":material/format_quote:", on_dismiss=_dismiss)(_panel)(
         evidence, workspace
@@ -239,7 +244,7 @@ def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages:
 
 
 def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
-    if evidence.citation is None:
+    if evidence.citation is None or not evidence.message.id:  # not of a stored answer
         return
     answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)
     wrong = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"

@@ -193,17 +193,30 @@ class Link:
     target: str
     hint: str
     doubtful: bool = False  # shown as [n?]: the source does not confirm the statement
+    sign: str = ""  # shown after the number
+
+
+@dataclass(frozen=True)
+class PlainMark:
+    """Mark that opens nothing, shown as it is."""
+
+    text: str
+
+
+_Mark = str | Link | PlainMark
 
 
 def safe_answer(
-    text: str, links: Sequence[tuple[int, Link]] = (), notes: Sequence[tuple[int, str]] = ()
+    text: str,
+    links: Sequence[tuple[int, Link]] = (),
+    notes: Sequence[tuple[int, str | Link | PlainMark]] = (),
 ) -> str:
     """Return a model's answer as sanitised Markdown with links and notes.
 
     `links` are pairs of the offset of a marker's `[` in `text` and its link; `notes` are pairs of an offset
-    and a note, which is shown as a badge there.
+    and a note, which is shown as a badge there, or a link or plain mark that the text itself does not have.
     """
-    table: list[Link | str] = [*(link for _, link in links), *(words for _, words in notes)]
+    table: list[_Mark] = [*(link for _, link in links), *(words for _, words in notes)]
     at = {offset: number for number, (offset, _) in enumerate(links)}
     text = text.replace(_OPEN, "\ufffd").replace(_CLOSE, "\ufffd")
     numbered, end = "", 0
@@ -215,7 +228,7 @@ def safe_answer(
     return "\n".join(_Blocks(clean(numbered).split("\n"), table).render()).strip("\n")
 
 
-def _numbered(text: str, start: int, end: int, at: dict[int, int], table: Sequence[Link | str]) -> str:
+def _numbered(text: str, start: int, end: int, at: dict[int, int], table: Sequence[_Mark]) -> str:
     """Return `text[start:end]` with each known marker replaced by its index in the table."""
 
     def sentinel(match: re.Match[str]) -> str:
@@ -232,7 +245,7 @@ class _Blocks:
     """Renderer of an answer's blocks, in one pass over its lines."""
 
     _lines: list[str]
-    _marks: Sequence[Link | str]
+    _marks: Sequence[_Mark]
     _indents: list[int] = field(default_factory=list)
 
     def render(self) -> Iterator[str]:
@@ -317,10 +330,12 @@ class _Blocks:
         stars = "**" if match["bold"] else "*"
         return stars + self._inline(match["bold"] or match["italic"]) + stars
 
-    def _mark(self, mark: Link | str) -> str:
+    def _mark(self, mark: _Mark) -> str:
         if isinstance(mark, str):
             return f":orange-badge[{escape_line(mark)}]"
-        doubt = "?" if mark.doubtful else ""
+        if isinstance(mark, PlainMark):
+            return escape_line(mark.text)
+        doubt = "?" if mark.doubtful else f" {mark.sign}" * bool(mark.sign)
         hint = re.sub(r"[\\\"`*_\[\]<>|$&:]", r"\\\g<0>", " ".join(clean(mark.hint).split()))
         return f'[\\[{mark.number}{doubt}\\]](#cite-{mark.target} "{hint}")'
 
@@ -330,4 +345,4 @@ class _Blocks:
 
     def _unmarked(self, match: re.Match[str]) -> str:
         mark = self._marks[int(match[1])]
-        return "" if isinstance(mark, str) else f"{match[0].split(_OPEN)[0]}[{mark.number}]"
+        return "" if isinstance(mark, str | PlainMark) else f"{match[0].split(_OPEN)[0]}[{mark.number}]"

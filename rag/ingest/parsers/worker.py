@@ -81,6 +81,13 @@ def figure(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], by
     return {}, extract(path, **arguments)
 
 
+def comment(path: Path, _name: str, annotations: list[tuple[str, str]]) -> tuple[dict[str, Any], bytes]:
+    """Add comments to a Word file."""
+    from rag.ingest.parsers.docx_comments import add_comments
+
+    return {}, add_comments(path, annotations)
+
+
 def web(path: Path, name: str, encoding: str) -> tuple[dict[str, Any], bytes]:
     """Detect the kind of a web response, and read the main content of a page."""
     from rag.ingest.parsers.detect import detect_kind
@@ -97,6 +104,7 @@ TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {
     "page": page,
     "picture": picture,
     "figure": figure,
+    "comment": comment,
     "web": web,
 }
 

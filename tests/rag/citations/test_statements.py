@@ -1,5 +1,6 @@
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,3 +44,8 @@ def test_statements_of_any_text_are_in_order_and_do_not_overlap(answer: str):
     found = statements(answer)
     assert all(0 <= one.start < one.end <= len(answer) for one in found)
     assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize("hostile", ["[" * 100_000, "It is so [1]. " * 7_000, "![" * 50_000])
+def test_hostile_text_is_read_in_linear_time(hostile: str):
+    statements(hostile)  # minutes, where time grows with the square: the suite's timeout ends it

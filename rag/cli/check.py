@@ -1,0 +1,117 @@
+"""The `footnote check` command: check the statements of a text against the documents."""
+
+import sys
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, as_json, export_check
+from rag.chat.check_text import CheckedStatement, CheckedText, CheckProgress
+from rag.chat.scope import scope_within
+from rag.cli.common import Commands, Options, ProgressBar, open_services, print_json, say
+from rag.errors import DocumentRefused, ExportRefused
+from rag.factory import make_text_checker
+from rag.ingest.paths import path_text
+from rag.settings import Settings
+from rag.text.normalize import clean
+
+STANDARD_INPUT = "-"
+FORMS = ".docx, .html, .md or .json"
+SHOWN = 300  # characters of a quote on the screen
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the group's commands to the command line."""
+    check = commands.add_parser("check", help="check the statements of a text against your documents")
+    check.add_argument("text", metavar="FILE|-", help="a file, or - for standard input")
+    check.add_argument(
+        "--in",
+        "--collection",
+        dest="collection",
+        action="append",
+        default=[],
+        metavar="COLLECTION",
+        help="search this one; may be repeated",
+    )
+    check.add_argument("--json", action="store_true", help="one JSON object")
+    check.add_argument("--out", type=Path, metavar="FILE", help=f"write to a file that ends with {FORMS}")
+    check.set_defaults(command=_check_command)
+
+
+def _check_command(settings: Settings, options: Options) -> int:
+    form = _form_of(options.out)
+    name, content = _read(options.text, settings.max_upload_mb << 20)
+    with open_services(settings) as (_, library):
+        library.recover()
+        scope = scope_within(library.collections, options.collection)
+        checker = make_text_checker(settings, library, scope=scope, sha256=sha256(content).hexdigest())
+        with ProgressBar(unit="statement") as bar:
+            checked = _followed(checker.check(name, content), bar)
+    for note in checked.notes:
+        say(note)
+    if form is not None:
+        _write(options.out, form, checked, content)
+    if options.json:
+        print_json(as_json(checked))
+    elif form is None:
+        print("\n".join(line for one in checked.statements for line in _lines(one)))
+    say(f"{checked.summary}.")
+    return 0 if checked.verified == len(checked.statements) else 1
+
+
+def _form_of(path: Path | None) -> CheckForm | None:
+    if path is None:
+        return None
+    for form in CHECK_MEDIA_TYPES:
+        if path.suffix.lower() == f".{form}":
+            return form
+    raise ExportRefused(f"{path_text(path)} names no form of a file. Let its name end with {FORMS}.")
+
+
+def _read(named: str, limit: int) -> tuple[str, bytes]:
+    """Return the name and the bytes of a file, or of standard input."""
+    path = Path(named)
+    try:
+        if named == STANDARD_INPUT:
+            name, content = "standard input.md", sys.stdin.buffer.read(limit + 1)
+        elif not path.is_file():
+            raise DocumentRefused(f"There is no file {path_text(path)}. Check the path.")
+        else:
+            with path.open("rb") as file:
+                name, content = path_text(Path(path.name)), file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise DocumentRefused(f"{path_text(path)} cannot be read. Check the path.") from error
+    if len(content) > limit:
+        raise DocumentRefused(f"{name} is larger than {limit >> 20} MB, the limit. Check it in parts.")
+    return name, content
+
+
+def _followed(events: Iterable[CheckProgress | CheckedText], bar: ProgressBar) -> CheckedText:
+    for event in events:
+        if isinstance(event, CheckedText):
+            return event
+        if event.total:
+            bar("Checking", event.done, event.total)
+    raise AssertionError("a check ends with its text")
+
+
+def _write(path: Path, form: CheckForm, checked: CheckedText, content: bytes) -> None:
+    made = export_check(checked, form, content)
+    try:
+        path.write_bytes(made.content)
+    except OSError as error:
+        raise ExportRefused(f"{path_text(path)} cannot be written ({error.strerror}).") from error
+    if made.note:
+        say(made.note)
+
+
+def _lines(one: CheckedStatement) -> list[str]:
+    lines = [f"{SIGNS[one.status]} {_line(one.text)}"]
+    if one.remark != "Verified":
+        lines.append(f"    {_line(one.remark)}")
+    return [*lines, *(f"    {_line(source.place)}: “{_line(source.line)}”" for source in one.sources)]
+
+
+def _line(text: str) -> str:
+    words = " ".join(clean(text).split())
+    return words if len(words) <= SHOWN else words[: SHOWN - 1].rstrip() + "…"

@@ -1,0 +1,1 @@
+"""Check of a text against the documents."""

@@ -1,0 +1,241 @@
+"""Page that checks a text: each statement with the words of the documents that it rests on beside it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, export_check
+from rag.chat.check_text import MAX_TEXT, CheckedStatement, CheckedText, CheckProgress
+from rag.chat.export import file_name
+from rag.errors import Cancelled, QuestionRefused
+from rag.jobs import Job
+from rag.workspace import Workspace
+from ui import pages
+from ui.chat import citations, evidence_panel
+from ui.chat.scope import distinct
+from ui.check.evidence import as_evidence
+from ui.components.job_progress import follow_job
+from ui.components.labels import count
+from ui.components.markdown import Link, PlainMark, label, plain_line, safe_answer
+from ui.components.messages import show_refusal, show_sentence
+from ui.components.pagination import paginated
+from ui.server.services import services, workspace
+
+PAGE = 15  # blocks of the text shown at once
+BESIDE = 40  # statements of one block, such as a long table, shown at once
+SHOWN = 300  # characters of a quote beside its statement
+MOST_SOURCES = 3  # of a statement that are shown
+JOB, RESULT, TEXT, OPENED = "check-job", "check-result", "check-text", "check-opened"
+PASTED = "Pasted text.md"
+ICONS = {"verified": "check", "differs": "difference", "not found": "remove"}
+FORMS: dict[CheckForm, str] = {
+    "docx": "Word, with comments",
+    "html": "Web page",
+    "md": "Markdown",
+    "json": "JSON",
+}
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """Text that is being checked, and its file's bytes."""
+
+    job: Job[CheckProgress | CheckedText]
+    content: bytes
+
+
+def show() -> None:
+    """Show the page."""
+    here = workspace()
+    citations.listen(_open_target)
+    st.title("Check a text")
+    running: CheckRequest | None = st.session_state.get(JOB)
+    if running is not None:
+        if not running.job.done:
+            follow_job(running.job, _progress, key="check-stop")
+            return
+        _take(running)
+    if RESULT in st.session_state:
+        checked, content = st.session_state[RESULT]
+        _show_result(checked, content, here)
+    else:
+        _show_form(here)
+
+
+def _progress(event: CheckProgress | CheckedText | None) -> tuple[float, str]:
+    if isinstance(event, CheckProgress) and event.total:
+        return event.done / event.total, f"Checked {event.done:,} of {count(event.total, 'statement')}"
+    return 0.0, "Reading the text"
+
+
+def _take(ended: CheckRequest) -> None:
+    """Keep the result of a check that has ended, or show why there is none."""
+    del st.session_state[JOB]
+    latest = ended.job.latest
+    if isinstance(latest, CheckedText):
+        st.session_state[RESULT] = latest, ended.content
+    elif isinstance(ended.job.error, Cancelled):
+        st.info("The check was stopped.", icon=":material/info:")
+    else:
+        show_sentence(ended.job.error or "The text could not be checked. Try again.")
+
+
+def _show_form(here: Workspace) -> None:
+    documents = [record for record in here.library.documents.list() if record.replaces is None]
+    if not documents:
+        st.markdown("No documents to check against yet. Add documents first.")
+        st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
+        return
+    st.markdown("See which statements of a draft, an e-mail or another model's answer your documents say.")
+    names = distinct({record.id: plain_line(record.name, 80) for record in documents})
+    groups = {one.id: plain_line(one.name, 80) for one in here.library.collections.list()}
+    with st.form("check-form", border=False):
+        text = st.text_area("Text", st.session_state.get(TEXT, ""), height=240, max_chars=MAX_TEXT)
+        file = st.file_uploader("Or a file", max_upload_size=services().settings.max_upload_mb)
+        chosen = _pick("Collections", groups), _pick("Documents", names)
+        asked = st.form_submit_button("Check", type="primary", icon=":material/fact_check:")
+    if asked:
+        with show_refusal():
+            _start(here, text, file, *chosen)
+            st.rerun()
+
+
+def _pick(title: str, names: Mapping[str, str]) -> list[str]:
+    if not names:
+        return []
+    return st.multiselect(
+        title,
+        list(names),
+        format_func=lambda id_: names.get(id_, id_),
+        placeholder=f"All {title.lower()}" if title == "Documents" else "None selected",
+        key=f"check-{title.lower()}",
+    )
+
+
+def _start(
+    here: Workspace, text: str, file: UploadedFile | None, collections: list[str], documents: list[str]
+) -> None:
+    if file is None and not text.strip():
+        raise QuestionRefused("There is no text to check. Paste one, or choose a file.")
+    name, content = (PASTED, text.encode()) if file is None else (file.name, file.getvalue())
+    job = here.check_text(name, content, collections=collections, documents=documents)
+    st.session_state[TEXT] = text
+    st.session_state[JOB] = CheckRequest(job, content)
+
+
+def _show_result(checked: CheckedText, content: bytes, here: Workspace) -> None:
+    st.header(label("Your text" if checked.name == PASTED else checked.name, 80), anchor=False)
+    st.markdown(f"**{checked.summary}**")
+    if checked.searched_in:
+        st.caption(f"Searched in: {label(checked.searched_in, 300)}")
+    for note in checked.notes:
+        st.caption(f":material/info: {label(note, 600)}")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        _show_downloads(checked, content)
+        if st.button("Check another text", icon=":material/refresh:", key="check-again"):
+            del st.session_state[RESULT]
+            st.rerun()
+    shown = _choose_blocks(checked)
+    with st.container(key="checked"), paginated(len(shown), PAGE, "check-page") as part:
+        for start, end, stated in shown[part]:
+            _show_block(checked, (start, end), stated)
+    _show_opened(checked, here)
+
+
+def _show_downloads(checked: CheckedText, content: bytes) -> None:
+    with st.popover("Download", icon=":material/download:", key="check-download"):
+        for form in get_args(CheckForm):
+            st.download_button(
+                FORMS[form],
+                data=partial(_exported, checked, form, content),
+                file_name=file_name(f"checked {checked.name.rpartition('.')[0]}", form),
+                mime=CHECK_MEDIA_TYPES[form],
+                on_click="ignore",
+                key=f"check-download-{form}",
+            )
+
+
+def _exported(checked: CheckedText, form: CheckForm, content: bytes) -> bytes:
+    return export_check(checked, form, content).content
+
+
+Block = tuple[int, int, list[CheckedStatement]]
+
+
+def _choose_blocks(checked: CheckedText) -> list[Block]:
+    """Return the blocks to show, with their statements: all, or those with statements not verified."""
+    every = list(_blocks(checked))
+    others = len(checked.statements) - checked.verified
+    if not others or not checked.verified:
+        return every
+    names = {"all": "Whole text", "others": f"Not verified ({others:,})"}
+    wanted = st.segmented_control(
+        "Show", list(names), format_func=names.__getitem__, default="all", required=True, key="check-show"
+    )
+    if wanted == "all":
+        return every
+    return [block for block in every if any(one.status != "verified" for one in block[2])]
+
+
+def _blocks(checked: CheckedText) -> Iterator[Block]:
+    rest = list(reversed(checked.statements))
+    for start, end in checked.blocks:
+        inside = []
+        while rest and rest[-1].start < end:
+            inside.append(rest.pop())
+        yield start, end, inside
+
+
+def _show_block(checked: CheckedText, span: tuple[int, int], stated: list[CheckedStatement]) -> None:
+    start, end = span
+    marks = [(min(one.end, end) - start, _mark(one)) for one in stated]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(safe_answer(checked.text[start:end], notes=marks), anchors=False)
+    with right, paginated(len(stated), BESIDE, f"check-beside-{start}") as part:
+        for one in stated[part]:
+            _show_statement(one)
+
+
+def _mark(one: CheckedStatement) -> Link | PlainMark:
+    sign = SIGNS[one.status]
+    if not one.sources:
+        return PlainMark(f"[{one.number} {sign}]")
+    hint = f"{one.remark}: “{plain_line(one.sources[0].line, 180)}” — {one.sources[0].place}"
+    return Link(one.number, f"check-{one.number}-0", hint, sign=sign)
+
+
+def _show_statement(one: CheckedStatement) -> None:
+    with st.container(key=f"sources-check-{one.number}", gap="xxsmall"):
+        st.markdown(f":material/{ICONS[one.status]}: {one.number} · {label(one.remark, 400)}")
+        for at, source in enumerate(one.sources[:MOST_SOURCES]):
+            st.caption(f"“{label(source.line, SHOWN)}”")
+            st.button(
+                f"{one.number} · {label(source.place, 60)}",
+                key=f"check-source-{one.number}-{at}",
+                on_click=_open,
+                args=(one.number, at),
+            )
+
+
+def _open(number: int, at: int) -> None:
+    st.session_state[OPENED] = number, at
+
+
+def _open_target(target: str) -> None:
+    """Open what a mark of the text names: "check-3-0"."""
+    kind, _, place = target.partition("-")
+    number, _, at = place.partition("-")
+    if kind == "check" and number.isdecimal() and at.isdecimal():
+        _open(int(number), int(at))
+
+
+def _show_opened(checked: CheckedText, here: Workspace) -> None:
+    number, at = st.session_state.pop(OPENED, (0, 0))
+    if 0 < number <= len(checked.statements) and at < len(checked.statements[number - 1].sources):
+        one = checked.statements[number - 1]
+        evidence_panel.open_panel(as_evidence(checked, one, one.sources[at]), here)
