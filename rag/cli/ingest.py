@@ -23,7 +23,7 @@ from rag.errors import DocumentRefused, EmbeddingError, FootnoteError, SourceErr
 from rag.factory import make_means
 from rag.ingest.library import Library
 from rag.ingest.parsers import unpack
-from rag.ingest.paths import iter_files, path_text
+from rag.ingest.paths import FoundFile, iter_files, path_text
 from rag.ingest.queue import resplit
 from rag.jobs import never
 from rag.settings import Settings
@@ -62,8 +62,8 @@ def _ingest_command(settings: Settings, options: Options) -> int:
         into = None
         if (name := options.collection) is not None:
             into = (library.collections.named(name) or library.collections.create(name)).id
-        for path, called in files:
-            for result in _ingest_file(library, path, called, into, quiet=options.json):
+        for file in files:
+            for result in _ingest_file(library, file, into, quiet=options.json):
                 refused += result["status"] == "refused"
                 print_result(result, _ingest_line(result), options)
         _resplit_if_due(library)
@@ -108,9 +108,15 @@ def _reindex_beside(library: Library) -> None:
 
 
 def _ingest_file(
-    library: Library, path: Path, name: str, into: str | None, *, quiet: bool
+    library: Library, file: FoundFile, into: str | None, *, quiet: bool
 ) -> Iterator[dict[str, Any]]:
     """Add a file, or each document of a ZIP archive; yield what became of it."""
+    path, name, outside = file
+    if outside:
+        shown = path_text(path)
+        reason = f"{shown} is a link that leads out of the folder. To add the file, name it by itself."
+        yield _refused(shown, reason)
+        return
     try:
         content = path.read_bytes()
         archive = unpack(name, [content])
