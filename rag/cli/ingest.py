@@ -48,6 +48,7 @@ def add_commands(commands: Commands) -> None:
     ingest.set_defaults(command=_ingest_command)
 
     reindex = commands.add_parser("reindex", help="embed every document anew, after a change of model")
+    reindex.add_argument("--words", action="store_true", help="make the word index anew instead")
     reindex.set_defaults(command=_reindex_command)
     _add_sync_command(commands)
     _add_tree_command(commands)
@@ -73,7 +74,12 @@ def _ingest_command(settings: Settings, options: Options) -> int:
 
 def _reindex_command(settings: Settings, options: Options) -> int:
     with open_library(settings) as library:
+        if options.words:
+            library.indexes.words.clear()
         library.recover()
+        if options.words:
+            print(f"The words of {len(library.indexes.words.ids()):,} passages are indexed anew.")
+            return 0
         _renew_bm25(library)
         if library.reindexer.possible:
             _reindex_beside(library)

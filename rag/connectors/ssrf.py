@@ -16,8 +16,8 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 _ISATAP = (0x00005EFE, 0x02005EFE)
-# The registries of special addresses. Python's own copy differs between versions and calls parts of 192.0.0.0/24
-# global, where a cloud keeps its metadata server. Of IPv6 only 2000::/3 is public at all.
+# The registries of special addresses. Python's own copy differs between versions, and calls parts of
+# 192.0.0.0/24 global, where a cloud keeps its metadata server. Of IPv6 only 2000::/3 is public at all.
 _SPECIAL = tuple(
     ipaddress.ip_network(network)
     for network in (
