@@ -14,6 +14,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from rag.errors import SettingsError
 from rag.logs import LoggableText, count_errors, write_lines
@@ -23,7 +24,8 @@ from storage.errors import FootnoteError
 from ui.auth.identity import AuthMode, LocalUser, is_loopback
 from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
-from ui.server.operations import limit_malloc_arenas, metrics_text, readyz
+from ui.server.middleware import SecurityMiddleware, server_error
+from ui.server.operations import admits_to_metrics, limit_malloc_arenas, metrics_text, readyz
 from ui.server.services import close, owner_of, services
 
 log = logging.getLogger("footnote")
@@ -100,4 +102,12 @@ AUTH = Middleware(
     owner_of=owner_of,
     origins=lambda: list(st.get_option("server.corsAllowedOrigins")),
 )
-app = st.App("ui/main.py", lifespan=_lifespan, routes=ROUTES, middleware=[AUTH], on_script_error=_explain)
+SECURITY = Middleware(SecurityMiddleware, is_known=is_host_allowed, may_see_metrics=admits_to_metrics)
+app = st.App(
+    "ui/main.py",
+    lifespan=_lifespan,
+    routes=ROUTES,
+    middleware=[SECURITY, AUTH],
+    exception_handlers={Exception: server_error},
+    on_script_error=_explain,
+)

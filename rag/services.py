@@ -198,6 +198,8 @@ class Services:
         there.syncing.start_due()
         if owner in self._in_step:
             there.ingest.try_again()
+            self.database.confirm()  # an index is not made anew in a directory that was moved away
+            there.ingest.scrub_if_due()
 
     def _forget(self, owner: str) -> None:
         with self._lock:

@@ -79,9 +79,9 @@ def verify(quotes: Sequence[ExportedQuote], folder: Path) -> Iterator[CheckedQuo
 
 class _Originals:
     def __init__(self, folder: Path):
-        files = list(iter_files([folder]))
-        self._by_hash = {_sha256(path): path for path, _ in files}
-        self._by_name: dict[str, Path] = {PurePosixPath(name).name: path for path, name in files}
+        files = [file for file in iter_files([folder]) if not file.outside]
+        self._by_hash = {_sha256(file.path): file.path for file in files}
+        self._by_name: dict[str, Path] = {PurePosixPath(file.name).name: file.path for file in files}
         self._text = cache(_text)
         self._folded = cache(lambda path, name: normalize_with_offsets(self._text(path, name)))
 

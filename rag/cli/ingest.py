@@ -23,7 +23,7 @@ from rag.errors import DocumentRefused, EmbeddingError, FootnoteError, SourceErr
 from rag.factory import make_means
 from rag.ingest.library import Library
 from rag.ingest.parsers import unpack
-from rag.ingest.paths import iter_files, path_text
+from rag.ingest.paths import FoundFile, iter_files, path_text
 from rag.ingest.queue import resplit
 from rag.jobs import never
 from rag.settings import Settings
@@ -48,6 +48,7 @@ def add_commands(commands: Commands) -> None:
     ingest.set_defaults(command=_ingest_command)
 
     reindex = commands.add_parser("reindex", help="embed every document anew, after a change of model")
+    reindex.add_argument("--words", action="store_true", help="make the word index anew instead")
     reindex.set_defaults(command=_reindex_command)
     _add_sync_command(commands)
     _add_tree_command(commands)
@@ -62,8 +63,8 @@ def _ingest_command(settings: Settings, options: Options) -> int:
         into = None
         if (name := options.collection) is not None:
             into = (library.collections.named(name) or library.collections.create(name)).id
-        for path, called in files:
-            for result in _ingest_file(library, path, called, into, quiet=options.json):
+        for file in files:
+            for result in _ingest_file(library, file, into, quiet=options.json):
                 refused += result["status"] == "refused"
                 print_result(result, _ingest_line(result), options)
         _resplit_if_due(library)
@@ -73,7 +74,12 @@ def _ingest_command(settings: Settings, options: Options) -> int:
 
 def _reindex_command(settings: Settings, options: Options) -> int:
     with open_library(settings) as library:
+        if options.words:
+            library.indexes.words.clear()
         library.recover()
+        if options.words:
+            print(f"The words of {len(library.indexes.words.ids()):,} passages are indexed anew.")
+            return 0
         _renew_bm25(library)
         if library.reindexer.possible:
             _reindex_beside(library)
@@ -108,9 +114,15 @@ def _reindex_beside(library: Library) -> None:
 
 
 def _ingest_file(
-    library: Library, path: Path, name: str, into: str | None, *, quiet: bool
+    library: Library, file: FoundFile, into: str | None, *, quiet: bool
 ) -> Iterator[dict[str, Any]]:
     """Add a file, or each document of a ZIP archive; yield what became of it."""
+    path, name, outside = file
+    if outside:
+        shown = path_text(path)
+        reason = f"{shown} is a link that leads out of the folder. To add the file, name it by itself."
+        yield _refused(shown, reason)
+        return
     try:
         content = path.read_bytes()
         archive = unpack(name, [content])

@@ -16,12 +16,30 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 _ISATAP = (0x00005EFE, 0x02005EFE)
-# Global or unknown in the registry of special addresses, but never a website.
-_NEVER = (
-    ipaddress.ip_network("192.88.99.0/24"),  # relays of 6to4, no longer in use
-    ipaddress.ip_network("2001::/23"),  # for protocols, such as Teredo
-    ipaddress.ip_network("2001:db8::/32"),
-    ipaddress.ip_network("3fff::/20"),
+# The registries of special addresses. Python's own copy differs between versions, and calls parts of
+# 192.0.0.0/24 global, where a cloud keeps its metadata server. Of IPv6 only 2000::/3 is public at all.
+_SPECIAL = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",  # relays of 6to4, no longer in use
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+        "2001::/23",  # for protocols, such as Teredo
+        "2001:db8::/32",
+        "3fff::/20",
+    )
 )
 # Networks of hosts that are allowed by name. Link-local is missing, since cloud machines offer secrets there.
 _PRIVATE = tuple(
@@ -75,7 +93,7 @@ def is_public(address: Address) -> bool:
         return True
     if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
         return False
-    return address.is_global and not address.is_multicast and not _within(address, _NEVER)
+    return not _within(address, _SPECIAL)
 
 
 @dataclass(frozen=True)

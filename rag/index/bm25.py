@@ -15,11 +15,13 @@ import tantivy
 
 from rag.errors import IndexUnusable
 from rag.index.chunks import index_text
+from rag.index.word_files import first_damaged
 from rag.text.language import language
 from rag.text.tokenize import TOKENIZER, Analyser, index_tokens, question_tokens, stemmed_as
 from storage.records import ChunkRecord
 
 _MARKER = "footnote.json"  # written last: an index without it was never finished
+_PANIC = "PanicException"  # a BaseException that no module exports
 _HEAP = (
     32_000_000  # bytes that the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
 )
@@ -88,6 +90,8 @@ class TantivyIndex:
         self._tokenizer = tokenizer
         self._allow_outdated = allow_outdated
         self.outdated = False
+        self.damaged = False
+        """True once a read or write has failed, until the files are found sound or cleared."""
         self._writing = Lock()
         self._writer: Any = None
         self._index = self._open()
@@ -100,8 +104,19 @@ class TantivyIndex:
     def clear(self) -> None:
         """Replace the index by an empty one of the present tokenizer."""
         with self._writing:
-            self._release()
+            with suppress(IndexUnusable), self._failures("closed"):
+                self._close_writer()
             self._index = self._create()
+            self.damaged = False
+
+    def check(self) -> None:
+        """Raise IndexUnusable where a file is not as it was written."""
+        if self._directory is None:
+            return
+        with self._writing, self._failures("read"):
+            if name := first_damaged(self._directory):
+                raise ValueError(f"{name} is not as it was written")
+            self.damaged = False
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add entries, replacing those with the same id; raises IndexUnusable when they cannot be written."""
@@ -183,27 +198,29 @@ class TantivyIndex:
         if self._directory is None or not self._directory.exists():
             return self._create()
         try:
-            marker = json.loads((self._directory / _MARKER).read_text(encoding="utf-8"))
-            self.outdated = marker != self._marker
-            if self.outdated and not self._allow_outdated:
-                return None
-            index = tantivy.Index.open(str(self._directory))
-            index.searcher().doc_freq("text", "probe")  # opens all segments, so that damage shows now
-        except (OSError, ValueError):
+            with self._failures("opened"):
+                return self._open_sound(self._directory)
+        except IndexUnusable:
             return None
+
+    def _open_sound(self, directory: Path) -> Any:
+        marker = json.loads((directory / _MARKER).read_text(encoding="utf-8"))
+        self.outdated = marker != self._marker
+        if (self.outdated and not self._allow_outdated) or first_damaged(directory):
+            return None
+        index = tantivy.Index.open(str(directory))
+        index.searcher().doc_freq("text", "probe")  # opens all segments, so that damage shows now
         return index
 
     def _create(self) -> Any:
         self.outdated = False
         if self._directory is None:
             return tantivy.Index(schema())
-        try:
+        with self._failures("made"):
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory.mkdir(parents=True)
             index = tantivy.Index(schema(), path=str(self._directory))
             (self._directory / _MARKER).write_text(json.dumps(self._marker), encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise self._unusable("made", error) from error
         return index
 
     @property
@@ -226,26 +243,37 @@ class TantivyIndex:
     @contextmanager
     def _commit(self) -> Iterator[Any]:
         """Yield the writer, and commit: the next search sees all of the changes, or none."""
-        with self._writing:
+        with self._writing, self._failures("written"):
             index = self._usable()
             try:
                 self._writer = self._writer or index.writer(heap_size=_HEAP, num_threads=1)
                 yield self._writer
                 self._writer.commit()
                 index.reload()
-            except (OSError, ValueError) as error:
+            except BaseException:
                 # A failed writer stays failed, and holds the lock while a traceback holds it: the next starts
                 # at the last commit.
-                with suppress(OSError, ValueError):
+                with suppress(IndexUnusable), self._failures("closed"):
                     self._close_writer()
-                raise self._unusable("written", error) from error
+                raise
 
     @contextmanager
     def _reading(self, done: str) -> Iterator[Any]:
-        try:
+        with self._failures(done):
             yield self._usable().searcher()
-        except (OSError, ValueError) as error:
-            raise self._unusable(done, error) from error
+
+    @contextmanager
+    def _failures(self, done: str) -> Iterator[None]:
+        """Raise IndexUnusable for what tantivy raises; on damaged files its Rust code may panic."""
+        try:
+            yield
+        except BaseException as error:
+            if not isinstance(error, OSError | ValueError) and type(error).__name__ != _PANIC:
+                raise
+            self.damaged = True
+            raise IndexUnusable(
+                f"The word index in {self._directory} could not be {done}: {error}"
+            ) from error
 
     def _usable(self) -> Any:
         index = self._index
@@ -254,9 +282,6 @@ class TantivyIndex:
                 f"The word index in {self._directory} is closed, damaged or of another version."
             )
         return index
-
-    def _unusable(self, done: str, error: Exception) -> IndexUnusable:
-        return IndexUnusable(f"The word index in {self._directory} could not be {done}: {error}")
 
     def _hits(self, query: Any, k: int) -> list[tuple[str, float]]:
         """Return at most `k` (id, score) that match, best first."""

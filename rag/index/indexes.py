@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ VECTORS, NEXT = "vectors", "vectors-next"  # index in use, and the staged one
 WORDS, NEXT_WORDS = "words", "words-next"
 STOPPED = "The {} anew any more. What is done is kept for the next time."
 WORDS_BATCH = 500  # chunks between two commits of a rebuild
+SCRUB_SECONDS = 3600.0  # between two checks of the word index's files
 NEAREST_WORDS = 10  # hits among which a chunk must find itself: editions of one text differ in a word
 MISSED_WORDS = 0.1  # of the sample may be missed; damage misses nearly all
 EMBEDDED = ("searchable_by_meaning", "ready")  # states of documents that have their vectors
@@ -95,6 +97,8 @@ class WordIndex:
         self._directory = directory
         self._analysers = analysers
         self._writing = RLock()
+        self.checked = time.monotonic()
+        """Time of the last check of the files, by the monotonic clock."""
         self.answering = self._open(documents.index_state(WORDS) or {"folder": WORDS}, allow_outdated=True)
         if self.answering.stale:
             log.warning("The word index cannot be used any more. It is made anew.")
@@ -129,7 +133,14 @@ class WordIndex:
             self.answering.clear()
 
     def recover(self) -> None:
-        """Bring the index in step with the ledger."""
+        """Bring the index in step with the ledger; make a damaged one anew."""
+        try:
+            self.checked = time.monotonic()
+            self.answering.check()
+            self.ids()
+        except IndexUnusable as error:
+            log.warning("%s It is made anew.", error)
+            self.clear()
         there = self.ids()  # read before the ledger, which then knows all of them
         self.delete(there - self._documents.chunk_ids(searchable=False))
         missing = sorted(self._documents.chunk_ids() - there)
@@ -137,6 +148,10 @@ class WordIndex:
             log.warning("Adding %d chunks to the word index", len(missing))
         for start in range(0, len(missing), WORDS_BATCH):
             self.add(_entries(self._documents, missing[start : start + WORDS_BATCH]))
+
+    def due(self) -> bool:
+        """Return True if the index is to be recovered: after a failure, and once an hour to find damage."""
+        return self.answering.damaged or time.monotonic() - self.checked > SCRUB_SECONDS
 
     def renew(self, cancelled: Cancel) -> Iterator[ReindexProgress]:
         """Rebuild the index with the present tokenizer; see `StagedIndex.rebuild`."""
@@ -282,6 +297,11 @@ class Indexes:
     def words(self) -> WordIndex:
         """The BM25 index, empty where it was damaged: `recover` fills it."""
         return self._words.get()
+
+    def words_due(self) -> bool:
+        """Return True if the word index is open and `WordIndex.due`."""
+        words = self._words.current
+        return words is not None and words.due()
 
     @property
     def vectors(self) -> VectorIndex:

@@ -1,29 +1,50 @@
 """Files that paths on a command line stand for, each with the name of its document."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from rag.errors import QuestionRefused
 
 MAX_SHOWN = 1000  # characters of a path in a message
 
 
-def iter_files(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each file and its path below the folder given; QuestionRefused for what is neither."""
+class FoundFile(NamedTuple):
+    """File with the name of its document; `outside` is true for a link that leads out of the folder given."""
+
+    path: Path
+    name: str
+    outside: bool = False
+
+
+def iter_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
+    """Yield each file, named by its path below the folder given; QuestionRefused for what is neither.
+
+    Links that lead out of a folder are yielded as `outside`, and are not to be read.
+    """
     for path in paths:
         try:
             is_folder, is_file = path.is_dir(), path.is_file()
         except (OSError, ValueError):  # a name no file can have
             is_folder = is_file = False
         if is_folder:
-            for file in sorted(path.rglob("*")):
-                name = file.relative_to(path)
-                if file.is_file() and not any(part.startswith(".") for part in name.parts):
-                    yield file, path_text(name)
+            yield from _files_below(path)
         elif is_file:
-            yield path, path_text(Path(path.name))
+            yield FoundFile(path, path_text(Path(path.name)))
         else:
             raise QuestionRefused(f"There is no file or folder {path_text(path)}. Check the path.")
+
+
+def _files_below(folder: Path) -> Iterator[FoundFile]:
+    real = folder.resolve()
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if any(part.startswith(".") for part in name.parts):
+            continue
+        outside = not Path(os.path.realpath(path)).is_relative_to(real)
+        if outside or path.is_file():
+            yield FoundFile(path, path_text(name), outside)
 
 
 def path_text(path: Path) -> str:

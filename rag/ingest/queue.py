@@ -27,7 +27,7 @@ from storage.errors import NotFound
 from storage.records import DocumentRecord
 
 READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
-REINDEX, WORDS, FACTS = "reindex", "words", "facts"
+REINDEX, WORDS, FACTS, SCRUB = "reindex", "words", "facts", "scrub"
 LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1}
 FIRST_WAIT, LONGEST_WAIT = 60.0, 3600.0  # seconds before the first retry, and between two at most
 BATCH_SECONDS = 10.0  # limit for a cancelled embedding job, which stops between two batches
@@ -231,6 +231,19 @@ class Ingest:
         if self._library.documents.without_facts():
             self._start(FACTS, self._library.read_missing_facts, WORDS)
         self.go_on()
+
+    def scrub_if_due(self) -> None:
+        """Check the files of an open word index where that is due, and make a damaged one anew.
+
+        In the lane of splitting: the ledger does not yet have the passages of a split in progress.
+        """
+        if self._library.indexes.words_due():
+            self._start(SCRUB, self._scrub, SPLIT)
+
+    def _scrub(self, cancelled: Cancel) -> Iterator[None]:
+        if not cancelled():
+            self._library.indexes.words.recover()
+        yield
 
     def split_if_due(self) -> None:
         """Split the documents again whose collection has other splitting settings by now."""

@@ -146,6 +146,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
         visitor = Visitor(context.new_page())
         visitor.page.on("request", lambda request: visitor.requests.append(request.url))
         visitor.page.on("pageerror", lambda error: visitor.errors.append(str(error)))
+        visitor.page.on("console", lambda said: visitor.told(said.text))
         visitor.page.goto(url)
         return visitor
 

@@ -101,6 +101,11 @@ class Visitor:
     requests: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
+    def told(self, text: str) -> None:
+        """Keep what the console tells of things that the content security policy has stopped."""
+        if "Content Security Policy" in text:
+            self.errors.append(text)
+
     def ask(self, question: str, then: Locator | Step | None = None) -> None:
         ask(self.page, question, then)
 

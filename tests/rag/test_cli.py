@@ -99,6 +99,22 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_rest(capsys, tmp_path, fil
     assert [json.loads(line)["status"] for line in out.splitlines()] == ["refused", "ready"]
 
 
+def test_links_out_of_a_folder_are_refused_by_name(capsys, tmp_path, files):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("The secret is 83.")
+    (files / "file.md").symlink_to(outside / "secret.md")
+    (files / "folder").symlink_to(outside)
+    (files / "same.md").symlink_to("castle.md")
+    status, out, _ = footnote(capsys, tmp_path, "ingest", files, "--json")
+    told = {Path(line["path"]).name: line for line in map(json.loads, out.splitlines())}
+    assert status == 1 and "secret.md" not in told
+    assert "leads out of the folder" in told["file.md"]["reason"]
+    assert told["folder"]["status"] == "refused" and told["same.md"]["status"] != "refused"
+    _, out, _ = footnote(capsys, tmp_path, "ask", "What is the secret?", "--json")
+    assert "83" not in out
+
+
 def test_without_json_the_answer_and_its_sources_are_for_people(capsys, tmp_path, files):
     status, out, _ = footnote(capsys, tmp_path, "ingest", files)
     assert status == 0 and "ready" in out and "castle.md" in out

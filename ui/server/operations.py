@@ -93,9 +93,7 @@ def metrics_text(request: Request) -> Response:
         server = services()
     except FootnoteError:
         return PlainTextResponse("The data directory is not open.\n", 503)
-    token = server.settings.metrics_token.get_secret_value()
-    client = request.client.host if request.client else ""
-    if not may_see_metrics(request.headers, client, token, local=isinstance(server.auth_mode, LocalUser)):
+    if not _admits(server, request):
         return PlainTextResponse("Only the server's administrator can see these metrics.\n", 403)
     documents: dict[str, int] = {}
     with suppress(StorageError):  # the other metrics are still useful, and /readyz reports the error
@@ -103,6 +101,20 @@ def metrics_text(request: Request) -> Response:
     free = free_bytes(server.database.directory)
     text = server.metrics.text(queue=server.jobs.standing(), documents=documents, free=free)
     return Response(text, media_type=metrics.FORM)
+
+
+def admits_to_metrics(request: Request) -> bool:
+    """Return True if a request may read the metrics; nobody may while the services cannot be opened."""
+    try:
+        return _admits(services(), request)
+    except FootnoteError:
+        return False
+
+
+def _admits(server: PageServices, request: Request) -> bool:
+    token = server.settings.metrics_token.get_secret_value()
+    client = request.client.host if request.client else ""
+    return may_see_metrics(request.headers, client, token, local=isinstance(server.auth_mode, LocalUser))
 
 
 def may_see_metrics(headers: Mapping[str, str], client: str, token: str, *, local: bool) -> bool:

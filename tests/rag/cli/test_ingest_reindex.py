@@ -19,3 +19,16 @@ def test_reindex_says_what_it_takes_and_which_model_answers_afterwards(capsys, t
     assert "Embedded with multilingual-e5-small, before with multilingual-e5-small." in out
     assert "embedding 1 passages" in err
     assert folder(data) != before
+
+
+def test_the_word_index_is_made_anew_alone(capsys, tmp_path):
+    data = tmp_path / "data"
+    (tmp_path / "castle.md").write_text(CASTLE)
+    footnote(capsys, data, "ingest", tmp_path / "castle.md")
+    before = folder(data)
+    [words] = data.glob("indexes/*/words")
+    for path in words.glob("*.idx"):
+        path.write_bytes(b"")
+    status, out, _ = footnote(capsys, data, "reindex", "--words")
+    assert status == 0 and "The words of 1 passages are indexed anew." in out
+    assert folder(data) == before

@@ -260,3 +260,64 @@ def test_many_threads_add_and_search_at_once(index: TantivyIndex):
     with ThreadPoolExecutor(6) as pool:
         assert all(all(seen) for seen in pool.map(work, range(6)))
     assert len(index.ids()) == 18
+
+
+def written(directory: Path) -> list[tuple[str, float]]:
+    """Make an index of several segments with deletions; returns a ranking of it."""
+    index = TantivyIndex(directory)
+    for part in range(3):
+        index.add(entries(*(f"cat {'dog ' * n} bird{n}" for n in range(12)), document=f"d{part}"))
+    index.delete(["d1-3", "d2-5"])
+    ranking = index.search("cat dog bird7", 40)
+    index.close()
+    return ranking
+
+
+def test_a_changed_byte_in_a_segments_file_is_noticed_before_it_changes_a_ranking(tmp_path: Path):
+    ranking = written(tmp_path / "words")
+    files = sorted(path for path in (tmp_path / "words").iterdir() if path.suffix not in (".lock", ".json"))
+    assert {".fieldnorm", ".store", ".term", ".idx", ".del"} <= {path.suffix for path in files}
+    silent = []
+    for number, path in enumerate(files):
+        before = path.read_bytes()
+        for place in range(number % 7, len(before), max(1, len(before) // 5)):
+            path.write_bytes(before[:place] + bytes([before[place] ^ 0x15]) + before[place + 1 :])
+            try:
+                index = TantivyIndex(tmp_path / "words")
+                if not index.stale and index.search("cat dog bird7", 40) != ranking:
+                    silent.append((path.name, place))
+                index.close()
+            except IndexUnusable:
+                pass
+        path.write_bytes(before)
+    assert silent == []
+    assert not TantivyIndex(tmp_path / "words").stale
+
+
+def test_damage_under_an_open_index_is_found_by_a_check_and_mended_by_clearing(tmp_path: Path):
+    written(tmp_path / "words")
+    index = TantivyIndex(tmp_path / "words")
+    index.check()
+    for path in (tmp_path / "words").glob("*.fieldnorm"):
+        with path.open("r+b") as file:
+            file.write(b"\x7f\x7f")
+    with pytest.raises(IndexUnusable, match="fieldnorm is not as it was written"):
+        index.check()
+    assert index.damaged
+    index.clear()
+    index.check()
+    assert not index.damaged and index.ids() == set()
+
+
+def test_a_panic_of_the_engine_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    written(tmp_path / "words")
+    monkeypatch.setattr("rag.index.bm25.first_damaged", lambda _: None)
+    for path in (tmp_path / "words").glob("*.*"):
+        if path.suffix in (".idx", ".term", ".fast", ".store", ".fieldnorm"):
+            content = path.read_bytes()
+            path.write_bytes(b"\xff" * (len(content) - 120) + content[-120:])
+    index = TantivyIndex(tmp_path / "words")
+    with pytest.raises(IndexUnusable):
+        index.search("cat dog", 40)
+    if not index.stale:
+        assert index.damaged

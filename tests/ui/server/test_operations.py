@@ -8,8 +8,10 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from rag.index.indexes import SCRUB_SECONDS
 from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM, Reply
+from tests.rag.ingest.test_queue import wait_until
 from ui.server import operations as operating
 from ui.server import services
 
@@ -41,6 +43,21 @@ def test_before_the_libraries_are_in_step_it_is_not_ready_and_then_it_is(here: W
     here.library.add("note.md", b"The deposit is three months' rent.")
     services.services().warm_up()
     assert all(one["usable"] for one in checks(200).values())
+
+
+def test_a_word_index_that_is_damaged_while_it_answers_mends_itself(here: Workspace, tmp_path: Path):
+    list(here.library.index(here.library.add("note.md", b"The deposit is three months' rent.")[0].id))
+    services.services().warm_up()
+    before = here.library.retriever("bm25", 3).invoke("deposit")
+    for path in tmp_path.glob("data/indexes/*/words/*"):
+        if path.suffix in (".fieldnorm", ".term"):
+            path.write_bytes(path.read_bytes()[:-9] + b"\x7f" * 9)
+    here.library.indexes.words.checked -= 2 * SCRUB_SECONDS
+    here.ingest.scrub_if_due()
+    wait_until(lambda: not here.library.indexes.words_due())
+    wait_until(lambda: here.library.indexes.words.ids() == here.library.documents.chunk_ids())
+    assert here.library.retriever("bm25", 3).invoke("deposit") == before
+    assert checks(200)["index"]["usable"]
 
 
 def test_a_model_that_is_away_is_named(here: Workspace, fake: FakeLLM):
