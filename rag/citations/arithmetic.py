@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Literal
 
 from rag.citations.periods import periods
-from rag.citations.quantities import MONEY, Quantity, same_unit, undated
+from rag.citations.quantities import MONEY, MONTHS, Quantity, same_unit, undated
 from rag.citations.words import content_words
 
 Operation = Literal["sum", "difference", "ratio", "share", "growth", "years"]
@@ -109,7 +109,8 @@ def derive(claim: str, text: str) -> Derivation | None:
         return None
     if target.operation == "years":
         return _years(target.quantity, text)
-    found = [one for one in _operands(text) if _is_operand(target, one.quantity)][:MOST_OPERANDS]
+    unit = target.quantity.unit
+    found = [one for one in _operands(text, unit) if _is_operand(target, one.quantity)][:MOST_OPERANDS]
     chosen = _chosen(claim, target, found)
     return _calculated(claim, target, chosen) if chosen else None
 
@@ -176,11 +177,17 @@ def _compares(claim: str) -> int:
     return -1 if less else 1 if more else 0
 
 
-def _operands(text: str) -> list[_Operand]:
-    """Return the numbers of a text with the content words of their clauses."""
+def _operands(text: str, unit: str = "") -> list[_Operand]:
+    """Return the numbers of a text with the content words of their clauses, years as months where asked."""
     numbers = undated(text, periods(text))
     ends = sorted({0, len(text), *(m.end() for m in _CLAUSE.finditer(text))})
-    return [_operand(text, q, ends, numbers) for q in numbers]
+    found = [_operand(text, q, ends, numbers) for q in numbers]
+    return [_in_months(one) if unit == "mo" and one.quantity.unit == "yr" else one for one in found]
+
+
+def _in_months(operand: _Operand) -> _Operand:
+    quantity = operand.quantity
+    return replace(operand, quantity=replace(quantity, value=quantity.value * MONTHS, unit="mo"))
 
 
 def _operand(text: str, quantity: Quantity, ends: Sequence[int], numbers: Sequence[Quantity]) -> _Operand:
@@ -202,7 +209,7 @@ def _is_operand(target: _Target, quantity: Quantity) -> bool:
     if quantity.bound in ("<", ">"):
         return False
     if target.operation in ("sum", "difference"):
-        return same_unit(target.quantity.unit, quantity.unit) or quantity.unit == ""
+        return same_unit(target.quantity.unit, quantity.unit)
     return quantity.unit not in ("%", "times")
 
 

@@ -411,15 +411,18 @@ class _ParsedPassage:
         return _evidence(status, number, windows[0]), refuted
 
     def calculated(self, claim: Sentence, number: int) -> Evidence | None:
-        """Return the evidence of a claim whose number follows from numbers of at most three sentences."""
+        """Return the evidence of a claim whose number follows from numbers of at most three sentences.
+
+        The shortest window that gives a number decides, so that no other numbers nearby are tried.
+        """
         claim = in_its_words(claim, self.text, self._owners)
-        for window in sorted(self._windows(claim), key=lambda window: len(window.units)):
-            if window.share < RELATED:
-                continue
+        windows = [window for window in self._windows(claim) if window.share >= RELATED]
+        for window in sorted(windows, key=lambda window: (len(window.units), -window.share)):
             begin, end = window.units[0].start, window.units[-1].end
             found = derive(claim.text, self.text[begin:end])
-            if found is not None and found.holds and not self._contradicted(claim, window):
-                return self._calculation(found, begin, number)
+            if found is not None:
+                holds = found.holds and not self._contradicted(claim, window)
+                return self._calculation(found, begin, number) if holds else None
         return None
 
     def _contradicted(self, claim: Sentence, window: "_Window") -> bool:

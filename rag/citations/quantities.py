@@ -7,7 +7,7 @@ For English, Korean, Japanese and Chinese; in other languages numbers, percentag
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from rag.citations.periods import StatedTime
@@ -30,7 +30,7 @@ _UNITS = {
     "km": "km", "kilometre": "km", "kilometres": "km", "kilometer": "km", "kilometers": "km", "킬로미터": "km",
     "キロメートル": "km", "公里": "km", "m": "m", "metres": "m", "meters": "m", "미터": "m", "メートル": "m",
     "day": "d", "days": "d", "일": "d", "日": "d", "week": "wk", "weeks": "wk", "주": "wk", "週間": "wk",
-    "month": "mo", "months": "mo", "개월": "mo", "か月": "mo", "ヶ月": "mo", "year": "yr", "years": "yr", "hour": "h",
+    "month": "mo", "months": "mo", "개월": "mo", "か月": "mo", "ヶ月": "mo", "year": "yr", "years": "yr", "년": "yr", "年": "yr", "hour": "h",
     "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "분": "min", "分": "min", "mph": "mph",
     "平方公里": "km2",
 }  # fmt: skip
@@ -57,6 +57,8 @@ _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _LATIN_SCALE = (
     r"hundred|thousands?|millions?|millionen|mio|mrd|mn|billions?|bn|trillion|milliarden|millones|milliards"
 )
+LARGE = 4
+"""Power of ten from which a Korean, Japanese or Chinese scale counts all that is before it: 만, 億."""
 _CJK = "십백천만억조百千万萬億亿兆"
 _UNIT = "|".join(
     sorted((re.escape(unit) for unit in _UNITS if unit[-1] not in "$£¥₩"), key=len, reverse=True)
@@ -83,7 +85,9 @@ _ABOVE = re.compile(
 _BELOW = re.compile(r"(?:less than|fewer than|under|below|at most|up to|no more than)\s*$", re.IGNORECASE)
 _ABOVE_AFTER = re.compile(r"\s?[가-힣]{0,3}\s?(?:이상|초과|넘|以上|超|を超|を上回)")
 _BELOW_AFTER = re.compile(r"\s?[가-힣]{0,3}\s?(?:이하|미만|以下|未満)")
-_YEAR = re.compile(r"1[0-9]\d\d|20\d\d")
+_FIRST_YEAR = 1000
+_JOINS = re.compile(r"[\s,]*(?:and\s+)?")
+MONTHS = 12
 
 
 @dataclass(frozen=True)
@@ -132,8 +136,21 @@ def quantities(text: str) -> list[Quantity]:
 
     >>> [(f"{q.value:.0f}", q.unit) for q in quantities("about $39.7 billion, 48억 2,100만 달러, (2)%")]
     [('39700000000', 'USD'), ('4821000000', 'USD'), ('-2', '%')]
+    >>> [(f"{q.value:.0f}", q.unit) for q in quantities("1 year and 2 months, 1년 6개월")]
+    [('14', 'mo'), ('18', 'mo')]
     """
-    return list(_quantities(text))
+    found: list[Quantity] = []
+    for one in _quantities(text):
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and (last.unit, one.unit) == ("yr", "mo")
+            and _JOINS.fullmatch(text, last.end, one.start)
+        ):
+            found[-1] = replace(one, value=last.value * MONTHS + one.value, start=last.start)
+        else:
+            found.append(one)
+    return found
 
 
 def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
@@ -180,19 +197,24 @@ def _number(match: re.Match[str]) -> tuple[Decimal, Decimal] | None:
 
 
 def _scaled(digits: str, units: str) -> tuple[Decimal, Decimal]:
-    """Return value and step of digits and the units after them: ("6", "億2500万") -> 625000000, 10000."""
-    total, part = Decimal(0), Decimal(digits)
-    step = _step(digits)
+    """Return value and step of digits and the units after them.
+
+    >>> [str(n) for n in _scaled("6", "億2500万")], [str(n) for n in _scaled("6", "천3백50만")]
+    (['625000000', '10000'], ['63500000', '10000'])
+    """
+    total = below = Decimal(0)
+    part, step = Decimal(digits), _step(digits)
     for piece in re.findall(r"\d+|\D", units):
         power = SCALES.get(piece)
         if power is None:
-            part, step = part + Decimal(piece), _step(piece)
-        elif power >= 4:
-            total, part = (total + part) * 10**power if not total else total + part * 10**power, Decimal(0)
-            step *= 10**power
+            part, step = Decimal(piece), _step(piece)
+            continue
+        step *= 10**power
+        if power < LARGE:
+            below, part = below + part * 10**power, Decimal(0)
         else:
-            part, step = part * 10**power, step * 10**power
-    return total + part, step
+            total, below, part = total + (below + part) * 10**power, Decimal(0), Decimal(0)
+    return total + below + part, step
 
 
 def _step(digits: str) -> Decimal:
@@ -203,6 +225,8 @@ def _quantity(text: str, match: re.Match[str], value: Decimal, step: Decimal) ->
     scale = SCALES.get((match["scale"] or match["short"] or "").lower(), 0)
     value, step = value * 10**scale, step * 10**scale
     unit = _UNITS.get((match["before"] or "").lower()) or _UNITS.get((match["after"] or "").lower(), "")
+    if unit == "yr" and value >= _FIRST_YEAR and match["after"] in ("년", "年"):
+        unit = ""  # a year, not a number of years
     if unit == "tenths":
         value, step, unit = value * 10, step * 10, "%"
     opened = match["open"] or match["open2"]

@@ -64,3 +64,12 @@ def test_a_calculated_statement_shows_the_calculation_and_both_sources() -> None
 
     assert (found.status, found.calculation) == ("verified", "180 metres - 50 metres = 130")
     assert [text[span.start : span.end] for span in found.spans] == TOWERS.replace(". ", ".|").split("|")
+
+
+def test_numbers_of_another_sentence_are_not_tried_when_the_nearest_ones_do_not_fit() -> None:
+    text = (
+        "원심은 징역 24개월을 선고했고 항소심은 징역 14개월을 선고했다. 그는 복역 10개월을 채우고 출소했다."
+    )
+    passage = Passage("c", "d", "ruling.txt", "", None, "", 0, len(text), text)
+
+    assert Checker([passage]).check("형량은 항소심에서 원심보다 14개월 줄었다.").status != "verified"
