@@ -5,7 +5,6 @@ import pytest
 from rag.chat.conversation import Conversation
 from rag.chat.corpus import Corpus
 from rag.chat.pipeline import RagPipeline
-from rag.citations.judges import LanguageModelJudge
 from rag.jobs import never
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings, Sent
@@ -51,14 +50,18 @@ def test_every_request_is_kept_word_for_word_with_its_purpose(database, conversa
     assert "secret" not in str(trace)
 
 
-def test_what_is_sent_to_check_statements_is_kept_beside_it(database, conversations, fake_llm):
-    fake_llm.say("The moat of the castle of Aldenburg is nine metres deep [1].", "yes")
+def test_what_is_sent_to_check_statements_is_kept_beside_it_with_the_reply(database, conversations, fake_llm):
+    reply = "1 | supports | 1 | Its moat is nine metres deep."
+    fake_llm.say("The moat has a depth of nine metres [1].", reply)
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
-        pipeline = RagPipeline(Shelf(), llm=llm, judge=LanguageModelJudge(llm))
+        pipeline = RagPipeline(Shelf(), llm=llm, reading_seconds=5)
         answer_id, _ = ask(conversations, pipeline, "When was the castle built?")
+        list(Conversation(conversations, lambda: pipeline).check(answer_id))
     trace = traced(database, answer_id)
     assert [sent.purpose for sent in trace.sent] == ["answer", "check"]
-    assert [sent.messages for sent in trace.sent] == as_sent(fake_llm)
+    asked, answered = trace.sent[1].messages[:-1], trace.sent[1].messages[-1]
+    assert (asked, answered) == (as_sent(fake_llm)[1], ("assistant", reply))
+    assert trace.settings["reading"].startswith("1 of 1 open statements verified")
 
 
 def test_without_a_model_nothing_is_sent_and_the_settings_are_kept(database, conversations):
