@@ -44,10 +44,10 @@ def statuses(event: object) -> list[tuple[str, str, int]]:
 
 
 def test_one_request_asks_for_all_open_statements_and_the_words_it_finds_verify_them(server: FakeLLM):
-    server.say(HONEST)
+    server.read(HONEST)
     asked, read = checked(server)
-    assert asked == Checking(2) and len(server.requests) == 1
-    prompt = server.requests[0].prompt
+    assert asked == Checking(2) and len(server.readings) == 1
+    prompt = server.readings[0].prompt
     assert MOAT in prompt and VISITORS in prompt and prompt.count("built in 1432") == 1
     assert isinstance(read, Checked)
     assert statuses(read) == [
@@ -64,7 +64,7 @@ def test_one_request_asks_for_all_open_statements_and_the_words_it_finds_verify_
 def test_nothing_is_asked_where_no_statement_is_open(server: FakeLLM):
     assert checked(server, "The castle of Aldenburg was built in 1432 [1].") == []
     assert checked(server, "The documents do not say when it closed.") == []
-    assert server.requests == []
+    assert server.readings == []
 
 
 @pytest.mark.parametrize(
@@ -79,15 +79,15 @@ def test_nothing_is_asked_where_no_statement_is_open(server: FakeLLM):
     ],
 )
 def test_a_lying_reader_verifies_nothing(server: FakeLLM, reply: str):
-    server.say(reply)
+    server.read(reply)
     _, read = checked(server)
     assert [status for _, status, _ in statuses(read)].count("verified") == 1
 
 
 def test_a_model_that_fails_or_is_late_leaves_what_the_code_found(server: FakeLLM):
-    server.reply(Reply(status=401))
+    server.read(Reply(status=401))
     _, failed = checked(server)
-    server.reply(Reply(hang=True))
+    server.read(Reply(hang=True))
     _, late = checked(server, seconds=0.3)
     for event, reason in ((failed, "key"), (late, "longer than 0.3 seconds")):
         assert isinstance(event, Checked) and reason in event.note
@@ -95,15 +95,15 @@ def test_a_model_that_fails_or_is_late_leaves_what_the_code_found(server: FakeLL
 
 
 def test_whole_lines_that_came_in_time_count(server: FakeLLM):
-    server.reply(Reply(pieces=(f"{HONEST}\n", "2 | supports | 1 | Its moat"), hang_after=2))
+    server.read(Reply(pieces=(f"{HONEST}\n", "2 | supports | 1 | Its moat"), hang_after=2))
     _, read = checked(server, seconds=1.0)
     assert statuses(read)[1][1] == "verified" and "longer than" in read.note
 
 
 def test_a_cancel_ends_the_request_and_changes_nothing(server: FakeLLM):
-    server.reply(Reply(hang=True))
+    server.read(Reply(hang=True))
     with pytest.raises(Cancelled):
-        checked(server, cancelled=server.asked.is_set)
+        checked(server, cancelled=lambda: bool(server.readings))
     assert server.hung_up.wait(5)
 
 
