@@ -12,7 +12,8 @@ from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.chat.scope import EVERYTHING, LibraryView, Scope, scope_without
 from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
-from rag.citations.judges import CrossEncoderJudge, LanguageModelJudge
+from rag.citations.judges import CrossEncoderJudge
+from rag.citations.reader import StatementReader
 from rag.connectors.base import Credentials
 from rag.connectors.http import Fetcher
 from rag.connectors.registry import ConnectorContext
@@ -38,7 +39,7 @@ from storage.database import Database
 
 log = logging.getLogger(__name__)
 
-LLM_JUDGE = "llm"
+LLM_JUDGE, NO_JUDGE = "llm", "off"
 
 Current = Callable[[], tuple[Settings, LanguageModel | None]]
 """Returns the present settings and language model, which can change while a server runs."""
@@ -156,19 +157,21 @@ def rephrase_seconds(settings: Settings, llm: LanguageModel | None) -> float:
     return SMALL_MODEL_REWRITE_SECONDS if slow else settings.llm_rephrase_timeout
 
 
-def make_judge(settings: Settings, llm: LanguageModel | None) -> Judge | None:
-    """Return the citation judge of the settings, if any.
+def make_judge(settings: Settings) -> Judge | None:
+    """Return the cross-encoder of the settings that judges citations, if any."""
+    spec = settings.citation_judge
+    return None if spec in (LLM_JUDGE, NO_JUDGE, "") else _cross_encoder(spec)
 
-    Raises SettingsError where it is the language model, and none is connected.
-    """
-    if settings.citation_judge != LLM_JUDGE:
-        return _cross_encoder(settings.citation_judge) if settings.citation_judge else None
-    if llm is None:
-        raise SettingsError(
-            "FOOTNOTE_CITATION_JUDGE is 'llm', but no language model is connected. "
-            "Set FOOTNOTE_LLM_MODEL, or leave the judge empty."
-        )
-    return LanguageModelJudge(llm)
+
+def reading_seconds(settings: Settings) -> float | None:
+    """Return the seconds in which the connected model reads for open statements; None where it does not."""
+    return settings.citation_seconds if settings.citation_judge == LLM_JUDGE else None
+
+
+def make_reader(settings: Settings, llm: LanguageModel | None) -> StatementReader | None:
+    """Return the reader of the settings: the connected model, if it is to read for open statements."""
+    seconds = reading_seconds(settings)
+    return None if llm is None or seconds is None else StatementReader(llm, seconds)
 
 
 @lru_cache(maxsize=1)
@@ -242,7 +245,8 @@ def make_pipeline(
         lost_in_the_middle_order=settings.lost_in_the_middle_order,
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
-        judge=None if llm is None else make_judge(settings, llm),
+        judge=None if llm is None else make_judge(settings),
+        reading_seconds=reading_seconds(settings),
         omissions=omissions,
         k=k,
         rephrase_seconds=rephrase_seconds(settings, llm),

@@ -301,9 +301,13 @@ class Settings(BaseSettings):
         "and sends it all documents. See [summary trees](../user/summary-trees.md).",
     )
     citation_judge: str = Field(
-        "",
-        description="Judge of citations: `llm` for the connected model, or a cross-encoder as a folder or "
-        "Hugging Face id. See [citations](../user/citations.md).",
+        "llm",
+        description="Help for statements that the citation checker leaves open: `llm` asks the connected "
+        "model for the words they rest on, `off` nothing, a folder or Hugging Face id is a cross-encoder. "
+        "See [citations](../user/citations.md).",
+    )
+    citation_seconds: float = Field(
+        20.0, gt=0, le=600, description="Seconds that the connected model may take for the open statements."
     )
 
     @field_validator("llm_base_url", "embedding_base_url", "rerank_base_url")

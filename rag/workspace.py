@@ -18,11 +18,18 @@ from rag.chat.scope import EVERYTHING, scope_among, scope_of
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
 from rag.connectors.scheduler import Syncing
-from rag.errors import QuestionRefused
+from rag.errors import Cancelled, QuestionRefused
 from rag.evaluation.lab import Lab
-from rag.factory import Current, make_library, make_means, make_pipeline, make_text_checker
+from rag.factory import (
+    Current,
+    make_library,
+    make_means,
+    make_pipeline,
+    make_text_checker,
+    reading_seconds,
+)
 from rag.ingest.queue import Ingest, Reindexing
-from rag.jobs import ANSWERS, Cancel, Job, Jobs
+from rag.jobs import ANSWERS, Cancel, Job, Jobs, kind_of
 from rag.models.embeddings import SharedEmbedders
 from rag.models.protocol import LanguageModel, ObservedModel
 from rag.quota import Limits, Quota
@@ -37,6 +44,7 @@ from storage.records import DocumentRecord, Outcome, TurnRecord
 
 READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
 EVERY = 1_000_000  # messages of a conversation
+CHECKS = "check"  # kind of the jobs that have a model read for an answer's open statements
 SETTLING = 0.3  # seconds, far longer than from a turn's commit to the start of its job
 
 
@@ -184,12 +192,24 @@ class Workspace:
         job = self.answering(answer_id)
         if job is not None:
             job.cancel()
+        self.stop_checking(answer_id)
+
+    def checking(self) -> frozenset[str]:
+        """Return the ids of the answers for whose open statements the model is reading."""
+        return frozenset(key.split(":")[2] for key in self._jobs.keys(self.owner) if kind_of(key) == CHECKS)
+
+    def stop_checking(self, id_: str) -> None:
+        """Stop reading for the statements of an answer, or of a conversation's; what the code found stays."""
+        for key in self._jobs.keys(self.owner):
+            if kind_of(key) == CHECKS and id_ in key.split(":") and (job := self._jobs.get(self.owner, key)):
+                job.cancel()
 
     def delete_conversation(self, conversation_id: str) -> None:
         """Delete a conversation and stop its answer in progress."""
         pending = self.conversations.pending(conversation_id)
         if pending is not None:
             self.stop(pending)
+        self.stop_checking(conversation_id)
         self.conversations.delete(conversation_id)
 
     def exported(self, conversation_id: str, form: FormName) -> str:
@@ -271,11 +291,27 @@ class Workspace:
             self._wait_until_read(after, cancelled)
             yield from self._conversation(turn.conversation_id).run(turn, cancelled)
             self.allowance.used(answers=1)
+            self._check(turn)
 
         ending = self.answering(turn.answer_id)
         if ending is not None:
             ending.wait(SETTLING)
+        self.stop_checking(turn.conversation_id)
         self._jobs.start(self.owner, _key(turn.answer_id), work)
+
+    def _check(self, turn: TurnRecord) -> None:
+        """Start to have the model read for the open statements of a finished answer, if it has any."""
+        settings, llm = self._current()
+        if llm is None or reading_seconds(settings) is None:
+            return
+        begun = self._conversation(turn.conversation_id).check
+
+        def work(cancelled: Cancel) -> Iterator[Any]:
+            with suppress(NotFound):  # deleted meanwhile
+                yield from begun(turn.answer_id, cancelled)
+
+        with suppress(Cancelled):  # the server is about to stop
+            self._jobs.start(self.owner, _check_key(turn.conversation_id, turn.answer_id), work)
 
     def _wait_until_read(self, document_ids: Collection[str], cancelled: Cancel) -> None:
         deadline = time.monotonic() + READING_PATIENCE
@@ -287,6 +323,10 @@ class Workspace:
             return self.library.documents.get(document_id).state in ("queued", "reading")
         except NotFound:
             return False
+
+
+def _check_key(conversation_id: str, answer_id: str) -> str:
+    return f"{CHECKS}:{conversation_id}:{answer_id}"
 
 
 def _key(answer_id: str) -> str:

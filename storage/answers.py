@@ -1,10 +1,11 @@
 """Feedback on an owner's citations, traces of how answers were made, and the state of cited documents."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from sqlalchemy import exists, or_, select
+from sqlalchemy.orm import Session
 
 from storage import messages, tables
 from storage.database import OwnerStore
@@ -92,6 +93,17 @@ def trace_row(answer_id: str, trace: Trace) -> tables.TraceRow:
         ],
         unsearched_count=trace.unsearched_count,
     )
+
+
+def extend_trace(
+    session: Session, answer_id: str, sent: Sequence[SentRecord], settings: Mapping[str, Any]
+) -> None:
+    """Add requests and settings to the trace of an answer, if it has one."""
+    row = session.get(tables.TraceRow, answer_id)
+    if row is not None:
+        kept = _trace(row)
+        more = replace(kept, sent=(*kept.sent, *sent), settings={**kept.settings, **settings})
+        session.merge(trace_row(answer_id, more))
 
 
 def bounded(sent: Sequence[SentRecord], room: int) -> tuple[list[SentRecord], int]:

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from storage import messages
-from storage.answers import Trace, trace_row
+from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
 from storage.errors import AnswerPending, NotUnfinished
 from storage.records import (
@@ -214,6 +214,31 @@ class Conversations(OwnerStore):
             if trace is not None:
                 session.merge(trace_row(answer.id, trace))
             self._row(session, answer.conversation_id).updated = now()
+
+    def revise(
+        self,
+        answer_id: str,
+        before: str,
+        content: str,
+        citations: Sequence[CitationRecord],
+        *,
+        sent: Sequence[SentRecord] = (),
+        notes: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Replace citations and markers of a complete answer, and add to its trace, in one commit.
+
+        False where the answer is not complete, or no longer has the text ``before``. The reader's feedback on
+        a citation that stays is kept.
+        """
+        with self._database.writing() as session:
+            answer = self._answer(session, answer_id)
+            if answer.state != "complete" or answer.content != before:
+                return False
+            messages.save_citations(session, answer.id, messages.with_feedback(session, answer.id, citations))
+            answer.content, answer.folded = content, fold(content)
+            extend_trace(session, answer.id, sent, notes or {})
+            self._row(session, answer.conversation_id).updated = now()
+            return True
 
     def rate(self, message_id: str, rating: Rating | None) -> None:
         """Rate an answer; None removes the rating. NotFound when this owner has no such answer."""

@@ -4,7 +4,7 @@ Functions without an owner rely on the caller's check that the message is theirs
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -68,6 +68,16 @@ def save_citations(session: Session, message_id: str, found: Sequence[CitationRe
         for position, citation in enumerate(found)
     ]
     insert_rows(session, CitationRow, values)
+
+
+def with_feedback(session: Session, message_id: str, found: Sequence[CitationRecord]) -> list[CitationRecord]:
+    """Return new citations with the reader's feedback on the stored ones of the same words."""
+    stored = _by_message(session, _CITATIONS_OF, CitationRecord, [message_id]).get(message_id, ())
+    marked = {(one.marker, one.quote_start, one.quote): one.feedback for one in stored if one.feedback}
+    return [
+        replace(one, feedback=marked.get((one.marker, one.quote_start, one.quote), one.feedback))
+        for one in found
+    ]
 
 
 def delete_outcome(session: Session, message_id: str) -> None:

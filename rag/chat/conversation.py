@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
-from rag.chat.answer import Condensed, Done, Event, Sources, Token
+from rag.chat.answer import Condensed, Done, Event, Sources, Token, whole_sentences
 from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
-from rag.citations.cite import Citation
+from rag.citations.checking import Checked, Checking
+from rag.citations.cite import Citation, cite
 from rag.citations.support import rests_on_nothing
 from rag.errors import Cancelled, FootnoteError
-from rag.jobs import Cancel
+from rag.jobs import Cancel, never
 from rag.models.protocol import Sent
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
@@ -107,6 +108,31 @@ class Conversation:
         finally:
             draft.finish(self._cut_off())
 
+    def check(self, answer_id: str, cancelled: Cancel = never) -> Iterator[Checking | Sent | Checked]:
+        """Have the model read for the open statements of a stored answer, and store what the code verified.
+
+        Yields nothing where nothing is open, or the model did not write the answer. Raises Cancelled.
+        """
+        answer = self._conversations.message(answer_id)
+        if answer.state != "complete" or answer.model is None or not answer.passages:
+            return
+        sent: list[traces.SentRecord] = []
+        cited = [_as_citation(record) for record in answer.citations]
+        passages = [_passage(record) for record in answer.passages]
+        for event in self._make_pipeline().check(answer.content, cited, passages, cancelled):
+            if isinstance(event, Sent):
+                sent.append(traces.SentRecord(event.purpose, event.messages))
+            if isinstance(event, Checked):
+                self._conversations.revise(
+                    answer_id,
+                    answer.content,
+                    event.text,
+                    [CitationRecord(**asdict(citation)) for citation in event.citations],
+                    sent=sent,
+                    notes={"reading": event.note},
+                )
+            yield event
+
     def _events(
         self, turn: TurnRecord, draft: "_Draft", pipeline: RagPipeline, cancelled: Cancel
     ) -> Iterator[Event | Aside | Sent | Timings]:
@@ -157,6 +183,7 @@ class _Draft:
     pipeline: RagPipeline | None = None
     text: str = ""
     kept: str = ""  # of an answer that is continued, until its first token has passed
+    passages: Sequence[Passage] = ()
     citations: Sequence[Citation] = ()
     left_out: list[records.LeftOutRecord] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
@@ -172,6 +199,7 @@ class _Draft:
             case Condensed(question):
                 self.understood = question
             case Sources(passages, unread):
+                self.passages = passages
                 if unread:
                     self.notes["unread"] = UNREAD.format(unread)
                 self.conversations.checkpoint(
@@ -215,6 +243,8 @@ class _Draft:
         if self.understood is not None:
             said = self.text or self.kept
             self.conversations.checkpoint(self.turn.answer_id, said, standalone_question=self.understood)
+        if state != "complete":
+            self._cite_written()
         citations = [CitationRecord(**asdict(citation)) for citation in self.citations]
         self.conversations.finish(
             self.turn.answer_id,
@@ -227,6 +257,16 @@ class _Draft:
             trace=self._trace(nothing_found=state == "complete" and rests_on_nothing(self.text, citations)),
         )
         self.finished = True
+
+    def _cite_written(self) -> None:
+        """Check the whole sentences of an answer that ended early, if a model wrote them."""
+        llm = None if self.pipeline is None else self.pipeline.llm
+        written = self.text or self.kept
+        kept = whole_sentences(written)
+        if llm is None or self.pipeline is None or self.citations or not kept or not self.passages:
+            return
+        said, self.citations = cite(kept, self.passages, embedder=self.pipeline.embedder)
+        self.text, self.model = said + written[len(kept) :], llm.settings.model
 
     def _trace(self, *, nothing_found: bool) -> traces.Trace | None:
         """Return the trace of the answer; where nothing was found, with the files that were not searched."""
@@ -263,6 +303,12 @@ def rested_on(messages: Sequence[Message]) -> list[Passage]:
         return []
     markers = {c.marker for c in answers[-1].citations if c.status != "unsupported" and c.feedback is None}
     return [_passage(record) for record in answers[-1].passages if record.number in markers]
+
+
+def _as_citation(record: CitationRecord) -> Citation:
+    told = asdict(record)
+    del told["feedback"]
+    return Citation(**told)
 
 
 def _passage(record: PassageRecord) -> Passage:

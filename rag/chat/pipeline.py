@@ -5,7 +5,8 @@ The page, the store, the command line and the tests see nothing but the stream o
 `NarrowedTo` where the question names documents,
 `Reranking` and `Reordered` where there is a reranker, `LeftOut` for each search that failed, `Sources`,
 `Token` ..., `Done`, and then `Timings`.
-A `Sent` follows each request to the language model.
+A `Sent` follows each request to the language model. `check` yields `Checking` and `Checked` for an answer
+that is shown and stored already.
 """
 
 import time
@@ -23,7 +24,9 @@ from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalon
 from rag.chat.scope import EVERYTHING, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
 from rag.citations.checker import Judge
-from rag.citations.judges import LanguageModelJudge
+from rag.citations.checking import Checked, Checking, check
+from rag.citations.cite import Citation
+from rag.citations.reader import StatementReader
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
@@ -154,7 +157,8 @@ class RagPipeline:
     is searched in several query variants, for `k` passages in all. A `reranker` orders `fetch_k` passages and
     keeps some of them. With `lost_in_the_middle_order` the prompt has the best passages first and last.
     `within` makes the retriever over some documents, for a question that names them. `made_with` are the
-    settings to store with an answer, by name.
+    settings to store with an answer, by name. With `reading_seconds` the model is asked in that time for the
+    words that the statements left open by the checker rest on.
     """
 
     retriever: Searching
@@ -162,6 +166,7 @@ class RagPipeline:
     embedder: Embeddings | None = None
     corpus: Corpus = field(default_factory=Corpus)
     judge: Judge | None = None
+    reading_seconds: float | None = None
     answer_rephrased: bool = True
     rephrase_seconds: float = REWRITE_SECONDS
     k: int | None = None
@@ -217,6 +222,26 @@ class RagPipeline:
         turn = Request(text, widened=widened, cancelled=cancelled)
         found = yield from self._retrieve(make_standalone(text, ()), turn)
         return [Passage.from_document(document) for document in found]
+
+    def check(
+        self,
+        text: str,
+        citations: Sequence[Citation],
+        passages: Sequence[Passage],
+        cancelled: Cancel = never,
+    ) -> Iterator[Checking | Sent | Checked]:
+        """Yield the events of reading for the open statements of an answer; nothing where none is open.
+
+        A failure of the model is a note of `Checked`. Raises Cancelled.
+        """
+        if self.llm is None or self.reading_seconds is None:
+            return
+        sent: list[Sent] = []
+        reader = StatementReader(ObservedModel(self.llm, purpose="check", sent=sent), self.reading_seconds)
+        for event in check(text, citations, passages, reader, cancelled):
+            if isinstance(event, Checked):
+                yield from (_with_reply(one, event.reply) for one in sent)
+            yield event
 
     def _answer(self, turn: Request) -> Iterator[Event | Aside]:
         corpus = self.corpus
@@ -288,7 +313,7 @@ class RagPipeline:
             llm=self._recorded("answer", turn),
             embedder=self.embedder,
             rarity=self.corpus.rarity,
-            judge=self._judge(turn),
+            judge=self.judge,
             said=said,
             so_far=so_far,
             outside=self.lost_in_the_middle_order,
@@ -303,10 +328,9 @@ class RagPipeline:
     def _recorded(self, purpose: str, turn: Request) -> ObservedModel | None:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
 
-    def _judge(self, turn: Request) -> Judge | None:
-        if isinstance(self.judge, LanguageModelJudge):
-            return LanguageModelJudge(ObservedModel(self.judge.llm, purpose="check", sent=turn.sent))
-        return self.judge
+
+def _with_reply(sent: Sent, reply: str) -> Sent:
+    return replace(sent, messages=(*sent.messages, ("assistant", reply))) if reply else sent
 
 
 def _reply_events(text: str) -> Iterator[Event]:

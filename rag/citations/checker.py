@@ -92,6 +92,7 @@ OPEN = 0.2
 """Distance of a score from the threshold within which similarity decides; it moves a score by at most 0.2."""
 JUDGED = 0.3  # least score for which a judge is asked
 VERBATIM = 1.0
+FLOOR = 0.3  # least share of a sentence's words in the words that a reader quotes for it
 RELATED = 0.3  # least share of a sentence's words in a passage on its subject
 NEARER = 0.03  # by which words that differ may be nearer to a sentence than those that support it
 WINDOW = 3  # sentences that evidence may have
@@ -196,6 +197,53 @@ class Checker:
         if read is None or found.score == VERBATIM:
             return found
         return replace(found, status="related") if found.status == "verified" else _as_evidence(read)
+
+    def supported_by(self, statement: str, spans: Sequence[Span]) -> Evidence:
+        """Return the evidence that a reader's quotes give a statement: verified, or unsupported.
+
+        Quotes are widened to whole sentences and rows, so that none hides a "not" or an "if". All that the
+        statement says must agree with them as in `check`; only fewer of its words need to be there.
+
+        >>> from rag.passage import Passage
+        >>> text = "Seoul is big. Its residents number 9 million."
+        >>> checker = Checker([Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
+        >>> asked = ("Seoul has 9 million inhabitants.", "Seoul has 8 million inhabitants.")
+        >>> [checker.supported_by(said, [Span(1, 0, 10), Span(1, 20, 30)]).status for said in asked]
+        ['verified', 'unsupported']
+        """
+        quoted = [
+            _Quoted(number, text, units)
+            for number, text in enumerate(self._passages, 1)
+            if (units := text.around([span for span in spans if span.number == number]))
+        ]
+        said = [_MARKUP.sub("", one) for one in _rows_as_text(statement)]
+        found = [self._parts_supported(parts(one), quoted) for one in said]
+        whole = [one for one in found if one is not None]
+        return (len(whole) == len(found) and _together(whole)) or Evidence("unsupported")
+
+    def _parts_supported(self, told: Sequence[str], quoted: "Sequence[_Quoted]") -> Evidence | None:
+        """Return the evidence of a statement's parts as one, if the quotes support all of them."""
+        found = [self._supported(part, quoted) for part in told]
+        whole = [one for one in found if one is not None]
+        return _together(whole) if len(whole) == len(told) else None
+
+    def _supported(self, said: str, quoted: "Sequence[_Quoted]") -> Evidence | None:
+        """Return the evidence of the quotes of one passage, or of all together, for a statement."""
+        for some in [*([one] for one in quoted), *([quoted] if len(quoted) > 1 else [])]:
+            claim = Sentence(said, 0, len(said))
+            for one in some:
+                claim = one.passage.in_its_words(claim)
+            units = [unit for one in some for unit in one.units]
+            above = [one.passage.above for one in some]
+            share = claim.share(joined([*units, *above]))
+            if share < FLOOR or not units:
+                continue
+            every = [*above, *(unit for one in some for unit in one.passage.units)]
+            if not find_contradiction(claim, _anchor(claim, units), units, every):
+                spans = [Span(one.number, unit.start, unit.end) for one in some for unit in one.units]
+                first, more = spans[0], tuple(spans[1:])
+                return Evidence("verified", first.number, first.start, first.end, round(share, 4), more)
+        return None
 
     def _check_table(self, table: str, among: Collection[int] | None) -> Evidence:
         rows = [[cell for cell, _ in split_row(line)] for line in table.strip().splitlines()]
@@ -391,7 +439,7 @@ class _ParsedPassage:
     def evidence(self, claim: Sentence, number: int, least: float) -> tuple[Evidence, float]:
         """Return the passage's best evidence, verified from `least`, and the best score of what differs."""
         verbatim = self._verbatim(claim)
-        claim = in_its_words(claim, self.text, self._owners)
+        claim = self.in_its_words(claim)
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, VERBATIM), 0.0
         refuted = 0.0
@@ -443,6 +491,18 @@ class _ParsedPassage:
             "verified", number, first.start, first.end, VERBATIM, more, calculation=found.calculation
         )
 
+    def in_its_words(self, claim: Sentence) -> Sentence:
+        """Return a claim with the owner's name as this passage's document calls it."""
+        return in_its_words(claim, self.text, self._owners)
+
+    def around(self, spans: Sequence[Span]) -> list[Sentence]:
+        """Return the whole sentences and rows that some spans touch, in order."""
+        return [
+            unit
+            for unit in self.units
+            if any(span.start < unit.end and unit.start < span.end for span in spans)
+        ]
+
     def _is_on_subject(self, claim: Sentence, window: _Window) -> bool:
         """Return True where the window has all names of the claim that the passage has."""
         known = [name for name in claim.names if any(unit.holds(name) for unit in self.units)]
@@ -477,6 +537,23 @@ class _ParsedPassage:
         if share < RELATED:
             return _Window(units, share, share)
         return _Window(units, share, share + _forms(claim, given) - _cost(claim, units, given, self.above))
+
+
+@dataclass(frozen=True)
+class _Quoted:
+    """Whole sentences of a passage that a reader quotes."""
+
+    number: int
+    passage: _ParsedPassage
+    units: Sequence[Sentence]
+
+
+def _rows_as_text(statement: str) -> list[str]:
+    """Return the body rows of a Markdown table without their bars, or a statement in words as it is."""
+    if not statement.lstrip().startswith("|"):
+        return [statement]
+    rows = [[cell for cell, _ in split_row(line)] for line in statement.strip().splitlines()]
+    return [" ".join(filter(None, row)) for row in rows[2:]]
 
 
 def _evidence(status: Status, number: int, window: _Window) -> Evidence:

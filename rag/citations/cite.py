@@ -5,13 +5,15 @@ without a marker gets one only where a passage supports it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from langchain_core.embeddings import Embeddings
 
 from rag.citations.checker import Checker, Evidence, Judge, Status
 from rag.citations.statements import LEAST_TOKENS, Statement, statements
+from rag.citations.support import OPEN, declines
 from rag.passage import Passage
 from rag.text.tokenize import tokens
 
@@ -65,13 +67,70 @@ def cite(
         found = _listed(statement) if listed else _evidence(statement, checker)
         added = list(dict.fromkeys(e.number for e in found if e.number and e.number not in statement.markers))
         here = (statement.start + shift, statement.end + shift)
-        if added:
-            mark = " " + "".join(f"[{number}]" for number in added)
-            at = _before_stop(text, here[1])
-            text, shift = text[:at] + mark + text[at:], shift + len(mark)
-            here = (here[0], here[1] + len(mark))
+        marked = _with_markers(text, here[1], added)
+        here = (here[0], here[1] + len(marked) - len(text))
+        text, shift = marked, shift + len(marked) - len(text)
         cited.extend(_citation(evidence, here, passages) for evidence in found)
     return text, tuple(cited)
+
+
+def open_statements(answer: str, citations: Sequence[Citation]) -> list[Statement]:
+    """Return the statements of a cited answer that are neither verified nor shown to differ.
+
+    Refusals and lists of sources are none.
+    """
+    decided = {one.answer_start for one in citations if one.status not in OPEN}
+    checked = {one.answer_start for one in citations} - decided
+    sources = _SOURCE_LIST.search(answer)
+    last = len(answer) if sources is None else sources.end()
+    return [
+        one
+        for one in statements(answer)
+        if one.start in checked and one.end <= last and not declines(one.text)
+    ]
+
+
+def recite(
+    answer: str,
+    citations: Sequence[Citation],
+    passages: Sequence[Passage],
+    found: Mapping[int, Evidence],
+) -> tuple[str, tuple[Citation, ...]]:
+    """Return a cited answer and its citations with evidence found later, by the start of its statement."""
+    text, shift = answer, 0
+    cited: list[Citation] = []
+    for start, group in groupby(citations, key=lambda one: one.answer_start):
+        old = [_moved(one, shift) for one in group]
+        evidence = found.get(start)
+        if evidence is None:
+            cited += old
+            continue
+        numbers = list(dict.fromkeys(span.number for span in evidence.spans))
+        markers = {one.marker for one in old}
+        marked = _with_markers(text, old[0].answer_end, [n for n in numbers if n not in markers])
+        here = (old[0].answer_start, old[0].answer_end + len(marked) - len(text))
+        text, shift = marked, shift + len(marked) - len(text)
+        cited += [_citation(one, here, passages) for one in _each_span(evidence)]
+        rest = [one for one in old if one.marker and one.marker not in numbers]
+        cited += [replace(one, answer_end=here[1]) for one in rest]
+    return text, tuple(cited)
+
+
+def _moved(citation: Citation, by: int) -> Citation:
+    return replace(citation, answer_start=citation.answer_start + by, answer_end=citation.answer_end + by)
+
+
+def _with_markers(text: str, end: int, numbers: Sequence[int]) -> str:
+    """Return a text with markers for the sentence that ends at `end`."""
+    at = _before_stop(text, end)
+    return text[:at] + (" " + "".join(f"[{n}]" for n in numbers) if numbers else "") + text[at:]
+
+
+def _each_span(found: Evidence) -> list[Evidence]:
+    """Return the evidence once for each of its spans."""
+    return [
+        replace(found, number=span.number, start=span.start, end=span.end, more=()) for span in found.spans
+    ]
 
 
 def _listed(statement: Statement) -> list[Evidence]:
@@ -90,10 +149,7 @@ def _evidence(statement: Statement, checker: Checker) -> list[Evidence]:
         return [_alone(statement, checker, number) for number in statement.markers] or [
             Evidence("unsupported")
         ]
-    spans = [
-        Evidence(best.status, s.number, s.start, s.end, best.score, (), best.said, best.calculation)
-        for s in best.spans
-    ]
+    spans = _each_span(best)
     used = {span.number for span in spans}
     return [
         *spans,

@@ -37,6 +37,8 @@ def declines(sentence: str) -> bool:
 
 
 _UNDER_A_HEADER = re.compile(r"[^\n]*\n[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*(?:\n|$)")
+OPEN: frozenset[CitationStatus] = frozenset({"related", "unsupported"})
+"""Statuses of a statement that is neither verified nor shown to differ."""
 _BEST_FIRST: tuple[CitationStatus, ...] = ("verified", "differs", "related", "unsupported")
 
 
@@ -100,6 +102,11 @@ def backing(answer: Message) -> Backing | None:
     if not stated or not answer.passages or answer.model is None or _doubts(answer.content, answer.citations):
         return None
     return Backing(sum(one.status == "verified" for one in stated), len(stated))
+
+
+def open_count(answer: Message) -> int:
+    """Count the statements of an answer that are neither verified nor shown to differ."""
+    return sum(one.status in OPEN for one in statements(answer))
 
 
 def rests_on_nothing(content: str, citations: Sequence[CitationRecord]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
+from rag.citations.checking import Checked
 from rag.citations.cite import Citation
 from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
 from rag.errors import QuestionRefused
@@ -53,7 +54,12 @@ def _ask_command(settings: Settings, options: Options) -> int:
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
+        if options.json:
+            said, cited = result["answer"], result["cited"]
+            for checked in pipeline.check(said, cited, result["passages"]):
+                result.update(_cited(checked, result) if isinstance(checked, Checked) else {})
     if options.json:
+        del result["cited"]
         keys = ("id", "document", "page", "heading", "text", "score", "found_by")
         passages = map(asdict, result["passages"])
         result["passages"] = [{key: passage[key] for key in keys} for passage in passages]
@@ -91,11 +97,15 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
         case Sources(passages):
             return {"passages": passages}
         case Done():
-            citations = [_citation(citation, so_far["passages"]) for citation in event.citations]
-            return {"answer": event.text, "citations": citations, "model": event.model}
+            return {**_cited(event, so_far), "model": event.model}
         case Timings(ms):
             return {"timings_ms": ms}
     return {}
+
+
+def _cited(event: Done | Checked, so_far: dict[str, Any]) -> dict[str, Any]:
+    citations = [_citation(citation, so_far["passages"]) for citation in event.citations]
+    return {"answer": event.text, "citations": citations, "cited": event.citations}
 
 
 def _citation(citation: Citation, passages: Sequence[Passage]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from rag.chat.extractive import decide
 from rag.chat.rewrite import make_standalone, search_variants
 from rag.citations.checker import SCALES, Checker
+from rag.citations.reader import StatementReader
 from rag.cli.common import (
     MAX_K,
     Commands,
@@ -27,7 +28,15 @@ from rag.evaluation import answers, claims, raptor, rewriting, runs
 from rag.evaluation.collection import Collection, default_cache, open_collection
 from rag.evaluation.datasets import QuestionSet, load
 from rag.evaluation.metrics import METRICS
-from rag.factory import make_embedder, make_judge, make_llm, make_reranker, rephrase_seconds
+from rag.factory import (
+    LLM_JUDGE,
+    make_embedder,
+    make_judge,
+    make_llm,
+    make_reader,
+    make_reranker,
+    rephrase_seconds,
+)
 from rag.langchain import RetrievalQA
 from rag.models.embeddings import Embedder
 from rag.models.protocol import LanguageModel, Sent
@@ -248,7 +257,7 @@ def _add_citations(kinds: Commands) -> None:
         json_lines="one JSON line",
     )
     add("--words", action="store_true", help="by words alone, without the embedding model")
-    add("--judge", metavar="NAME", help="a cross-encoder's folder or hub id, or llm: the connected model")
+    add("--judge", metavar="NAME", help="llm: the connected model, off, or a cross-encoder's folder or id")
     add("--curve", action="store_true", help="precision and recall at other thresholds, too")
 
 
@@ -257,9 +266,11 @@ def _citations_command(settings: Settings, options: Options) -> int:
     judged_claims = claims.load_claims(options.dataset)
     checker = partial(Checker, embedder=None if options.words else make_embedder(settings))
     with _open_llm(settings) as llm:
-        judged = partial(checker, judge=make_judge(settings, llm))
+        judged, reader = partial(checker, judge=make_judge(settings)), make_reader(settings, llm)
+        if options.judge == LLM_JUDGE and reader is None:
+            raise SettingsError("No language model is connected. Set FOOTNOTE_LLM_MODEL, or omit --judge.")
         begun = time.perf_counter()
-        verdicts = _verdicts(judged_claims, judged)
+        verdicts = _verdicts(judged_claims, judged, reader)
         spent = time.perf_counter() - begun
     report: dict[str, Any] = {
         "dataset": options.dataset.stem,
@@ -285,8 +296,12 @@ def _citations_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _verdicts(given: Sequence[claims.Claim], checker: Callable[..., Checker]) -> list[claims.Verdict]:
-    checked = (claims.check_claim(claim, checker(claims.as_passages(claim.passages))) for claim in given)
+def _verdicts(
+    given: Sequence[claims.Claim], checker: Callable[..., Checker], reader: StatementReader | None = None
+) -> list[claims.Verdict]:
+    checked = (
+        claims.check_claim(claim, checker(claims.as_passages(claim.passages)), reader) for claim in given
+    )
     with ProgressBar(SLOW) as bar:
         return bar.collect("checking", checked, len(given))
 

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rag.citations.checker import Checker
+from rag.citations.checking import read_evidence
+from rag.citations.reader import StatementReader
+from rag.citations.support import OPEN
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import parse_lines
 from rag.passage import Passage
@@ -98,9 +101,12 @@ def as_passages(texts: Sequence[str]) -> list[Passage]:
     ]
 
 
-def check_claim(claim: Claim, checker: Checker) -> Verdict:
-    """Check a claim with a checker of its passages."""
+def check_claim(claim: Claim, checker: Checker, reader: StatementReader | None = None) -> Verdict:
+    """Check a claim with a checker of its passages, and then with a reader if it is left open."""
     found = checker.check(claim.text)
+    if reader is not None and found.status in OPEN:
+        read, _ = read_evidence([claim.text], as_passages(claim.passages), reader)
+        found = next((one for one in read.values() if one.status == "verified"), found)
     score = found.score if found.status == "verified" else 0.0
     return Verdict(claim.supported, found.status, score, claim.kind, claim.lang)
 

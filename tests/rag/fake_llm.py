@@ -63,6 +63,7 @@ class Reply:
     odds: Callable[[Request], dict[str, float]] | None = None  # probabilities of the first token, if asked
 
 
+READING = re.compile(r'<statement number="\d+">.*\nLines:\Z', re.S)
 REWRITE = re.compile(r"^Follow-up question: (.*)\nStandalone question:$", re.MULTILINE)
 
 
@@ -85,11 +86,13 @@ class FakeLLM:
     def __init__(self, port: int = 0, *, default: Reply | None = None, keeps_questions: bool = False):
         """With `keeps_questions` a follow-up is left as it is, and the scripted replies are for answers."""
         self.requests: list[Request] = []
+        self.readings: list[Request] = []  # requests to read for open statements, which are not in `requests`
         self.asked = threading.Event()  # set when the first request has arrived
         self.hung_up = threading.Event()  # set when a client closed a connection before its answer was over
         self.hung_up_at = 0.0  # time.monotonic() of that
         self.released = threading.Event()  # lets an answer that is held go on
         self._replies: list[Reply] = [default or Reply(from_passages)]
+        self._readings: list[Reply] = [Reply("none")]
         self._keeps_questions = keeps_questions
         self._next = 0
         self._lock = threading.Lock()
@@ -121,8 +124,17 @@ class FakeLLM:
     def say(self, *texts: str) -> None:
         self.reply(*(Reply(text) for text in texts))
 
+    def read(self, *replies: Reply | str) -> None:
+        """Script the coming requests to read for open statements; without, none has any support."""
+        with self._lock:
+            given = [reply if isinstance(reply, Reply) else Reply(reply) for reply in replies]
+            self._readings = given
+
     def take(self, request: Request) -> Reply:
         with self._lock:
+            if READING.search(request.prompt):
+                self.readings.append(request)
+                return self._readings[min(len(self.readings), len(self._readings)) - 1]
             self.requests.append(request)
             self.asked.set()
             if self._keeps_questions and (question := REWRITE.search(request.prompt)):

@@ -1,11 +1,12 @@
 """What is frozen with an answer is what was sent, word for word, and by which settings."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from rag.chat.conversation import Conversation
 from rag.chat.corpus import Corpus
 from rag.chat.pipeline import RagPipeline
-from rag.citations.judges import LanguageModelJudge
 from rag.jobs import never
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings, Sent
@@ -13,7 +14,7 @@ from storage.answers import Trace, Traces
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.records import Unsearched
-from tests.rag.fake_llm import FakeLLM, Reply
+from tests.rag.fake_llm import Reply, Request
 from tests.rag.shelf import Shelf
 
 UNREAD = Unsearched("locked.pdf", "refused")
@@ -34,8 +35,8 @@ def traced(database: Database, answer_id: str) -> Trace:
     return trace
 
 
-def as_sent(fake_llm: FakeLLM) -> list[tuple[tuple[str, str], ...]]:
-    return [tuple((m["role"], m["content"]) for m in request.messages) for request in fake_llm.requests]
+def as_sent(requests: Sequence[Request]) -> list[tuple[tuple[str, str], ...]]:
+    return [tuple((m["role"], m["content"]) for m in request.messages) for request in requests]
 
 
 def test_every_request_is_kept_word_for_word_with_its_purpose(database, conversations, fake_llm):
@@ -45,20 +46,25 @@ def test_every_request_is_kept_word_for_word_with_its_purpose(database, conversa
         answer_id, events = ask(conversations, pipeline, "When was the castle built?", "And its moat?")
     trace = traced(database, answer_id)
     assert [sent.purpose for sent in trace.sent] == ["rephrase", "answer"]
-    assert [sent.messages for sent in trace.sent] == as_sent(fake_llm)[1:]
-    assert [event.messages for event in events if isinstance(event, Sent)] == as_sent(fake_llm)[1:]
+    assert [sent.messages for sent in trace.sent] == as_sent(fake_llm.requests)[1:]
+    assert [event.messages for event in events if isinstance(event, Sent)] == as_sent(fake_llm.requests)[1:]
     assert trace.settings == {"k": 2, "model": "fake"} and trace.cut == 0
     assert "secret" not in str(trace)
 
 
-def test_what_is_sent_to_check_statements_is_kept_beside_it(database, conversations, fake_llm):
-    fake_llm.say("The moat of the castle of Aldenburg is nine metres deep [1].", "yes")
+def test_what_is_sent_to_check_statements_is_kept_beside_it_with_the_reply(database, conversations, fake_llm):
+    reply = "1 | supports | 1 | Its moat is nine metres deep."
+    fake_llm.say("The moat has a depth of nine metres [1].")
+    fake_llm.read(reply)
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
-        pipeline = RagPipeline(Shelf(), llm=llm, judge=LanguageModelJudge(llm))
+        pipeline = RagPipeline(Shelf(), llm=llm, reading_seconds=5)
         answer_id, _ = ask(conversations, pipeline, "When was the castle built?")
+        list(Conversation(conversations, lambda: pipeline).check(answer_id))
     trace = traced(database, answer_id)
     assert [sent.purpose for sent in trace.sent] == ["answer", "check"]
-    assert [sent.messages for sent in trace.sent] == as_sent(fake_llm)
+    asked, answered = trace.sent[1].messages[:-1], trace.sent[1].messages[-1]
+    assert (asked, answered) == (as_sent(fake_llm.readings)[0], ("assistant", reply))
+    assert trace.settings["reading"].startswith("1 of 1 open statements verified")
 
 
 def test_without_a_model_nothing_is_sent_and_the_settings_are_kept(database, conversations):
@@ -73,7 +79,7 @@ def test_what_was_sent_before_a_failure_is_kept_too(database, conversations, fak
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
         answer_id, _ = ask(conversations, RagPipeline(Shelf(), llm=llm), "When was the castle built?")
     assert conversations.message(answer_id).state == "failed"
-    assert [sent.messages for sent in traced(database, answer_id).sent] == as_sent(fake_llm)[:1]
+    assert [sent.messages for sent in traced(database, answer_id).sent] == as_sent(fake_llm.requests)[:1]
 
 
 def test_files_that_could_not_be_searched_are_noted_only_where_nothing_was_found(database, conversations):

@@ -1,5 +1,6 @@
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from rag.settings import LOCAL_OWNER, load
 from rag.workspace import Workspace
 from storage.accounts import People
 from storage.errors import AnswerPending, NotFound
+from storage.records import TurnRecord
+from tests.rag.fake_llm import FakeLLM, Reply
 
 
 @pytest.fixture
@@ -108,3 +111,78 @@ def test_a_deleted_chat_is_gone_and_its_answer_with_it(here: Workspace):
     assert job is None or job.wait(60)
     with pytest.raises(NotFound):
         here.conversations.open(chat)
+
+
+MOAT = "Nine metres is the depth that its moat reaches today."
+
+
+def _open_answer(here: Workspace, services: Services, server: FakeLLM) -> TurnRecord:
+    """Ask a question whose answer has an open statement, and wait until it is written."""
+    record, _ = here.add(
+        "moat.md", b"The castle of Aldenburg stands on a hill. Its moat is nine metres deep."
+    )
+    services.apply({"llm_model": "one", "llm_base_url": server.url})
+    turn = here.ask(None, "How deep is the moat of Aldenburg?", after=[record.id])
+    job = here.answering(turn.answer_id)
+    assert job is None or job.wait(60)
+    return turn
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert holds()
+
+
+def _wait_for_checks(here: Workspace) -> None:
+    _wait_until(lambda: not here.checking())
+
+
+def test_the_model_reads_for_open_statements_after_the_answer(here: Workspace, services: Services):
+    with FakeLLM() as server:
+        server.say(MOAT)
+        server.read(Reply("1 | supports | 1 | Its moat is nine metres deep.", hold_after=0))
+        turn = _open_answer(here, services, server)
+        answer = here.conversations.message(turn.answer_id)
+        assert answer.state == "complete" and here.checking() == {turn.answer_id}
+        assert [one.status for one in answer.citations] == ["unsupported"]
+        server.released.set()
+        _wait_for_checks(here)
+        read_again = here.conversations.message(turn.answer_id)
+    assert read_again.content == f"{MOAT[:-1]} [1]."
+    assert [(one.status, one.marker) for one in read_again.citations] == [("verified", 1)]
+    trace = here.traces.get(turn.answer_id)
+    assert trace and [sent.purpose for sent in trace.sent] == ["answer", "check"]
+
+
+@pytest.mark.parametrize("how", ["stop", "ask", "delete"])
+def test_reading_ends_with_a_stop_a_new_question_and_the_chat(here: Workspace, services: Services, how: str):
+    with FakeLLM(keeps_questions=True) as server:
+        server.say(MOAT, "It is deep.")
+        server.read(Reply(hang=True), "none")
+        turn = _open_answer(here, services, server)
+        _wait_until(lambda: bool(server.readings))
+        if how == "stop":
+            here.stop(turn.answer_id)
+        elif how == "delete":
+            here.delete_conversation(turn.conversation_id)
+        else:
+            asked = here.ask(turn.conversation_id, "Is it deep?")
+            job = here.answering(asked.answer_id)
+            assert job is None or job.wait(60)
+        assert server.hung_up.wait(10)
+        _wait_for_checks(here)
+        if how != "delete":
+            assert here.conversations.message(turn.answer_id).content == MOAT
+
+
+def test_no_model_reads_where_that_is_turned_off(
+    here: Workspace, services: Services, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FOOTNOTE_CITATION_JUDGE", "off")
+    with FakeLLM() as server:
+        server.say(MOAT)
+        _open_answer(here, services, server)
+        _wait_for_checks(here)
+        assert server.readings == []

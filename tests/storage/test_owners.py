@@ -77,6 +77,7 @@ CONVERSATIONS = {
     "begin_continuation": lambda my, ids: my.begin_continuation(ids["stopped"]),
     "checkpoint": lambda my, ids: my.checkpoint(ids["pending"], "mine"),
     "finish": lambda my, ids: my.finish(ids["pending"], "complete", "mine"),
+    "revise": lambda my, ids: my.revise(ids["answer"], "", "mine", []),
     "rate": lambda my, ids: my.rate(ids["answer"], "down"),
     "rated": None,
 }

@@ -1,6 +1,7 @@
 """A model that lies on purpose: the page marks exactly what is false."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
-from tests.rag.fake_llm import FakeLLM, Request
+from tests.rag.fake_llm import FakeLLM, Reply, Request
 from tests.ui.conftest import MAIN
 from ui.server import services
 
@@ -73,9 +74,22 @@ def answered(here: Workspace, liar: FakeLLM, *statements: str) -> str:
         numbers = {name: number for number, name in fences}
         return re.sub(r"\{([^}]+)\}", lambda name: numbers[name[1]], "\n\n".join(statements))
 
+    def assure(request: Request) -> str:
+        """Support every statement with every sentence of the passages."""
+        told = re.findall(r'<statement number="(\d+)"', request.prompt)
+        fences = re.findall(r'<passage number="(\d+)"[^>]*>\n(.*?)\n</passage>', request.prompt, re.S)
+        lines = [(n, line) for n, text in fences for line in re.split(r"(?<=[.。])\s*", text) if line.strip()]
+        return "\n".join(
+            f"{at} | supports | {n} | {' '.join(line.split())}" for at in told for n, line in lines
+        )
+
     liar.say(lie)
+    liar.read(Reply(assure))
     turn = here.ask(here.conversations.create().id, "harbour 항구 港 crane 1887")
     here.answering(turn.answer_id).wait(20)
+    while here.checking():
+        time.sleep(0.02)
+    assert liar.readings
     return turn.conversation_id
 
 

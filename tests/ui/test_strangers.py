@@ -61,6 +61,7 @@ LIBRARY = {
     "retriever": lambda my, ids: my.retriever("bm25", 5, document_ids=[ids["document"]]).invoke("words"),
 }
 CONVERSATION = {
+    "check": lambda my, ids: my.check(ids["answer"]),
     "begin": lambda my, ids: my.begin(ids["conversation"], "mine?"),
     "begin_version": lambda my, ids: my.begin_version(ids["question"], "mine?"),
     "run": lambda my, ids: my.run(
@@ -124,6 +125,7 @@ JOBS = {
 }
 WORKSPACE = {
     "add": None,
+    "checking": None,
     "embed_anew": None,
     "recover": None,
     "source": None,
@@ -139,6 +141,7 @@ WORKSPACE = {
     "retry": lambda my, ids: my.retry(ids["answer"]),
     "settle": lambda my, ids: my.settle(ids["pending"]),
     "stop": lambda my, ids: my.stop(ids["pending"]),
+    "stop_checking": lambda my, ids: my.stop_checking(ids["answer"]),
 }
 ALLOWANCE = {
     "answer": None,

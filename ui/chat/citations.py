@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from rag.citations.support import citation_of, markers, passage_of, place_and_heading
+from rag.citations.support import OPEN, citation_of, markers, passage_of, place_and_heading
 from storage.records import CitationRecord, Message, PassageRecord
 from ui.components.markdown import Link
 
 STATUSES = {"differs": "Differs from the source: "}
+CHECKING = "Checking: "
 MAX_HINT = 180  # characters of the quote shown on hover
 
 
@@ -42,10 +43,13 @@ class CitedPassage:
         return self.citation.quote if self.citation and self.exact else self.passage.text
 
 
-def links(message: Message) -> list[tuple[int, Link]]:
-    """Return the offset of each marker in an answer and what it opens; unknown numbers are left out."""
+def links(message: Message, *, checking: bool = False) -> list[tuple[int, Link]]:
+    """Return the offset of each marker in an answer and what it opens; unknown numbers are left out.
+
+    While the model reads for open statements, the hints of their markers say so.
+    """
     return [
-        (offset, Link(cited.passage.number, target_of(cited), _hint(cited), _doubtful(cited)))
+        (offset, Link(cited.passage.number, target_of(cited), _hint(cited, checking), _doubtful(cited)))
         for offset, cited in marked(message)
     ]
 
@@ -93,10 +97,11 @@ def _doubtful(evidence: CitedPassage) -> bool:
     return evidence.citation is not None and evidence.citation.status == "differs"
 
 
-def _hint(evidence: CitedPassage) -> str:
+def _hint(evidence: CitedPassage, checking: bool) -> str:
     words = " ".join(evidence.quote.split())
     short = words if len(words) <= MAX_HINT else words[: MAX_HINT - 1].rstrip() + "…"
-    status = STATUSES.get(evidence.citation.status, "") if evidence.citation else ""
+    told = evidence.citation.status if evidence.citation else ""
+    status = CHECKING if checking and told in OPEN else STATUSES.get(told, "")
     return f"{status}“{short}” — {place_and_heading(evidence.passage)}"
 
 

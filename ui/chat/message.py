@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from rag.chat import pipeline
-from rag.citations.support import Backing, backing, found_nothing, place_name, remarks
+from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
 from rag.retrieval.degradation import Degraded
 from rag.workspace import Workspace
 from storage.answers import Standing
@@ -215,21 +215,27 @@ def show_answer(
     *,
     settled: bool,
     model: bool,
+    checking: bool = False,
     searched: str = "",
 ) -> None:
     """Show a finished answer with its support, sources and actions.
 
     `standings` are the states of its passages' documents, by id. `settled` is True if no answer of the
-    conversation is pending, `model` if a language model is connected. `searched` is the scope, as Markdown.
+    conversation is pending, `model` if a language model is connected, `checking` while it
+    reads for open statements. `searched` is the scope, as Markdown.
     """
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
         _show_query(message, question, workspace if settled else None)
         if searched:
             st.caption(searched)
         _show_narrowing(message, question, workspace if settled else None)
-        _show_backing(backing(message))
+        if checking:
+            _show_checking(message, workspace)
+        else:
+            _show_backing(backing(message))
         if message.content:
-            st.markdown(safe_answer(message.content, links(message), remarks(message)), anchors=False)
+            cited = links(message, checking=checking)
+            st.markdown(safe_answer(message.content, cited, remarks(message)), anchors=False)
         _show_note(message)
         if settled and message.state in _NOTES:
             _show_finish_buttons(message, workspace, model=model)
@@ -252,6 +258,25 @@ def _show_backing(counted: Backing | None) -> None:
     if counted is not None:
         icon = "verified" if counted.backed == counted.total else "rule"
         st.caption(f":material/{icon}: {counted.sentence}")
+
+
+def _show_checking(message: Message, workspace: Workspace) -> None:
+    """Show that statements are being checked; a button stops that."""
+    with st.container(
+        key=f"checking-{message.id}", horizontal=True, gap="small", vertical_alignment="center"
+    ):
+        st.caption(f":material/manage_search: {checking_line(open_count(message))}", width="content")
+        name, key = "Stop checking", f"stop-checking-{message.id}"
+        action(name, "stop_circle", key, workspace.stop_checking, message.id)
+
+
+def checking_line(statements: int) -> str:
+    """Return the line above an answer while the model reads for its open statements.
+
+    >>> checking_line(1)
+    'Checking 1 statement…'
+    """
+    return f"Checking {count(statements, 'statement')}…"
 
 
 def _show_unsearched(message: Message, workspace: Workspace) -> None:

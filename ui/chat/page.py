@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from rag.citations.support import open_count
 from rag.workspace import Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
@@ -19,6 +20,7 @@ from ui.documents.upload import show_report, uploader
 from ui.pages import name_tab
 from ui.server.services import services, workspace
 
+LOOK_CHECKS = 0.5  # seconds between looks for the end of a check
 LOOK = 3.0  # seconds between checks for changes by another tab
 
 
@@ -120,6 +122,7 @@ def _show_conversation(conversation: ConversationRecord, here: Workspace) -> boo
             st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
     left_out = _show_messages(shown, here, settled=here.conversations.pending(conversation.id) is None)
     _watch(conversation, here)
+    _watch_checks(shown, here)
     show_later(conversation.id)
     return left_out
 
@@ -130,7 +133,7 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
     questions = {message.id: message for message in messages if message.role == "user"}
     standings = here.standings.of(passage for message in messages for passage in message.passages)
     model = services().llm is not None
-    narrowed = any(message.searched_in for message in messages)
+    narrowed, checked = any(message.searched_in for message in messages), here.checking()
     for message in messages:
         if message.role == "user":
             if message.id not in coming:
@@ -138,7 +141,17 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
         elif message.state != "pending":
             question = questions.get(message.question_id or "")
             said = scope.answer_scope(message, narrowed=narrowed)
-            show_answer(message, question, here, standings, settled=settled, model=model, searched=said)
+            checking = message.id in checked and open_count(message) > 0
+            show_answer(
+                message,
+                question,
+                here,
+                standings,
+                settled=settled,
+                model=model,
+                checking=checking,
+                searched=said,
+            )
     return bool(coming)
 
 
@@ -150,4 +163,18 @@ def _watch(conversation: ConversationRecord, here: Workspace) -> None:
     except NotFound:
         st.rerun()
     if now.updated != conversation.updated or now.title != conversation.title:
+        st.rerun()
+
+
+def _watch_checks(messages: Sequence[Message], here: Workspace) -> None:
+    """Draw the page again when the model has read for the open statements of one of its answers."""
+    checked = here.checking() & {message.id for message in messages}
+    if checked:
+        _await_checks(checked, here)
+
+
+@st.fragment(run_every=LOOK_CHECKS)
+@show_errors()
+def _await_checks(checked: frozenset[str], here: Workspace) -> None:
+    if not checked <= here.checking():
         st.rerun()

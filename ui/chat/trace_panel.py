@@ -28,7 +28,7 @@ _STEPS = {
 _PURPOSES = {
     "answer": "Request for the answer",
     "rephrase": "Request to rephrase the follow-up",
-    "check": "Request to check a statement",
+    "check": "Request to check statements, and the reply",
     "rerank": "Request to rerank passages",
 }
 _SETTINGS = {
@@ -40,6 +40,7 @@ _SETTINGS = {
     "embedding_model": "Embedding model",
     "checker": "Citation checker",
     "judge": "Citation judge",
+    "reading": "Open statements",
     "history": "Conversation",
     "rephrasing": "Follow-up rephrasing",
     "understood": "Query",

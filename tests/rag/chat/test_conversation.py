@@ -13,8 +13,9 @@ from rag.jobs import Jobs, never
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from rag.retrieval.degradation import DegradationRecorder, Degraded
-from storage.answers import Traces
+from storage.answers import Feedback, Traces
 from storage.errors import NotFound
+from tests.rag.fake_llm import Reply
 from tests.rag.shelf import TEXTS, Shelf, ask
 
 
@@ -200,3 +201,43 @@ def test_passages_that_the_model_has_no_room_for_are_counted_in_the_trace(conver
     trace = Traces(database, "ann").get(conversations.messages(chat)[-1].id)
     assert trace is not None
     assert trace.settings["unread"].startswith("1 more of those found did not fit")
+
+
+def test_what_was_written_before_a_stop_is_checked(conversations, fake_llm):
+    said = "It was built in 1432. The moat is two metres deep. And the ke"
+    fake_llm.reply(Reply(pieces=(said, " eper"), hold_after=1))
+    with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
+        conversation = Conversation(conversations, lambda: RagPipeline(Shelf(), llm=llm, reading_seconds=5))
+        chat = conversations.create().id
+        turn = conversation.begin(chat, "When was the castle built?")
+        run = conversation.run(turn, never)
+        next(event for event in run if isinstance(event, Token) and event.text.endswith("ke"))
+        run.close()
+        assert list(conversation.check(turn.answer_id)) == []  # a stop stops the reader, too
+    answer = conversations.messages(chat)[-1]
+    assert (answer.state, answer.model) == ("stopped", "fake") and fake_llm.readings == []
+    assert answer.content == "It was built in 1432. The moat is two metres deep. And the ke"
+    stated = [answer.content[one.answer_start : one.answer_end] for one in answer.citations]
+    assert stated == ["It was built in 1432.", "The moat is two metres deep."]
+    assert not any(one.status == "verified" for one in answer.citations[1:])
+
+
+def test_a_check_changes_a_stored_answer_in_one_commit_and_keeps_feedback(conversations, database, fake_llm):
+    moat = "The moat has a depth of nine metres"
+    fake_llm.say(f"It was built in 1432 [1]. {moat} [2].")
+    fake_llm.read("1 | supports | 1 | Its moat is nine metres deep.")
+    with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
+        conversation = Conversation(conversations, lambda: RagPipeline(Shelf(), llm=llm, reading_seconds=5))
+        chat, _ = ask(conversation, conversations, "When was the castle built?")
+        before = conversations.messages(chat)[-1]
+        Feedback(database, "ann").mark(before.id, 0, "wrong")
+        list(conversation.check(before.id))
+    after = conversations.messages(chat)[-1]
+    assert after.content == f"It was built in 1432 [1]. {moat} [2] [1]."
+    assert [(one.status, one.marker, one.feedback) for one in after.citations] == [
+        ("verified", 1, "wrong"),
+        ("verified", 1, None),
+        ("unsupported", 2, None),
+    ]
+    assert not conversations.revise(after.id, before.content, "Overwritten.", [])  # it changed meanwhile
+    assert conversations.messages(chat)[-1] == after

@@ -1,12 +1,14 @@
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.jobs import Cancel
 from rag.workspace import Workspace
 from storage.conversations import Conversations
-from storage.records import LeftOutRecord
+from storage.records import CitationRecord, LeftOutRecord
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
 
@@ -243,3 +245,25 @@ def test_a_question_that_was_refused_is_there_still_after_another_page(here: Wor
         at.session_state["elsewhere"] = elsewhere
         at.run()
     assert at.text_area(key="reworded-question").value == "Why? " * 2000
+
+
+def test_open_statements_say_that_they_are_being_checked_until_they_are(page: Page, here: Workspace):
+    said = f"{ANSWER} It is big [1]."
+    loose = CitationRecord(1, len(ANSWER) + 1, len(said), "related", 100, 110, TEXT[:10])
+    cited = [citation(1, said, QUOTE), loose]
+    turn = tell(here, "Who?", said, passages=[passage()], citations=cited, model="m")
+    stop = threading.Event()
+
+    def waiting(cancelled: Cancel) -> Iterator[None]:
+        while not (cancelled() or stop.is_set()):
+            stop.wait(0.01)
+        yield None
+
+    job = here._jobs.start(here.owner, f"check:{turn.conversation_id}:{turn.answer_id}", waiting)
+    shown = page(chat=turn.conversation_id)
+    marks = next(m.value for m in shown.markdown if "employed" in m.value)
+    assert "Checking 1 statement…" in words(shown) and "statements verified" not in words(shown)
+    assert marks.replace("\\", "").count("Checking: ") == 1
+    shown.button(key=f"stop-checking-{turn.answer_id}").click().run()
+    assert job.wait(5)
+    assert "1 of 2 statements verified" in words(page(chat=turn.conversation_id))
