@@ -383,7 +383,14 @@ def _owners(passage: Passage, passages: Sequence[Passage]) -> frozenset[str]:
     text = " ".join(p.text for p in passages)
     common = set(re.findall(r"(?<![\w.])[a-z]{2,}(?![\w.]*\.\w)", text))
     told = {name.casefold() for name in names(text) if name.isascii() and not name.isupper()}
-    return frozenset(titles | (told - common))
+    companies = {name.casefold() for name in _COMPANY.findall(text)}
+    return frozenset(titles | (told - common) | companies)
+
+
+_COMPANY = re.compile(
+    r"\b([A-Z][\w&-]+)(?:\.com)?,? (?:(?i:corporation|corp|inc|ltd|limited|llc|plc)\b|AG\b|SE\b)"
+)
+"""Name before the form of a company: NVIDIA CORPORATION."""
 
 
 def _as_evidence(read: Reading) -> Evidence:

@@ -437,11 +437,43 @@ def _other_number(
     given = [q for unit in window for q in unit.quantities]
     if any(not any(q.fits(other) for other in given) for q in claim.quantities):
         return True
-    if any(_is_of_other(claim, q, anchor) for q in claim.quantities):
+    listed = respective(anchor)
+    if listed:
+        if any(_is_of_other_time(claim, q, listed) for q in claim.quantities):
+            return True
+    elif any(_is_of_other(claim, q, anchor) for q in claim.quantities):
         return True
     if _exchanged_numbers(claim.quantities, anchor.quantities) or _other_time(claim, anchor, window, passage):
         return True
     return any(_conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True))
+
+
+_RESPECTIVELY = re.compile(r"\brespectively\b|각각|それぞれ|分别|分別", re.IGNORECASE)
+
+
+def respective(sentence: Sentence) -> list[tuple[Quantity, StatedTime]]:
+    """Return the numbers of a sentence with the times that it lists for them, one each; none without a list.
+
+    >>> told = "As of May 2022 and June 2021 it had $11 billion and $6 billion, respectively."
+    >>> [(str(q.value), p.year) for q, p in respective(Sentence(told, 0, len(told)))]
+    [('11000000000', 2022), ('6000000000', 2021)]
+    """
+    if not _RESPECTIVELY.search(sentence.text):
+        return []
+    times = [period for period in sentence.periods if period.year]
+    numbers = [q for q in sentence.quantities if q.unit] or sentence.quantities
+    if len(times) < 2 or len(times) != len(numbers) or len({q.unit for q in numbers}) > 1:
+        return []
+    return list(zip(numbers, times, strict=True))
+
+
+def _is_of_other_time(
+    claim: Sentence, quantity: Quantity, listed: Sequence[tuple[Quantity, StatedTime]]
+) -> bool:
+    """Return True where a list gives a number for other times than the claim's."""
+    of = [period for other, period in listed if quantity.fits(other)]
+    asked = [period for period in claim.periods if period.year]
+    return bool(of and asked) and not any(one.year == period.year for one in asked for period in of)
 
 
 _SEGMENT = re.compile(r"[,;、；，]|\band\b|\bwhile\b|\bbut\b|(?<=[가-힣](?:고|며))\s|及び|および")

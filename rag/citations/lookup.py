@@ -61,7 +61,11 @@ _SAME_METRIC = (
     {"매출", "순매출", "매출액", "순매출액"},
     {"売上高", "売上", "純売上高", "収益"},
 )
-_YEAR_ON_YEAR = re.compile(r"year[- ](?:over|on)[- ]year|전년\s?대비|前年比", re.IGNORECASE)
+_YEAR_ON_YEAR = re.compile(
+    r"year[- ](?:over|on)[- ]year|\b(?:a|one) year (?:earlier|before|ago)|\b(?:prior|previous|last) year"
+    r"|전년\s?(?:동기\s?)?(?:대비|보다)|前年(?:同期)?(?:比|より)",
+    re.IGNORECASE,
+)
 _TOTAL = re.compile(r"\s*(?:total|합계|총계|소계|총|전체|合計|総計|計|总计)", re.IGNORECASE)
 _WHOLE = re.compile(r"\b(?:total|all|overall)\b|전체|전부|全体|総|总", re.IGNORECASE)
 _TINY = frozenset(
@@ -171,6 +175,8 @@ class TableLookup:
         if calculated is not None:
             return calculated
         pairs = _paired(claim, labels, times, numbers)
+        if len(numbers) == 2 and _turned(claim, numbers):
+            return None
         return self._all([self._one(claim, pair, labels, among) for pair in pairs]) if pairs else None
 
     def _asked(self, claim: str) -> tuple[list[_Label], list[StatedTime], list[Quantity]] | None:
@@ -516,7 +522,9 @@ def _paired(
     rows = list(labels) * (len(numbers) if len(labels) == 1 else 1)
     dated = [p for p in times if p.year or p.month or p.quarter or p.months]
     when: list[StatedTime | None]
-    if len(dated) <= 1:
+    if _refers_back(claim, numbers, dated):
+        when = [dated[0], replace(dated[0], year=dated[0].year - 1, month=0, day=0)]
+    elif len(dated) <= 1:
         when = [dated[0] if dated else None] * len(numbers)
     elif len(dated) == len(numbers):
         when = list(dated)
@@ -535,6 +543,36 @@ def _paired(
         )
         for q, row, p in zip(numbers, rows, when, strict=True)
     ]
+
+
+_COMPARED = re.compile(
+    r"\bfrom\b|\bcompared\b|\bagainst\b|\bversus\b|\bvs\b|\bthan\b|에서|보다|から|比べ|대비", re.IGNORECASE
+)
+
+
+def _refers_back(claim: str, numbers: Sequence[Quantity], dated: Sequence[StatedTime]) -> bool:
+    """Return True for two numbers and one time, the second number being of the year before.
+
+    >>> told = "It earned $5 million in 2022, down from $7 million."
+    >>> _refers_back(told, quantities(told)[::2], periods(told))
+    True
+    """
+    if len(numbers) != 2 or len(dated) != 1 or not dated[0].year or numbers[0].unit != numbers[1].unit:
+        return False
+    between = claim[numbers[0].end : numbers[1].start]
+    return bool(_COMPARED.search(between)) and dated[0].start < numbers[1].start
+
+
+def _turned(claim: str, numbers: Sequence[Quantity]) -> bool:
+    """Return True where two numbers move against the word between them: "5, up from 7"."""
+    first, second = numbers[0], numbers[1]
+    between = claim[first.end : second.start]
+    if not _COMPARED.search(between) or first.unit != second.unit:
+        return False
+    up, down = UP.search(between), DOWN.search(between)
+    return (bool(up) and not down and first.value < second.value) or (
+        bool(down) and not up and first.value > second.value
+    )
 
 
 def _earliest(times: Sequence[StatedTime]) -> StatedTime | None:

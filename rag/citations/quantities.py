@@ -82,9 +82,19 @@ _ABOUT_AFTER = re.compile(r"\s?(?:가량|정도|쯤|程度|ほど|前後|左右)
 _ABOVE = re.compile(
     r"(?:more than|over|above|at least|exceed\w*|upwards? of|greater than|no less than)\s*$", re.I
 )
-_BELOW = re.compile(r"(?:less than|fewer than|under|below|at most|up to|no more than)\s*$", re.IGNORECASE)
-_ABOVE_AFTER = re.compile(r"\s?[가-힣]{0,3}\s?(?:이상|초과|넘|以上|超|を超|を上回)")
-_BELOW_AFTER = re.compile(r"\s?[가-힣]{0,3}\s?(?:이하|미만|以下|未満)")
+_BELOW = re.compile(
+    r"(?:(?:less|fewer) than|under|below|at most|up to|no (?:more|longer|later|higher|greater) than"
+    r"|(?:not|never|n[’']t) exceed(?:ing)?)(?:\s+an?\s+(?:total|maximum|aggregate)(?:\s+amount)?(?:\s+of)?)?\s*$",
+    re.IGNORECASE,
+)
+_DENIED_ABOVE = r"(?:\S{0,2}지\s?(?:않|못)|え(?:ない|ず|ません))"
+_ABOVE_AFTER = re.compile(
+    rf"\s?[가-힣]{{0,3}}\s?(?:이상|(?:초과|넘)(?!{_DENIED_ABOVE})|以上|を?超(?!{_DENIED_ABOVE})|を上回)"
+)
+_BELOW_AFTER = re.compile(
+    rf"\s?[가-힣]{{0,3}}\s?(?:이하|미만|以下|未満|(?:초과하|넘){_DENIED_ABOVE}|を?超{_DENIED_ABOVE})"
+)
+_BOUND_WORDS = 36  # characters before a number that may bound it
 _FIRST_YEAR = 1000
 _JOINS = re.compile(r"[\s,]*(?:and\s+)?")
 MONTHS = 12
@@ -248,11 +258,11 @@ def _round_step(value: Decimal) -> Decimal:
 
 
 def _bound(text: str, start: int, end: int) -> str:
-    before, after = text[max(0, start - 24) : start], text[end : end + 12]
-    if _ABOVE.search(before) or _ABOVE_AFTER.match(after):
-        return ">"
+    before, after = text[max(0, start - _BOUND_WORDS) : start], text[end : end + 12]
     if _BELOW.search(before) or _BELOW_AFTER.match(after):
         return "<"
+    if _ABOVE.search(before) or _ABOVE_AFTER.match(after):
+        return ">"
     return "~" if _ABOUT.search(before) or _ABOUT_AFTER.match(after) else ""
 
 
