@@ -92,7 +92,7 @@ OPEN = 0.2
 """Distance of a score from the threshold within which similarity decides; it moves a score by at most 0.2."""
 JUDGED = 0.3  # least score for which a judge is asked
 VERBATIM = 1.0
-FLOOR = 0.3  # least share of a sentence's words in the words that a reader quotes for it
+FLOOR = 0.5  # least share of a sentence's words in the words that a reader quotes for it
 RELATED = 0.3  # least share of a sentence's words in a passage on its subject
 NEARER = 0.03  # by which words that differ may be nearer to a sentence than those that support it
 WINDOW = 3  # sentences that evidence may have
@@ -236,7 +236,7 @@ class Checker:
             units = [unit for one in some for unit in one.units]
             above = [one.passage.above for one in some]
             share = claim.share(joined([*units, *above]))
-            if share < FLOOR or not units:
+            if share < FLOOR or not units or (claim.quantities and self._in_table(some)):
                 continue
             every = [*above, *(unit for one in some for unit in one.passage.units)]
             if not find_contradiction(claim, _anchor(claim, units), units, every):
@@ -244,6 +244,14 @@ class Checker:
                 first, more = spans[0], tuple(spans[1:])
                 return Evidence("verified", first.number, first.start, first.end, round(share, 4), more)
         return None
+
+    def _in_table(self, quoted: "Sequence[_Quoted]") -> bool:
+        """Return True where quotes are of a table, whose numbers count by row and column only."""
+        return any(
+            self._tables.touches(Span(one.number, unit.start, unit.end))
+            for one in quoted
+            for unit in one.units
+        )
 
     def _check_table(self, table: str, among: Collection[int] | None) -> Evidence:
         rows = [[cell for cell, _ in split_row(line)] for line in table.strip().splitlines()]

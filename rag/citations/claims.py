@@ -584,16 +584,24 @@ def _sure_names(unit: Sentence) -> list[str]:
     ]
 
 
+_BOUNDED = re.compile(
+    r"\b(?:(?:not|never) exceed(?:ing|s)?|no (?:more|longer|later|higher|greater) than)\b", re.IGNORECASE
+)
+"""Bounds that deny nothing: "not exceed" is "at most"."""
+
+
 def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bool:
     """Return True where one of claim and evidence is negated and the other is not.
 
     A clause of the claim is compared with the clause that has most of its words.
     """
-    near = [clause for clause in clauses(anchor.text) if _is_near(claim, frozenset(tokens(clause)))]
-    if any(map(negations, near)) != bool(negations(claim.text)):
+    said, told = _BOUNDED.sub("at most", claim.text), _BOUNDED.sub("at most", anchor.text)
+    near = [clause for clause in clauses(told) if _is_near(claim, frozenset(tokens(clause)))]
+    if any(map(negations, near)) != bool(negations(said)):
         return True
-    given = [(frozenset(tokens(clause)), clause) for unit in window for clause in clauses(unit.text)]
-    return any(_other_denial(clause, given) for clause in clauses(claim.text))
+    texts = [clause for unit in window for clause in clauses(_BOUNDED.sub("at most", unit.text))]
+    given = [(frozenset(tokens(clause)), clause) for clause in texts]
+    return any(_other_denial(clause, given) for clause in clauses(said))
 
 
 def _is_near(claim: Sentence, words: frozenset[str]) -> bool:
@@ -606,9 +614,15 @@ def _other_denial(clause: str, given: Sequence[tuple[frozenset[str], str]]) -> b
     return shared > SAME_CLAUSE * len(words) and negations(clause) != negations(nearest)
 
 
+_NON = re.compile(r"\bnon-(\w+)", re.IGNORECASE)
+
+
 def _reversed(claim: Sentence, window: Sequence[Sentence]) -> bool:
     """Return True where the evidence has a word with a negating prefix: "deactivate" for "activate"."""
     given = joined(window)
+    denied = {word for unit in window for word in tokens(" ".join(_NON.findall(unit.text)))}
+    if denied & claim.words and not _NON.search(claim.text):
+        return True
     return any(
         (prefix + word in given and prefix + word not in claim.words)
         or (word.startswith(prefix) and len(word) > len(prefix) + 3 and word[len(prefix) :] in given)

@@ -15,7 +15,7 @@ only   : \b(?:only|solely|exclusively|nur|lediglich|seulement|uniquement|solo|s�
 some   : \b(?:some|several|a few|certain|sometimes|einige|manche|certains|quelques|algunos|algunas|unos)\b|일부|어떤|몇몇|때때로|一部|いくつか|ある(?:種|程度)|時々|有些|部分
 """
 _MODES = r"""
-possible : \b(?:may|might|could|can|possibl[ey]|perhaps|potentially|kann|können|könnte\w*|möglich\w*|peut|peuvent|pourrai\w+|puede[n]?|podría[n]?)\b|수\s?(?:도\s)?(?:있|없)|가능|できる|できない|でき(?:ます|ません|た)|可能|かもしれ|得る|可以|能够|也许
+possible : (?<!in )(?<!of )(?<!by )(?<!since )(?<!until )\bmay\b(?!,?\s+\d)|\b(?:might|could|can|possibl[ey]|perhaps|potentially|kann|können|könnte\w*|möglich\w*|peut|peuvent|pourrai\w+|puede[n]?|podría[n]?)\b|수\s?(?:도\s)?(?:있|없)|가능|できる|できない|でき(?:ます|ません|た)|可能|かもしれ|得る|可以|能够|也许
 duty     : \b(?:must|should|shall|ought|need(?:s|ed)? to|have to|has to|had to|requir\w+|mandatory|muss|müssen|soll\w*|doit|doivent|debe[n]?|tiene[n]? que)\b|해야|하여야|되어야|의무|필요|なければ|べき|必要|義務|ねばなら|必须|应该
 plan     : \b(?:expect\w*|plan(?:s|ned|ning)?|intend\w*|forecast\w*|anticipat\w*|aim(?:s|ed)?|will|going to|wird|werden|erwart\w+|prévo\w+|esper\w+|planea\w*)\b|예상|예정|계획|전망|것이다|予定|見込|予想|計画|見通し|预计|计划|将
 doubt    : \b(?:alleg\w+|claim\w*|reportedly|apparently|likely|probabl\w+|believed?|thought to|rumou?r\w*|seems?|appears? to)\b|추정|알려졌|것으로 보|라는 설|의혹|可能性|とされ|らしい|ようだ|とみられ|推定|据说|似乎
@@ -33,7 +33,7 @@ def _patterns(lines: str) -> dict[str, re.Pattern[str]]:
 
 
 QUANTIFIERS, MODES = _patterns(_CLASSES), _patterns(_MODES)
-_LENIENT = {"most": ("all",), "some": ("most", "all", "some")}
+_ALSO = re.compile(r"\b(?:also|too|as well|auch|aussi|también)\b|[가-힣]도\s|也", re.IGNORECASE)
 
 
 def _have(classes: dict[str, re.Pattern[str]], text: str) -> set[str]:
@@ -47,7 +47,7 @@ def other_quantifier(claim: str, evidence: str) -> bool:
     (True, False)
     """
     ours, theirs = _have(QUANTIFIERS, claim), _have(QUANTIFIERS, evidence)
-    if ours & {"all", "most", "only"} - theirs:
+    if ours & {"all", "most", "only"} - theirs or ("only" in theirs - ours and _ALSO.search(claim)):
         return True
     return bool(theirs & {"most", "some"} and not ours and not _details(claim, evidence))
 

@@ -162,6 +162,13 @@ class TableLookup:
     def __bool__(self) -> bool:
         return bool(self._cells)
 
+    def touches(self, span: Span) -> bool:
+        """Return True where some words are of a row of a table."""
+        return any(
+            p.number == span.number and p.cell.row_start < span.end and span.start < p.cell.row_end
+            for p in self._cells
+        )
+
     # A statement in words
     def read(self, claim: str, among: Collection[int] | None = None) -> Reading | None:
         """Return the reading of a statement in words; None where it is not about a table."""

@@ -258,6 +258,11 @@ def _round_step(value: Decimal) -> Decimal:
 
 
 def _bound(text: str, start: int, end: int) -> str:
+    """Return the bound that the words around a number state.
+
+    >>> [quantities(said)[0].bound for said in ("not exceed 397 days", "exceeds 397 days", "397일을 넘지 않는다")]
+    ['<', '>', '<']
+    """
     before, after = text[max(0, start - _BOUND_WORDS) : start], text[end : end + 12]
     if _BELOW.search(before) or _BELOW_AFTER.match(after):
         return "<"

@@ -79,6 +79,7 @@ INGEST = {
     "growing_failed": None,
     "grows": None,
     "recover": None,
+    "scrub_if_due": None,
     "split_if_due": None,
     "splitting": None,
     "stop_growing": None,

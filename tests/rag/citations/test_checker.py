@@ -173,3 +173,41 @@ def test_a_number_of_one_company_is_not_that_of_another() -> None:
 
     assert {checker.check(one.format("Apple")).status for one in told} == {"verified"}
     assert "verified" not in {checker.check(one.format("Intel")).status for one in told}
+
+
+def passage_of(text: str) -> Passage:
+    return Passage("c", "d", "notes.txt", "", None, "", 0, len(text), text)
+
+
+DEBT = "As of June 25, 2022 and May 25, 2021, Acme had $11.0 billion and $6.0 billion of debt, respectively."
+WINDOWS = """\
+| Three months ended September 30, | 2022 | 2021 |
+|---|---|---|
+| Windows | 5,313 | 5,674 |
+| Devices | 1,448 | 1,414 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "true", "false"),
+    [
+        (
+            DEBT,
+            "Acme had $11.0 billion of debt as of June 25, 2022.",
+            "Acme had $6.0 billion of debt as of June 25, 2022.",
+        ),
+        (
+            WINDOWS,
+            "Windows came to 5,313 in the three months ended September 30, 2022, down from 5,674.",
+            "Windows came to 5,674 in the three months ended September 30, 2022, up from 5,313.",
+        ),
+    ],
+)
+def test_listed_numbers_and_numbers_of_the_year_before_are_told_apart(
+    text: str, true: str, false: str
+) -> None:
+    checker = Checker([passage_of(text)])
+
+    assert checker.check(true).status == "verified"
+    assert checker.check(false).status != "verified"
+    assert checker.check(true).said == ""
