@@ -113,7 +113,7 @@ def test_a_deleted_chat_is_gone_and_its_answer_with_it(here: Workspace):
         here.conversations.open(chat)
 
 
-MOAT = "Nine metres is the depth that its moat reaches today."
+MOAT = "The water of its moat reaches nine metres down."
 
 
 def _open_answer(here: Workspace, services: Services, server: FakeLLM) -> TurnRecord:
