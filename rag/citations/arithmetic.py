@@ -96,6 +96,16 @@ class _Target:
     over_time: bool = False
 
 
+def may_be_calculated(claim: str) -> bool:
+    """Return True where a statement has a number and words of a calculation.
+
+    >>> [may_be_calculated(said) for said in ("Both together employ 70 people.", "It opened in May 1932.")]
+    [True, False]
+    """
+    numbers = undated(claim, periods(claim))
+    return _multiple(claim) is not None or any(_operation(claim, one) for one in numbers)
+
+
 def derive(claim: str, text: str) -> Derivation | None:
     """Return how a text's numbers give the one number of a statement that it does not write.
 

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 from langchain_core.embeddings import Embeddings
 
-from rag.citations.arithmetic import Derivation, derive
+from rag.citations.arithmetic import Derivation, derive, may_be_calculated
 from rag.citations.claims import Sentence, find_contradiction, in_its_words, joined
 from rag.citations.lookup import Reading, Span, TableLookup
 from rag.citations.periods import periods
@@ -280,6 +280,8 @@ class Checker:
 
     def _check_calculated(self, sentence: str, among: Collection[int] | None) -> Evidence | None:
         """Return the evidence of a sentence whose number follows from numbers of a passage."""
+        if not may_be_calculated(sentence):
+            return None
         claim = Sentence(sentence, 0, len(sentence))
         found = (
             text.calculated(claim, number)
