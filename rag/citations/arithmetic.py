@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Literal
 
 from rag.citations.periods import periods
-from rag.citations.quantities import MONEY, MONTHS, Quantity, same_unit, undated
+from rag.citations.quantities import MONTHS, Quantity, same_unit, undated
 from rag.citations.words import content_words
 
 Operation = Literal["sum", "difference", "ratio", "share", "growth", "years"]
@@ -227,7 +227,7 @@ def _chosen(claim: str, target: _Target, found: Sequence[_Operand]) -> list[_Ope
     """Return the operands that the statement's words name, in its order; none where that is open."""
     if len(found) < 2:
         return []
-    if len({one.quantity.unit for one in found} - {""}) > 1 and not _all_money(found):
+    if len({one.quantity.unit for one in found} - {""}) > 1:
         return []
     shared = frozenset.intersection(*(one.words for one in found))
     said = content_words(claim)
@@ -236,17 +236,12 @@ def _chosen(claim: str, target: _Target, found: Sequence[_Operand]) -> list[_Ope
     named = [(one, places) for one, places in named if not (asked and one.year and one.year not in asked)]
     told = [(one, places) for one, places in named if places]
     if len(found) == 2 and len(named) == 2:
-        told = named if len(told) != 1 or target.operation in ("sum", "growth") else told
-        told = told if len(told) == 2 else named
+        told = named  # no other numbers can be meant
     if len(told) < 2 or (len(told) > 2 and target.operation != "sum"):
         return []
     if target.operation == "growth":
         return [one for one, _ in told]
     return [one for one, _ in sorted(told, key=lambda pair: min(pair[1], default=len(said)))]
-
-
-def _all_money(found: Sequence[_Operand]) -> bool:
-    return all(one.quantity.unit in MONEY for one in found) and len({one.quantity.unit for one in found}) == 1
 
 
 def _calculated(claim: str, target: _Target, chosen: Sequence[_Operand]) -> Derivation | None:
@@ -309,7 +304,7 @@ def _compared(target: _Target, value: Decimal, formula: str, used: Sequence[_Ope
 
 
 def _plain(value: Decimal) -> str:
-    """Return a value with at most three significant decimals.
+    """Return a value with at most one decimal.
 
     >>> _plain(Decimal("14.8333333")), _plain(Decimal("70"))
     ('14.8', '70')

@@ -15,7 +15,7 @@ LONGEST_ABOUT = 160  # characters of the line about a document
 
 @dataclass(frozen=True)
 class DocumentProfile:
-    """What a document says of itself, by its facts: for search scopes, prompts and the check of citations."""
+    """Profile of a document by the facts that it states: for search scopes, prompts and checks of citations."""
 
     id: str
     file_name: str

@@ -49,7 +49,7 @@ _MAX_DEPTH = 10_000  # groups
 
 @dataclass
 class _Group:
-    """What holds in a group of the file and ends with it."""
+    """State of a group of the file, which ends with it."""
 
     place: str = ""  # the destination that it is part of
     skipped: int = 1  # characters after each \u, for readers without Unicode
