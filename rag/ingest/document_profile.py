@@ -15,7 +15,7 @@ LONGEST_ABOUT = 160  # characters of the line about a document
 
 @dataclass(frozen=True)
 class DocumentProfile:
-    """Profile of a document by the facts that it states: for search scopes, prompts and checks of citations."""
+    """Profile of a document by the facts that it states: for search scopes, prompts and citation checks."""
 
     id: str
     file_name: str
