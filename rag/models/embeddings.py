@@ -172,6 +172,7 @@ class OpenAIEmbedder(Embedder):
     local = False
 
     def __init__(self, model: str, *, base_url: str | None, api_key: str | None, timeout: float = TIMEOUT):
+        import httpx  # noqa: F401 - the SDK looks into it, while another thread may still be importing it
         import openai
 
         url = base_url or OPENAI_URL

@@ -133,6 +133,7 @@ class LLM(AbstractContextManager["LLM"]):
 
     def _open_client(self) -> "openai.AsyncOpenAI":
         """Return a client of the server; importing the SDK takes a second."""
+        import httpx  # noqa: F401 - the SDK looks into it, while another thread may still be importing it
         import httpx2
         import openai
 

@@ -422,3 +422,33 @@ def test_the_fake_server_runs_by_hand():
     finally:
         server.terminate()
         server.communicate(timeout=5)
+
+
+HALF_IMPORTED = """
+import importlib.machinery, sys, threading, time
+import openai
+import rag.models.llm_stream
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
+
+loading = threading.Event()
+load = importlib.machinery.SourceFileLoader.exec_module
+
+def slowly(self, module):
+    if module.__name__ == "httpx":
+        loading.set()
+        time.sleep(0.5)
+    load(self, module)
+
+for name in [name for name in sys.modules if name.split(".")[0] == "httpx"]:
+    del sys.modules[name]
+importlib.machinery.SourceFileLoader.exec_module = slowly
+threading.Thread(target=__import__, args=("httpx",)).start()
+loading.wait()
+LLM(LLMSettings("http://127.0.0.1:9/v1", "m")).warm()
+"""
+
+
+def test_a_model_opens_while_another_thread_imports_what_its_sdk_looks_into():
+    done = subprocess.run([sys.executable, "-c", HALF_IMPORTED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
