@@ -15,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
 from rag.citations.claims import Sentence, find_contradiction, in_its_words, joined
+from rag.citations.logic import qualified
 from rag.citations.lookup import Reading, Span, TableLookup
 from rag.citations.periods import periods
 from rag.citations.quantities import Quantity, quantities
@@ -534,12 +535,11 @@ class _ParsedPassage:
         return None if cut or self._denied(*span) else span
 
     def _denied(self, start: int, end: int) -> bool:
-        """Return True where the sentence around a span denies it: "It is not true that ..."."""
+        """Return True where the sentence around a span denies or qualifies it: "It is not true that ..."."""
         begin = max((unit.start for unit in self.units if unit.start <= start), default=0)
         close = min((unit.end for unit in self.units if unit.end >= end), default=len(self.text))
-        return bool(
-            _DENIED_BEFORE.search(self.text[begin:start]) or _DENIED_AFTER.match(self.text[end:close])
-        )
+        before, after = self.text[begin:start], self.text[end:close]
+        return bool(_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(after) or qualified(before, after))
 
     def _windows(self, claim: Sentence) -> Iterator[_Window]:
         sharing = [not claim.words.isdisjoint(unit.words) for unit in self.units]

@@ -13,7 +13,14 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 
-from rag.citations.logic import drops_condition, other_mode, other_quantifier, swaps_roles, turns
+from rag.citations.logic import (
+    drops_condition,
+    exchanges,
+    other_mode,
+    other_quantifier,
+    swaps_roles,
+    turns,
+)
 from rag.citations.periods import StatedTime, periods
 from rag.citations.quantities import Quantity, undated
 from rag.text.facts import (
@@ -421,6 +428,7 @@ def find_contradiction(
         ("quantifier", lambda: other_quantifier(claim.text, anchor.text)),
         ("mode", lambda: other_mode(claim.text, anchor.text)),
         ("condition", lambda: drops_condition(claim.text, anchor.text)),
+        ("contrast", lambda: exchanges(claim.text, anchor.text, " ".join(unit.text for unit in window))),
         ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *_CODE.findall(claim.text)])),
         ("word", lambda: is_altered_copy(claim, anchor)),
         ("order", lambda: is_reordered(claim, window, passage)),

@@ -6,19 +6,23 @@ without patterns for a class nothing is verified on its account.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+
+from rag.text.tokenize import tokens
 
 _CLASSES = r"""
 all    : \b(?:all|every|each(?=\s+\w)|always|entire(?:ly)?|any|whole|alle[nrs]?|jede[rnms]?|immer|tous|toutes|chaque|toujours|todos|todas|cada|siempre)\b|모든|모두|전부|항상|누구나|すべて|全て|全員|どれも|いずれも|常に|必ず|全部|所有|一律|总是|都是
-most   : \b(?:most(?! \w+ed\b)|majority|mostly|usually|typically|generally|meisten|mehrheit|plupart|mayoría)\b|대부분|대다수|주로|대체로|ほとんど|大半|大部分|大多数|主に|通常
+most   : \b(?:most(?! \w+ed\b)|majority|bulk|mostly|usually|typically|generally|meisten|mehrheit|plupart|mayoría)\b|대부분|대다수|주로|대체로|ほとんど|大半|大部分|大多数|主に|通常
 only   : \b(?:only|solely|exclusively|nur|lediglich|seulement|uniquement|solo|sólo|solamente|únicamente)\b|오직|뿐|에만|(?<=[가-힣])(?<!지)만(?:이|을|은)?\s|だけ|のみ|しか|唯一|仅|只有
 some   : \b(?:some|several|a few|certain|sometimes|einige|manche|certains|quelques|algunos|algunas|unos)\b|일부|어떤|몇몇|때때로|一部|いくつか|ある(?:種|程度)|時々|有些|部分
 """
 _MODES = r"""
-possible : (?<!in )(?<!of )(?<!by )(?<!since )(?<!until )\bmay\b(?!,?\s+\d)|\b(?:might|could|can|possibl[ey]|perhaps|potentially|kann|können|könnte\w*|möglich\w*|peut|peuvent|pourrai\w+|puede[n]?|podría[n]?)\b|수\s?(?:도\s)?(?:있|없)|가능|できる|できない|でき(?:ます|ません|た)|可能|かもしれ|得る|可以|能够|也许
+possible : (?<!in )(?<!of )(?<!by )(?<!since )(?<!until )\bmay\b(?!,?\s+\d)|\b(?:might|could|can(?:not)?|possibl[ey]|perhaps|potentially|kann|können|könnte\w*|möglich\w*|peut|peuvent|pourrai\w+|puede[n]?|podría[n]?)\b|수\s?(?:도\s)?(?:있|없)|가능|できる|できない|でき(?:ます|ません|た)|可能|かもしれ|得る|(?:て|で)も?(?:よい|良い|いい|構わない|かまわない)|可以|能够|也许
 duty     : \b(?:must|should|shall|ought|need(?:s|ed)? to|have to|has to|had to|requir\w+|mandatory|muss|müssen|soll\w*|doit|doivent|debe[n]?|tiene[n]? que)\b|해야|하여야|되어야|의무|필요|なければ|べき|必要|義務|ねばなら|必须|应该
 plan     : \b(?:expect\w*|plan(?:s|ned|ning)?|intend\w*|forecast\w*|anticipat\w*|aim(?:s|ed)?|will|going to|wird|werden|erwart\w+|prévo\w+|esper\w+|planea\w*)\b|예상|예정|계획|전망|것이다|予定|見込|予想|計画|見通し|预计|计划|将
-doubt    : \b(?:alleg\w+|claim\w*|reportedly|apparently|likely|probabl\w+|believed?|thought to|rumou?r\w*|seems?|appears? to)\b|추정|알려졌|것으로 보|라는 설|의혹|可能性|とされ|らしい|ようだ|とみられ|推定|据说|似乎
+doubt    : \b(?:alleg\w+|claim\w*|reportedly|apparently|likely|probabl\w+|believed?|thought to|rumou?r\w*|seems?|appears? to)\b|추정|알려졌|것으로 보|라는 설|의혹|여겨[지진졌]|전해[지진졌]|생각된|可能性|とされ|と(?:は)?(?:考え|思わ|見ら|み|言わ|いわ)(?:ら)?れ|らしい|ようだ|推定|推測|据说|似乎
 """
 _CONDITION = re.compile(
     r"\b(?:if|unless|provided|only when|as long as|in case|except|without|subject to|wenn|falls|sofern|außer|si|sauf|à moins|siempre que|a menos que|salvo)\b"
@@ -36,8 +40,75 @@ QUANTIFIERS, MODES = _patterns(_CLASSES), _patterns(_MODES)
 _ALSO = re.compile(r"\b(?:also|too|as well|auch|aussi|también)\b|[가-힣]도\s|也", re.IGNORECASE)
 
 
+_CONTRASTS = tuple(
+    _patterns(lines)
+    for lines in (
+        r"""
+yearly    : \b(?:annual(?:ly)?|yearly|(?:each|every|per|a) year)\b|매년|해마다|연간|毎年|年間|每年
+quarterly : \b(?:quarterly|(?:each|every|per|a) quarter)\b|분기마다|매분기|四半期ごと|每季
+monthly   : \b(?:monthly|(?:each|every|per|a) month)\b|매월|매달|달마다|毎月|月間|每月
+weekly    : \b(?:weekly|(?:each|every|per|a) week)\b|매주|주마다|毎週|每周
+daily     : \b(?:daily|(?:each|every|per|a) day)\b|매일|날마다|毎日|每天
+""",
+        r"""
+before : \b(?:before|prior to|preced(?:es?|ed|ing))\b|이전|以前|之前
+after  : \b(?:after|following|subsequent to)\b|이후|以降|以後|之后
+until  : \b(?:until|till)\b
+since  : \bsince\b
+""",
+        r"""
+with    : \b(?:includ(?:es?|ed|ing)|such as|for example)\b|포함|含[むめみま]|包括
+except  : \b(?:except(?:ing)?|exclud(?:es?|ed|ing)|other than|apart from|exempt\w*)\b|제외|除[くきいか]|除外|除了
+without : \bwithout\b|없이|無しに|なしに
+""",
+        r"""
+hours   : (?<![\d-] )(?<!\d-)\b(?:hours?)\b
+minutes : (?<![\d-] )(?<!\d-)\bminutes?\b
+days    : (?<![\d-] )(?<!\d-)\bdays?\b
+weeks   : (?<![\d-] )(?<!\d-)\bweeks?\b
+months  : (?<![\d-] )(?<!\d-)\bmonths?\b
+years   : (?<![\d-] )(?<!\d-)\byears?\b
+""",
+        r"""
+above : \b(?:above|exceed(?:s|ed|ing)?)\b|초과|超(?:え|過)|超过
+below : \bbelow\b|미만|未満|低于
+""",
+        r"""
+minimum : \bminimum\b|최소|最小|最低
+maximum : \bmaximum\b|최대|最大|最高
+""",
+    )
+)
+"""Classes of words that exclude one another: what is done every year is not said to be done every month."""
+
+
 def _have(classes: dict[str, re.Pattern[str]], text: str) -> set[str]:
     return {name for name, pattern in classes.items() if pattern.search(text)}
+
+
+def _count(classes: dict[str, re.Pattern[str]], text: str) -> Counter[str]:
+    return Counter({name: len(pattern.findall(text)) for name, pattern in classes.items()})
+
+
+def exchanges(claim: str, anchor: str, window: str) -> bool:
+    """Return True where a statement has a word of a class in the place of one of another class.
+
+    `window` is all evidence: what stands in a sentence beside the anchor is not exchanged.
+
+    >>> told = "Reports are filed annually, before May."
+    >>> [exchanges(said, told, told) for said in ("Reports are filed monthly.", "Each year reports are filed.")]
+    [True, False]
+    """
+    return any(_exchanged(classes, claim, anchor, window) for classes in (*_CONTRASTS, _AMOUNTS, _FORCES))
+
+
+def _exchanged(classes: dict[str, re.Pattern[str]], claim: str, anchor: str, window: str) -> bool:
+    ours = _count(classes, claim)
+    return bool(ours - _count(classes, window)) and bool(_count(classes, anchor) - ours)
+
+
+_AMOUNTS = {name: QUANTIFIERS[name] for name in ("all", "most", "some")}
+_FORCES = {name: MODES[name] for name in ("possible", "duty")}
 
 
 def other_quantifier(claim: str, evidence: str) -> bool:
@@ -46,15 +117,42 @@ def other_quantifier(claim: str, evidence: str) -> bool:
     >>> other_quantifier("All teachers teach.", "Most teachers teach."), other_quantifier("Most do.", "A majority do.")
     (True, False)
     """
-    ours, theirs = _have(QUANTIFIERS, claim), _have(QUANTIFIERS, evidence)
-    if ours & {"all", "most", "only"} - theirs or ("only" in theirs - ours and _ALSO.search(claim)):
+    near = part_about(claim, evidence)
+    ours, theirs = _have(QUANTIFIERS, claim), _have(QUANTIFIERS, near)
+    if ours & {"all", "most", "only"} - _have(QUANTIFIERS, evidence):
         return True
-    return bool(theirs & {"most", "some"} and not ours and not _details(claim, evidence))
+    if "only" in theirs - ours and _ALSO.search(claim):
+        return True
+    return bool(theirs & {"most", "some"} and not ours and not _details(claim, near))
+
+
+_PARTS = re.compile(
+    r"(?<=[a-z][.?!])(?=[A-Z][a-z])|;|,\s(?:and|but|while|whereas|which|who|so)\b|(?<=[가-힣](?:고|며|나|만))[,\s]\s?|[がし]、|；"
+)
+
+
+def part_about(claim: str, evidence: str) -> str:
+    """Return the parts of a sentence that share words with a statement, with all between; else all.
+
+    >>> part_about("Entry is free.", "Dogs may come in, but entry is free if you are a member.")
+    ' entry is free if you are a member.'
+    """
+    ends = [0, *(m.end() for m in _PARTS.finditer(evidence)), len(evidence)]
+    ours = set(tokens(claim))
+    shared = [
+        (begin, end)
+        for begin, end in pairwise(ends)
+        if len(ours.intersection(tokens(evidence[begin:end]))) > 1
+    ]
+    return evidence[shared[0][0] : shared[-1][1]] if shared else evidence
 
 
 def _details(claim: str, evidence: str) -> bool:
-    """Return True for a statement so much shorter than its source that the quantifier may be of another part."""
+    """Return True for a statement so much shorter than its source that the word may be of another part."""
     return len(claim) < 0.5 * len(evidence)
+
+
+_UNSURE = ("possible", "doubt")
 
 
 def other_mode(claim: str, evidence: str) -> bool:
@@ -65,12 +163,15 @@ def other_mode(claim: str, evidence: str) -> bool:
     >>> other_mode("It is extended to 36 months.", "It can be extended to 36 months.")
     True
     """
-    ours, theirs = _have(MODES, claim), _have(MODES, evidence)
-    if "possible" in ours ^ theirs and "duty" in ours ^ theirs and ours and theirs:
+    near = part_about(claim, evidence)
+    ours, theirs = _count(MODES, claim), _count(MODES, near)
+    exchanged = all((ours[mode] > 0) != (theirs[mode] > 0) for mode in ("possible", "duty"))
+    if exchanged and +ours and +theirs:
         return True
-    if "plan" in ours - theirs and "possible" in theirs - ours:
+    if ours["plan"] and not theirs["plan"] and theirs["possible"] and not ours["possible"]:
         return True
-    return not ours and bool(theirs & {"possible", "doubt", "plan"}) and not _details(claim, evidence)
+    lost = theirs - ours
+    return any(lost[mode] for mode in (*_UNSURE, *(() if +ours else ("plan",)))) and not _details(claim, near)
 
 
 def drops_condition(claim: str, evidence: str) -> bool:
@@ -79,8 +180,24 @@ def drops_condition(claim: str, evidence: str) -> bool:
     >>> drops_condition("Entry is free on all days.", "Entry is free on all days if you are a member.")
     True
     """
-    return (
-        bool(_CONDITION.search(evidence)) and not _CONDITION.search(claim) and not _details(claim, evidence)
+    near = part_about(claim, evidence)
+    return bool(_CONDITION.search(near)) and not _CONDITION.search(claim)
+
+
+def qualified(before: str, after: str) -> bool:
+    """Return True where the rest of a sentence makes the quoted part conditional or uncertain.
+
+    `before` and `after` are what stands before and after the quoted words in their sentence.
+
+    >>> qualified("If you are a member, ", "."), qualified("Allegedly ", "."), qualified("In May ", " and left.")
+    (True, True, False)
+    """
+    ahead = _PARTS.split(before)[-1]
+    behind = _PARTS.split(after)[0]
+    return any(
+        pattern.search(text)
+        for pattern in (_CONDITION, *(MODES[mode] for mode in _UNSURE))
+        for text in (ahead, behind)
     )
 
 
