@@ -26,7 +26,7 @@ doubt    : \b(?:alleg\w+|claim\w*|reportedly|apparently|likely|probabl\w+|believ
 """
 _CONDITION = re.compile(
     r"\b(?:if|unless|provided|only when|as long as|in case|except|without|subject to|wenn|falls|sofern|außer|si|sauf|à moins|siempre que|a menos que|salvo)\b"
-    r"|[가-힣](?:으)?면[,\s]|경우|한해|제외|(?:れば|なら|たら)[、\s]|場合|限り|除[きくい]|如果|除非|只要",
+    r"|[가-힣](?:으)?면[,\s]|경우[,에\s](?!가)|한해|제외|(?:れば|なら|たら)[、\s]|場合|限り|除[きくい]|如果|除非|只要",
     re.IGNORECASE,
 )
 
@@ -181,7 +181,7 @@ def drops_condition(claim: str, evidence: str) -> bool:
     True
     """
     near = part_about(claim, evidence)
-    return bool(_CONDITION.search(near)) and not _CONDITION.search(claim)
+    return len(_CONDITION.findall(near)) > len(_CONDITION.findall(claim))
 
 
 def qualified(before: str, after: str) -> bool:
