@@ -404,10 +404,21 @@ class TableLookup:
         parts = [p for p in parts if p is None or not _TOTAL.match(p.cell.row)]
         known = [p for p in parts if p is not None]
         if len(known) != len(parts) or len(known) < 2:
-            return None
-        value = sum((p.cell.quantity.value for p in known), Decimal(0))
-        told = " + ".join(_written(p.cell) for p in known) + f" = {_plain(value, known[0].cell)}"
-        return _result(quantity, replace(known[0].cell.quantity, value=value), known, told)
+            return None if period else self._summed_in_a_column(labels, quantity, among)
+        return _as_sum(known, quantity)
+
+    def _summed_in_a_column(
+        self, labels: Sequence[_Label], quantity: Quantity, among: Collection[int] | None
+    ) -> Reading | None:
+        """Return the sum of rows in the first column where it is what a claim without a time says."""
+        for first in labels[0].cells if len(labels) > 1 else ():
+            placed = [first, *(self._above(label, first) for label in labels[1:])]
+            known = [p for p in placed if p is not None and not p.cell.is_change]
+            if len(known) == len(labels) and (among is None or first.number in among):
+                read = _as_sum(known, quantity)
+                if read is not None and read.holds:
+                    return read
+        return None
 
     def _shared(
         self,
@@ -649,6 +660,13 @@ def _fits(asked: _Asked, cell: TableCell) -> bool:
         return False
     as_written = not quantity.unit and quantity.step == 1 and abs(quantity.value) == abs(cell.written.value)
     return as_written or quantity.fits(cell.quantity)
+
+
+def _as_sum(known: Sequence[_Placed], quantity: Quantity) -> Reading | None:
+    """Compare a stated quantity with the sum of cells."""
+    value = sum((p.cell.quantity.value for p in known), Decimal(0))
+    told = " + ".join(_written(p.cell) for p in known) + f" = {_plain(value, known[0].cell)}"
+    return _result(quantity, replace(known[0].cell.quantity, value=value), known, told)
 
 
 def _result(quantity: Quantity, got: Quantity, used: Sequence[_Placed], told: str) -> Reading | None:

@@ -67,6 +67,13 @@ def test_a_column_without_a_period_is_found_by_its_words():
     assert read("Brio reaches 90.2.", MODELS) is None
 
 
+def test_a_sum_without_a_period_is_of_one_column():
+    read_sum = read("Lamps and Garden and Home together came to $48,749 million.")
+    assert read_sum is not None and (read_sum.holds, read_sum.calculation) == (True, "40,665 + 8,084 = 48,749")
+    crossed = read("Lamps and Garden and Home together came to $47,753 million.")  # 39,669 + 8,084
+    assert crossed is None or not crossed.holds
+
+
 def test_a_statement_about_something_else_is_not_read():
     assert read("The lamps were painted green in 2023.") is None
     assert read("Gross margin of Lamps before tax was $39,669 million in the third quarter of 2023.") is None
