@@ -9,7 +9,9 @@ from rag.citations.support import OPEN, citation_of, markers, passage_of, place_
 from storage.records import CitationRecord, Message, PassageRecord
 from ui.components.markdown import Link
 
-STATUSES = {"differs": "Differs from the source: "}
+STATUSES = {"verified": "Verified: ", "differs": "Differs from the source: "}
+SIGNS = {"verified": "✓", "differs": "≠"}
+"""Signs of a marker; a statement that is not confirmed has none."""
 CHECKING = "Checking: "
 MAX_HINT = 180  # characters of the quote shown on hover
 
@@ -49,7 +51,12 @@ def links(message: Message, *, checking: bool = False) -> list[tuple[int, Link]]
     While the model reads for open statements, the hints of their markers say so.
     """
     return [
-        (offset, Link(cited.passage.number, target_of(cited), _hint(cited, checking), _doubtful(cited)))
+        (
+            offset,
+            Link(
+                cited.passage.number, target_of(cited), _hint(cited, checking), SIGNS.get(_status(cited), "")
+            ),
+        )
         for offset, cited in marked(message)
     ]
 
@@ -93,14 +100,15 @@ def _number(digits: str) -> int:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else -1
 
 
-def _doubtful(evidence: CitedPassage) -> bool:
-    return evidence.citation is not None and evidence.citation.status == "differs"
+def _status(evidence: CitedPassage) -> str:
+    """Return the status that a marker shows: none for an answer without a model, which is of quotes."""
+    return evidence.citation.status if evidence.citation and evidence.message.model is not None else ""
 
 
 def _hint(evidence: CitedPassage, checking: bool) -> str:
     words = " ".join(evidence.quote.split())
     short = words if len(words) <= MAX_HINT else words[: MAX_HINT - 1].rstrip() + "…"
-    told = evidence.citation.status if evidence.citation else ""
+    told = _status(evidence)
     status = CHECKING if checking and told in OPEN else STATUSES.get(told, "")
     return f"{status}“{short}” — {place_and_heading(evidence.passage)}"
 

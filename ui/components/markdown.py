@@ -192,8 +192,7 @@ class Link:
     number: int
     target: str
     hint: str
-    doubtful: bool = False  # shown as [n?]: the source does not confirm the statement
-    sign: str = ""  # shown after the number
+    sign: str = ""  # shown after the number: a check mark where the source says the statement
 
 
 @dataclass(frozen=True)
@@ -335,9 +334,9 @@ class _Blocks:
             return f":orange-badge[{escape_line(mark)}]"
         if isinstance(mark, PlainMark):
             return escape_line(mark.text)
-        doubt = "?" if mark.doubtful else f" {mark.sign}" * bool(mark.sign)
+        sign = f" {mark.sign}" * bool(mark.sign)
         hint = re.sub(r"[\\\"`*_\[\]<>|$&:]", r"\\\g<0>", " ".join(clean(mark.hint).split()))
-        return f'[\\[{mark.number}{doubt}\\]](#cite-{mark.target} "{hint}")'
+        return f'[\\[{mark.number}{sign}\\]](#cite-{mark.target} "{hint}")'
 
     def _bare(self, text: str) -> str:
         """Restore the original markers, where no link or note is possible."""

@@ -52,18 +52,21 @@ def test_a_statement_not_found_in_its_source_opens_the_whole_passage(message: Me
     assert evidence is not None and not evidence.exact and evidence.quote == "Something else."
 
 
-def test_a_marker_is_doubtful_only_where_its_source_differs(message: Message):
+def test_a_marker_shows_what_was_verified_and_what_differs_and_nothing_else(message: Message):
     first, *others = message.citations
-    said = {
-        status: [
-            one.doubtful
-            for _, one in links(replace(message, citations=(replace(first, status=status), *others)))
-        ]
+    written = replace(message, model="fake")
+    shown = {
+        status: links(replace(written, citations=(replace(first, status=status), *others)))[0][1]
         for status in ("verified", "differs", "related", "unsupported")
     }
-    assert {status for status, doubtful in said.items() if any(doubtful)} == {"differs"}
-    differing = replace(message, citations=(replace(first, status="differs"), *others))
-    assert links(differing)[0][1].hint.startswith("Differs from the source: ")
+    assert [link.sign for link in shown.values()] == ["✓", "≠", "", ""]
+    assert shown["verified"].hint.startswith("Verified: “")
+    assert shown["differs"].hint.startswith("Differs from the source: “")
+    assert shown["related"].hint.startswith("“")
+
+
+def test_quotes_of_an_answer_without_a_model_bear_no_sign(message: Message):
+    assert {link.sign for _, link in links(message)} == {""}
 
 
 def test_what_the_source_says_and_calculations_are_said_and_nothing_else(message: Message):
