@@ -10,9 +10,14 @@ SAID = "is damaged"  # in what is told of it
 
 
 def damage(directory: Path) -> None:
-    """Overwrite all of the ledger in a data directory but its first page."""
+    """Overwrite all of the ledger in a data directory but its first page.
+
+    A write before it has every open connection read the pages anew that it holds in memory.
+    """
     ledger = directory / "footnote.db"
     with closing(sqlite3.connect(ledger)) as connection:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with ledger.open("r+b") as file:
         file.seek(FIRST_PAGE)
