@@ -450,7 +450,7 @@ def _read_secrets(path: Path) -> dict[str, Any]:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # whoever opens the directory says so
         return {}
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error

@@ -33,6 +33,10 @@ class DataDirectoryLock:
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = os.open(self.directory / NAME, os.O_RDWR | os.O_CREAT, 0o600)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise StorageError(
+                f"The data directory {self.directory} is a file, or lies in one. Choose a folder."
+            ) from error
         except OSError as error:
             raise StorageError(
                 f"The data directory {self.directory} cannot be used: {error.strerror}. "

@@ -93,7 +93,7 @@ def test_a_new_directory_is_private(database):
 def test_a_path_that_cannot_be_a_directory_is_told_in_a_sentence(tmp_path: Path):
     (tmp_path / "file").write_text("in the way")
     for path in (tmp_path / "file", tmp_path / "file" / "data"):
-        with pytest.raises(StorageError, match="cannot be used"):
+        with pytest.raises(StorageError, match="is a file, or lies in one"):
             Database.open(path)
 
 
