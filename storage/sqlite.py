@@ -115,7 +115,9 @@ def copy(source: Path, target: Path) -> None:
     part.unlink(missing_ok=True)
     try:
         part.touch(mode=0o600, exist_ok=False)  # readable by nobody else from the start
-        with closing(_read_only(source)) as here, closing(sqlite3.connect(part)) as there:
+        with explained(source.parent):
+            opened = _read_only(source)
+        with closing(opened) as here, closing(sqlite3.connect(part)) as there:
             here.backup(there)
             there.execute("PRAGMA journal_mode=DELETE")
         part.replace(target)
@@ -130,7 +132,18 @@ def originals(path: Path) -> list[tuple[str, str, str]]:
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    """Open a ledger to read it, also on a disk that nobody can write to."""
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)
+    try:
+        connection.execute("PRAGMA schema_version")
+    except sqlite3.OperationalError:
+        connection.close()
+        log = path.with_name(f"{path.name}-wal")
+        if log.is_file() and log.stat().st_size:  # what is only there would be left out
+            raise
+        return sqlite3.connect(f"{address}&immutable=1", uri=True)
+    return connection
 
 
 # Backups of the ledger

@@ -107,6 +107,21 @@ def test_a_backup_is_taken_where_nobody_works_too(directory, tmp_path):
     assert archives.write(directory, tmp_path / "all.tar", {}).originals == 0
 
 
+def test_a_backup_is_taken_from_a_disk_that_nobody_can_write_to(directory, tmp_path):
+    Database.open(directory).close()
+    (directory / "footnote.db-shm").mkdir()  # SQLite cannot make its file, as on such a disk
+    archives.write(directory, tmp_path / "all.tar", {})
+    assert restoring.restore_into(tmp_path / "new", tmp_path / "all.tar").originals == 0
+
+
+def test_a_ledger_that_cannot_be_read_is_named_with_its_own_folder(directory, tmp_path):
+    Database.open(directory).close()
+    (directory / "footnote.db-wal").write_bytes(b"unfinished" * 400)
+    (directory / "footnote.db-shm").mkdir()
+    with pytest.raises(StorageError, match=f"The ledger in {directory} could not be used"):
+        archives.write(directory, tmp_path / "elsewhere.tar", {})
+
+
 def test_a_backup_never_replaces_a_file(database, tmp_path):
     (tmp_path / "mine.tar").write_text("precious")
     with pytest.raises(StorageError, match="exists already"):
