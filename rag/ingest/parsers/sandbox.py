@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -90,13 +91,19 @@ def _child(
     return output
 
 
+_NO_MEMORY = re.compile(
+    rb"bad_alloc|MemoryError|memory allocation|cannot allocate memory|out of memory|not enough memory", re.I
+)
+"""What libraries of parsers write when they get no memory."""
+
+
 def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: int) -> str:
     """Return the reason of a child's end, by its exit status (negative: a signal) and its standard error."""
     last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
     log.warning("reading %s ended with status %s: %s", what, status, last[:300])
     if status in (-signal.SIGXCPU, -signal.SIGALRM):
         return f"{what} took longer than {timeout:g} seconds to read."
-    if status == OUT_OF_MEMORY or b"bad_alloc" in complaint or b"MemoryError" in complaint:
+    if status == OUT_OF_MEMORY or _NO_MEMORY.search(complaint):
         return f"{what} needs more than {memory >> 20} MB of memory to read."
     if status == TOO_DEEP:
         return f"{what} is nested too deeply to read."

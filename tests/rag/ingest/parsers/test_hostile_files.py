@@ -264,6 +264,7 @@ def dying(path: Path, how: str) -> str:
         ("os._exit(1)", "is damaged and cannot be read"),
         ("raise ValueError('x' * 100_000)", "is damaged and cannot be read"),
         ("held = [bytearray(1 << 20) for _ in range(4000)]", "needs more than 200 MB of memory"),
+        ("sys.exit('xmlSAX2Characters: Memory allocation failed')", "needs more than 200 MB of memory"),
         ("time.sleep(60)", "took longer than 1 seconds"),
         ("while True: pass", "took longer than 1 seconds"),
         ("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(1)", "took longer than 1"),
