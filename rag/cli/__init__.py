@@ -1,11 +1,13 @@
 """The command line: `footnote ingest | sync | tree | ask | check | eval | export | verify | model ...`."""
 
 import logging
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from rag.cli import admin, ask, check, evaluate, export, ingest
-from rag.cli.common import Parser, say
+from rag.cli.common import Options, Parser, PlainStream, say
 from rag.errors import FootnoteError
 from rag.settings import load
 from rag.telemetry import disable_tracing
@@ -16,6 +18,11 @@ MODULES = (ingest, ask, check, evaluate, export, admin)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 when a file was refused, 2 for bad input."""
     options = parser().parse_args(arguments)
+    with redirect_stdout(PlainStream(sys.stdout)), redirect_stderr(PlainStream(sys.stderr)):
+        return _run(options)
+
+
+def _run(options: Options) -> int:
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     disable_tracing()
     try:

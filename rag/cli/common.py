@@ -2,10 +2,11 @@
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO, TypeVar
 
 from tqdm import tqdm
 
@@ -53,6 +54,28 @@ def parse_names(text: str, known: Sequence[str], what: str) -> tuple[str, ...]:
         if name not in known:
             raise argparse.ArgumentTypeError(f"there is no {what} {name!r}: choose among {', '.join(known)}")
     return names
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LINES_UP = re.compile(r"(?:\x1b\[A)+")  # as a progress bar writes by itself
+
+
+class PlainStream:
+    """Standard stream without control characters: a file's name may hold a terminal's commands."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text; only a progress bar returns to the line's begin, or goes a line up."""
+        if _LINES_UP.fullmatch(text):
+            return self._stream.write(text)
+        begin = "\r" if text.startswith("\r") else ""
+        return self._stream.write(begin + _CONTROL.sub("\ufffd", text[len(begin) :]))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the stream has besides."""
+        return getattr(self._stream, name)
 
 
 def say(sentence: str) -> None:

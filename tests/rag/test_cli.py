@@ -99,6 +99,22 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_rest(capsys, tmp_path, fil
     assert [json.loads(line)["status"] for line in out.splitlines()] == ["refused", "ready"]
 
 
+def test_a_name_cannot_command_the_terminal(capsys, tmp_path, files):
+    (files / "a\x1b[2J\x9b1mb\rready.txt").write_text("Words.", "utf-8")
+    cli.main(["--data", str(tmp_path / "data"), "ingest", str(files)])
+    captured = capsys.readouterr()
+    assert "a\ufffd[2J\ufffd1mb\ufffdready.txt" in captured.out
+    assert not {"\x1b", "\x9b", "\r"} & set(captured.out + captured.err)
+
+
+@pytest.mark.parametrize("inside", ["", "/sub"])
+def test_a_data_directory_that_is_a_file_is_one_sentence(capsys, tmp_path, inside):
+    (tmp_path / "file").write_text("")
+    assert cli.main(["--data", f"{tmp_path / 'file'}{inside}", "ask", "What?"]) == 2
+    said = capsys.readouterr().err
+    assert "is a file, or lies in one. Choose a folder." in said and "Errno" not in said
+
+
 def test_links_out_of_a_folder_are_refused_by_name(capsys, tmp_path, files):
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -112,7 +128,7 @@ def test_links_out_of_a_folder_are_refused_by_name(capsys, tmp_path, files):
     assert "leads out of the folder" in told["file.md"]["reason"]
     assert told["folder"]["status"] == "refused" and told["same.md"]["status"] != "refused"
     _, out, _ = footnote(capsys, tmp_path, "ask", "What is the secret?", "--json")
-    assert "83" not in out
+    assert "secret is 83" not in out
 
 
 def test_without_json_the_answer_and_its_sources_are_for_people(capsys, tmp_path, files):

@@ -69,7 +69,10 @@ def test_a_column_without_a_period_is_found_by_its_words():
 
 def test_a_sum_without_a_period_is_of_one_column():
     read_sum = read("Lamps and Garden and Home together came to $48,749 million.")
-    assert read_sum is not None and (read_sum.holds, read_sum.calculation) == (True, "40,665 + 8,084 = 48,749")
+    assert read_sum is not None and (read_sum.holds, read_sum.calculation) == (
+        True,
+        "40,665 + 8,084 = 48,749",
+    )
     crossed = read("Lamps and Garden and Home together came to $47,753 million.")  # 39,669 + 8,084
     assert crossed is None or not crossed.holds
 
