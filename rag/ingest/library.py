@@ -324,19 +324,29 @@ class Library:
         return choose_retriever(name, parts, k=k, on_failure=on_failure)
 
     def add_vectors(self, chunks: Sequence[ChunkRecord], cancelled: Cancel) -> Iterator[IngestProgress]:
-        """Embed the chunks that the index lacks; Cancelled also where the index is replaced meanwhile."""
+        """Embed the chunks that the index lacks, each text once.
+
+        Raises Cancelled, also where the index is replaced meanwhile.
+        """
         vectors = self.indexes.vectors
         present = vectors.present([chunk.id for chunk in chunks])
         missing = [chunk for chunk in chunks if chunk.id not in present]
         done, total = len(chunks) - len(missing), len(chunks)
         yield IngestProgress("meaning", done, total)
-        texts = [index_text(chunk) for chunk in missing]
+        with_text: dict[str, list[ChunkRecord]] = {}
+        for chunk in missing:
+            with_text.setdefault(index_text(chunk), []).append(chunk)
+        same = list(with_text.values())
         with WriteBuffer(vectors) as gathered:
-            for positions, embedded in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
+            for positions, embedded in self.indexes.embedder.embed_batches(
+                list(with_text), batch=EMBED_BATCH
+            ):
                 if cancelled() or self.indexes.vectors is not vectors:
                     raise Cancelled("The ingest was stopped; it goes on later.")
-                batch = [missing[position] for position in positions]
-                gathered.add([c.id for c in batch], embedded, [{"document_id": c.document_id} for c in batch])
+                batch = [chunk for position in positions for chunk in same[position]]
+                rows = [row for row, position in enumerate(positions) for _ in same[position]]
+                origins = [{"document_id": chunk.document_id} for chunk in batch]
+                gathered.add([chunk.id for chunk in batch], embedded[rows], origins)
                 done += len(batch)
                 yield IngestProgress("meaning", done, total)
 

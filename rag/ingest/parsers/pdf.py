@@ -594,6 +594,7 @@ def _is_heading(block: _Block, body: float) -> bool:
 
 # Documents
 
+MAX_PAGES = 20_000  # a small file may name one page as often as it likes
 _SPARSE = 60  # letters; a page with fewer may hold only a stamp on a scan
 _COVERED = 0.5  # share of the page that its picture covers then
 
@@ -604,6 +605,10 @@ def read_pdf(path: Path) -> LoadedDocument:
     pictured: list[int] = []
     doubtful: list[tuple[int, float]] = []
     with open_pdf(path) as pdf:
+        if len(pdf) > MAX_PAGES:
+            raise DocumentRefused(
+                f"has {len(pdf):,} pages, of {MAX_PAGES:,} at most. Split it and add the parts."
+            )
         for number in range(len(pdf)):
             page, is_picture, share = _page(pdf, number, read[-1].foot if read else None)
             read.append(page)

@@ -1,7 +1,7 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from rag.index.indexes import WORDS_BATCH
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import Library
 from rag.jobs import never
-from rag.models.embeddings import Embedder
+from rag.models.embeddings import Embedder, Floats
 from rag.text.tokenize import Analyser, find
 from storage.database import Database
 from storage.errors import NotFound
@@ -137,6 +137,22 @@ def test_a_file_without_text_is_refused_with_the_reason(library: Library):
     record = library.documents.get(put(library, "empty.md", "\n\n"))
     assert record.state == "refused"
     assert "empty.md" in (record.reason or "")
+
+
+def test_a_text_that_a_document_repeats_is_embedded_once(library: Library, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+    embed = Embedder.embed_batches
+
+    def counted(self: Embedder, texts: Sequence[str], *, batch: int) -> Iterator[tuple[list[int], Floats]]:
+        asked.extend(texts)
+        return embed(self, texts, batch=batch)
+
+    monkeypatch.setattr(Embedder, "embed_batches", counted)
+    record, _ = library.add("rows.md", ("The same words fill this page. " * 60 + "\n\n").encode() * 20)
+    list(library.index(record.id))
+    ids = [chunk.id for chunk in library.documents.chunks(record.id)]
+    assert len(asked) == len(set(asked)) < len(ids)
+    assert library.indexes.vectors.present(ids) == set(ids)
 
 
 def test_a_removed_document_leaves_every_index(library: Library):

@@ -80,6 +80,17 @@ def looping_pdf(path: Path) -> Path:
     return path
 
 
+def repeating_pdf(path: Path) -> Path:
+    """A small PDF that names its one page 20,001 times."""
+    kids = b"3 0 R " * 20_001
+    path.write_bytes(
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+        b"2 0 obj<</Type/Pages/Kids[" + kids + b"]/Count 20001>>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+    )
+    return path
+
+
 def book(path: Path) -> Path:
     return makers.book(path, "en", 2, 5)
 
@@ -95,6 +106,7 @@ REFUSED = {
     "PDF of a header": (write(b"%PDF-1.7\n"), "damaged"),
     "PDF of a header and noise": (write(b"%PDF-1.7\n" + bytes(range(256)) * 400), "damaged"),
     "PDF cut short": (cut(book, 0.9), "damaged"),
+    "PDF of one page named often": (repeating_pdf, "20,001 pages, of 20,000 at most"),
     "PDF looping": (looping_pdf, "damaged|no text"),
     "docx cut in half": (cut(makers.docx, 0.5), "damaged"),
     "pptx cut": (cut(makers.pptx, 0.9), "damaged"),
