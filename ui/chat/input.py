@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from rag.chat.answer import Condensed, Sources, Token
-from rag.chat.pipeline import validated_question
+from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
@@ -203,11 +203,11 @@ class _PartialAnswer:
                     self.query.caption(said)
             case SearchedIn() | NarrowedTo():
                 self.query.caption(scope.told(event))
+            case Reworked() | Reranking():
+                self.text.caption(_doing(event))
             case Degraded():
                 with self.failures:
                     message.show_degraded((event,))
-            case Reranking(number):
-                self.text.caption(f"Reranking {number} passages…")
             case Sources(passages):
                 self.found = True
                 self.text.caption(_reading(len(passages), starting=services().model_starts))
@@ -218,6 +218,12 @@ class _PartialAnswer:
         """Show the text so far."""
         if self.written:
             self.text.markdown(safe_answer(self.written), anchors=False)
+
+
+def _doing(event: Reworked | Reranking) -> str:
+    if isinstance(event, Reworked):
+        return "Working on the last answer…"
+    return f"Reranking {event.passages} passages…"
 
 
 def _reading(passages: int, *, starting: bool) -> str:
