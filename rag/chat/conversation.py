@@ -27,7 +27,7 @@ from storage import answers as traces
 from storage import records
 from storage.conversations import Conversations
 from storage.errors import NotFound
-from storage.records import AnswerState, CitationRecord, Message, PassageRecord, TurnRecord
+from storage.records import AnswerState, AttachedRecord, CitationRecord, Message, PassageRecord, TurnRecord
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
@@ -71,10 +71,14 @@ class Conversation:
         self._make_pipeline = make_pipeline
         self._cut_off = cut_off
 
-    def begin(self, conversation_id: str, question: str) -> TurnRecord:
+    def begin(
+        self, conversation_id: str, question: str, attached: Sequence[AttachedRecord] = ()
+    ) -> TurnRecord:
         """Commit the question and an empty answer together; the first question names the conversation."""
-        question = validated_question(question)
-        return self._conversations.begin_turn(conversation_id, question, title=title_of(question))
+        asked = validated_question(question)
+        return self._conversations.begin_turn(
+            conversation_id, asked, title=title_of(asked), attached=attached
+        )
 
     def begin_version(
         self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
@@ -162,8 +166,8 @@ class Conversation:
             question.content,
             history,
             cancelled,
-            turns=past_turns(before),
-            carried=rested_on(before),
+            turns=() if question.attached else past_turns(before),  # "this" is what was attached
+            carried=() if question.attached else rested_on(before),
             searched=question.standalone_question,
             widened=question.narrowed_to is not None,
         )

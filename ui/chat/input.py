@@ -30,6 +30,7 @@ from ui.server.services import services
 
 BOX, TURN = "question", "turn"
 TURN_ONLY = 1.0  # seconds in which only the turn is drawn
+NOT_ADDED = "Not asked yet: the file with it was not added. {} Attach another, or ask without it."
 _REFUSED, _REWORDED, _SENT = "refused-question", "reworded-question", "question-on-its-way"
 
 
@@ -127,9 +128,20 @@ def _send(here: Workspace) -> None:
     if asked.text.strip():
         st.session_state.pop(_REFUSED, None)
     told.put_away()
-    read_first = [line.document_id for line in add_files(asked.files, told, here) if line.document_id]
-    if asked.text.strip():
-        _ask(_SentQuestion(asked.text, chat, chosen, tuple(read_first), alone=not asked.files), here)
+    lines = add_files(asked.files, told, here)
+    read_first = tuple(line.document_id for line in lines if line.document_id)
+    if not asked.text.strip():
+        return
+    sent = _SentQuestion(asked.text, chat, chosen, read_first, alone=not asked.files)
+    if lines and not read_first:
+        _refuse(sent, NOT_ADDED.format("; ".join(f"{line.name}: {line.outcome}" for line in lines)))
+    else:
+        _ask(sent, here)
+
+
+def _refuse(sent: "_SentQuestion", reason: str) -> None:
+    st.session_state[_REWORDED] = sent.text
+    st.session_state[_REFUSED] = (reason, sent)
 
 
 def _send_anew(sent: "_SentQuestion", here: Workspace) -> None:
@@ -146,8 +158,7 @@ def _ask(sent: "_SentQuestion", here: Workspace) -> None:
             None if chat is None else chat.id, question, searching=sent.searching, after=sent.after
         )
     except FootnoteError as error:
-        st.session_state[_REWORDED] = sent.text
-        st.session_state[_REFUSED] = (str(error), sent)
+        _refuse(sent, str(error))
         return
     services().render_priority.start(turn.conversation_id)
     if chat is None:
