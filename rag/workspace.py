@@ -272,14 +272,16 @@ class Workspace:
 
     def _refuse_unread(self, attached: Sequence[AttachedRecord]) -> None:
         """Raise QuestionRefused where none of the documents attached to a question can be read."""
-        there = {one.id: one for one in self.library.documents.list()}
-        states = [there.get(one.document_id) for one in attached]
-        if any(one is not None and one.state != "refused" for one in states):
+        there = {record.id: record for record in self.library.documents.list()}
+        records = [there.get(one.document_id) for one in attached]
+        if any(record is not None and record.state != "refused" for record in records):
             return
-        names = ", ".join(one.name for one in attached[:MOST_NAMED])
-        reason = next((one.reason for one in states if one is not None and one.reason), "It was deleted.")
+        reasons = " ".join(
+            f"{one.name} was deleted." if record is None else record.reason or f"{one.name} cannot be read."
+            for one, record in list(zip(attached, records, strict=True))[:MOST_NAMED]
+        )
         raise QuestionRefused(
-            f"Nothing was searched: {names} cannot be read. {reason} Ask without it, or attach another."
+            f"{reasons} Nothing was searched. Ask again without it, or attach another file."
         )
 
     def _attached(self, document_ids: Collection[str]) -> list[AttachedRecord]:
