@@ -278,7 +278,7 @@ class RagPipeline:
             yield Condensed(turn.question)
             yield from _reply_events(reply)
             return
-        reworkable = bool(answered(turn.turns, 1))
+        reworkable = not turn.goes_on and bool(answered(turn.turns, 1))
         if reworkable and (kind := rework_asked(turn.question)) is not None:
             yield Condensed(turn.question)
             yield from self._rework(kind, turn)
