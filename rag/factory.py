@@ -243,6 +243,7 @@ def make_pipeline(
         reranker=reranker,
         fetch_k=fetch_k,
         lost_in_the_middle_order=settings.lost_in_the_middle_order,
+        conversation_tokens=settings.conversation_tokens,
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         judge=None if llm is None else make_judge(settings),

@@ -213,6 +213,13 @@ class Settings(BaseSettings):
         None, description="Address of a reranking server. Question and passages go there."
     )
     rerank_api_key: SecretStr = Field(SecretStr(""), description="API key for the reranking server.")
+    conversation_tokens: int = Field(
+        2000,
+        ge=0,
+        le=100_000,
+        description="Tokens of the newest turns that the answering model is shown with a follow-up, at most "
+        "a quarter of its context. 0 shows none. A small local model is shown none.",
+    )
     rerank_seconds: float = Field(
         10.0,
         gt=0,

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -14,7 +14,7 @@ from rag.chat.check_text import CHECK, CheckedText, CheckProgress
 from rag.chat.conversation import Conversation
 from rag.chat.export import FORMS, FormName, export
 from rag.chat.pipeline import RagPipeline
-from rag.chat.scope import EVERYTHING, scope_among, scope_of
+from rag.chat.scope import EVERYTHING, scope_among, scope_of, scope_of_attached
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
 from rag.connectors.scheduler import Syncing
@@ -40,8 +40,9 @@ from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
-from storage.records import DocumentRecord, Outcome, TurnRecord
+from storage.records import AttachedRecord, DocumentRecord, Outcome, TurnRecord
 
+MOST_NAMED = 3  # attached files given by name in a refusal
 READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
 EVERY = 1_000_000  # messages of a conversation
 CHECKS = "check"  # kind of the jobs that have a model read for an answer's open statements
@@ -92,9 +93,17 @@ class Workspace:
         self.pipeline()
         self.library.indexes.words.answering.warm()
 
-    def pipeline(self, conversation_id: str | None = None) -> RagPipeline:
-        """Return the RAG pipeline with the current settings, in the scope of a conversation."""
+    def pipeline(
+        self, conversation_id: str | None = None, attached: Sequence[AttachedRecord] = ()
+    ) -> RagPipeline:
+        """Return the RAG pipeline with the current settings, in the scope of a conversation.
+
+        Documents `attached` to a question are its scope instead.
+        """
         settings, llm = self._current()
+        if attached:
+            self._refuse_unread(attached)
+            return make_pipeline(settings, self.library, llm, scope=scope_of_attached(attached))
         scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
         return make_pipeline(settings, self.library, llm, scope=scope)
 
@@ -131,8 +140,8 @@ class Workspace:
         """Commit a question and answer it in a job, once the documents `after` are read.
 
         Without a conversation a new one is begun, whose scope is `searching` (collections, documents), or
-        everything; it is deleted where the question is refused. A conversation with a scope includes the
-        documents `after` from then on.
+        everything; it is deleted where the question is refused. The documents `after` are attached to the
+        question, which is searched in them alone. A conversation with a scope includes them from then on.
         """
         if conversation_id is None:
             return self._answered(lambda: self._opened_with(question, searching, after), after)
@@ -251,24 +260,44 @@ class Workspace:
             if any(searching):
                 self.choices.choose(conversation_id, *searching)
                 self.choices.add(conversation_id, after)
-            return self._conversation().begin(conversation_id, question)
+            return self._conversation().begin(conversation_id, question, self._attached(after))
         except FootnoteError:
             with suppress(StorageError):  # the reason of the refusal matters more
                 self.conversations.delete(conversation_id)
             raise
 
     def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> TurnRecord:
-        return self._answered(lambda: self._conversation().begin(conversation_id, question), after)
+        attached = self._attached(after)
+        return self._answered(lambda: self._conversation().begin(conversation_id, question, attached), after)
+
+    def _refuse_unread(self, attached: Sequence[AttachedRecord]) -> None:
+        """Raise QuestionRefused where none of the documents attached to a question can be read."""
+        there = {record.id: record for record in self.library.documents.list()}
+        records = [there.get(one.document_id) for one in attached]
+        if any(record is not None and record.state != "refused" for record in records):
+            return
+        reasons = " ".join(
+            f"{one.name} was deleted." if record is None else record.reason or f"{one.name} cannot be read."
+            for one, record in list(zip(attached, records, strict=True))[:MOST_NAMED]
+        )
+        raise QuestionRefused(
+            f"{reasons} Nothing was searched. Ask again without it, or attach another file."
+        )
+
+    def _attached(self, document_ids: Collection[str]) -> list[AttachedRecord]:
+        return [AttachedRecord(id_, self.library.documents.get(id_).name) for id_ in document_ids]
 
     def _settle_in(self, conversation_id: str) -> None:
         pending = self.conversations.pending(conversation_id)
         if pending is not None:
             self.settle(pending)
 
-    def _conversation(self, searching: str | None = None) -> Conversation:
+    def _conversation(
+        self, searching: str | None = None, attached: Sequence[AttachedRecord] = ()
+    ) -> Conversation:
         return Conversation(
             self.conversations,
-            partial(self.pipeline, searching),
+            partial(self.pipeline, searching, attached),
             lambda: "interrupted" if self._jobs.closed else "stopped",
         )
 
@@ -289,7 +318,8 @@ class Workspace:
     def _answer(self, turn: TurnRecord, after: Collection[str]) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
             self._wait_until_read(after, cancelled)
-            yield from self._conversation(turn.conversation_id).run(turn, cancelled)
+            about = self._conversation(turn.conversation_id, turn.question.attached)
+            yield from about.run(turn, cancelled)
             self.allowance.used(answers=1)
             self._check(turn)
 

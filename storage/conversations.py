@@ -13,6 +13,7 @@ from storage.database import Database, OwnerStore
 from storage.errors import AnswerPending, NotUnfinished
 from storage.records import (
     AnswerState,
+    AttachedRecord,
     CitationRecord,
     ConversationRecord,
     LeftOutRecord,
@@ -95,9 +96,12 @@ class Conversations(OwnerStore):
         with self._database.reading() as session:
             return session.scalar(_PENDING, {"conversation": self._row(session, conversation_id).id})
 
-    def begin_turn(self, conversation_id: str, question: str, *, title: str = "") -> TurnRecord:
+    def begin_turn(
+        self, conversation_id: str, question: str, *, title: str = "", attached: Sequence[AttachedRecord] = ()
+    ) -> TurnRecord:
         """Save a question and its empty pending answer in one commit, after the messages shown.
 
+        ``attached`` are documents that came with it; every later version of the question keeps them.
         ``title`` names a conversation that has none yet. Raises AnswerPending while another answer of the
         conversation is pending, AccountClosed for an owner who is being removed.
         """
@@ -105,7 +109,7 @@ class Conversations(OwnerStore):
             row = self._row(session, conversation_id)
             if not row.title:
                 _name(row, title)
-            return _begin_turn(session, row, question, follows=row.tip_id)
+            return _begin_turn(session, row, question, follows=row.tip_id, attached=attached)
 
     def begin_version(
         self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
@@ -118,8 +122,15 @@ class Conversations(OwnerStore):
         with self._open_account() as session:
             beside = messages.own_message(session, self._owner, question_id, "user")
             row = self._row(session, beside.conversation_id)
+            attached = messages.to_messages(session, [beside])[0].attached
             turn = _begin_turn(
-                session, row, question, follows=beside.parent_id, searched=searched, widened=widened
+                session,
+                row,
+                question,
+                follows=beside.parent_id,
+                searched=searched,
+                widened=widened,
+                attached=attached,
             )
             return _turn_record(session, self._answer(session, turn.answer_id))
 
@@ -285,12 +296,13 @@ def _begin_turn(
     follows: str | None,
     searched: str | None = None,
     widened: bool = False,
+    attached: Sequence[AttachedRecord] = (),
 ) -> TurnRecord:
     """Insert a question after a message, and its pending answer; the conversation shows them."""
     _refuse_pending(session, conversation.id)
     at = now()
     asked = Message(new_id(), "user", storable(question), "complete", None, searched, None, None, {}, at)
-    asked = replace(asked, narrowed_to="" if widened else None)
+    asked = replace(asked, narrowed_to="" if widened else None, attached=tuple(attached))
     answer = Message(new_id(), "assistant", "", "pending", asked.id, None, None, None, {}, at)
     last = session.scalar(_LAST, {"conversation": conversation.id}) or 0
     for position, message, before in ((last + 1, asked, follows), (last + 2, answer, asked.id)):

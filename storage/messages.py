@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from storage.errors import NotFound
-from storage.records import CitationRecord, LeftOutRecord, Message, PassageRecord, Role
+from storage.records import AttachedRecord, CitationRecord, LeftOutRecord, Message, PassageRecord, Role
 from storage.tables import (
     CitationRow,
     ConversationRow,
@@ -169,6 +169,7 @@ def versions(session: Session, rows: Iterable[MessageRow]) -> dict[str, tuple[st
 
 
 # Messages
+MOST_ATTACHED = 100  # documents of a question
 MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters of each reason
 _OWNED = (
     select(MessageRow)
@@ -192,6 +193,7 @@ def to_messages(session: Session, rows: Sequence[MessageRow]) -> list[Message]:
             passages=passages.get(row.id, ()),
             citations=citations.get(row.id, ()),
             left_out=tuple(LeftOutRecord(**part) for part in row.left_out),
+            attached=tuple(AttachedRecord(**part) for part in row.attached),
             versions=beside.get(row.id, ()),
         )
         for row in rows
@@ -230,6 +232,10 @@ def message_row(conversation_id: str, message: Message, position: int, *, follow
     kept = {field.name: getattr(message, field.name) for field in fields(message)}
     for evidence in ("passages", "citations", "versions"):
         del kept[evidence]
+    kept["attached"] = [
+        {"document_id": one.document_id, "name": storable(one.name)}
+        for one in message.attached[:MOST_ATTACHED]
+    ]
     row = MessageRow(conversation_id=conversation_id, position=position, parent_id=follows, **kept)
     row.folded, row.left_out = fold(message.content), []
     return row

@@ -153,6 +153,14 @@ class LeftOutRecord:
 
 
 @dataclass(frozen=True)
+class AttachedRecord:
+    """A document that was attached to a question, by the name it had then."""
+
+    document_id: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Message:
     """A question, or an answer with its evidence and the ``question_id`` of its question.
 
@@ -160,7 +168,7 @@ class Message:
     ``versions`` are the ids of the questions that follow the same answer, in the order they were asked, this
     one included; empty for a single one. ``searched_in`` names the collections and documents that were
     searched, where not all of them were; ``narrowed_to`` what the search was narrowed to because the question
-    names it. Of a question it is empty where its asker removed that.
+    names it. Of a question it is empty where its asker removed that. ``attached`` are a question's documents.
     """
 
     id: str
@@ -180,6 +188,7 @@ class Message:
     versions: tuple[str, ...] = ()
     searched_in: str | None = None
     narrowed_to: str | None = None
+    attached: tuple[AttachedRecord, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -248,6 +248,7 @@ class MessageRow(Base):
     left_out: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     searched_in: Mapped[str | None]
     narrowed_to: Mapped[str | None]
+    attached: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
 
 
 class MessagePassage(Base):

@@ -13,14 +13,18 @@ from langchain_core.embeddings import Embeddings
 
 from rag.chat.corpus import Rarity
 from rag.chat.extractive import AnswerPart, decide, write
+from rag.chat.past_turns import PastTurn
 from rag.chat.prompts import (
     SMALL_MODEL_ANSWER_TOKENS,
     answer_messages,
     continue_messages,
+    conversation_text,
     fitting,
     fitting_excerpts,
+    rework_messages,
     small_model_messages,
 )
+from rag.chat.rework import Rework, quotes_again
 from rag.citations.checker import Judge, scale_of
 from rag.citations.cite import Citation, cite
 from rag.errors import Cancelled
@@ -67,6 +71,8 @@ def joined(kept: str, pieces: Iterable[str]) -> Iterator[str]:
 
 ANSWER_TOKENS = 1024
 """Tokens of an answer; at most a quarter of the context."""
+SMALL_MODEL_REWORK_TOKENS = 900
+"""Tokens of a small model's request to rework an answer: sixteen seconds of reading on two cores."""
 LEAST_LEFT = 64
 """Least tokens for the rest of an answer that was cut off."""
 
@@ -122,6 +128,8 @@ def answer(
     said: str = "",
     so_far: str = "",
     outside: bool = False,
+    turns: Sequence[PastTurn] = (),
+    conversation_tokens: int = 0,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
@@ -130,14 +138,43 @@ def answer(
     `so_far` is the text of an answer that was cut off: its whole sentences are the first token, and the model
     continues after them; an extractive answer starts again. `rarity` tells an extractive answer if the
     documents seem to answer at all. `judge` checks a model's text. `outside` has the prompt put the best
-    passages first and last; their numbers stay.
+    passages first and last; their numbers stay. A model, unless it is small, is shown the newest `turns`
+    within `conversation_tokens` and a quarter of its context.
     """
     if llm is None or not passages:
         yield from _extracted(question, passages, embedder, rarity, said, cancelled)
     else:
-        ask = partial(answer_messages, outside=outside)
-        kept = whole_sentences(so_far)
-        yield from _generated(question, passages, llm, ask, embedder, judge, kept, cancelled)
+        before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
+        prompt = _prompt(question, passages, llm, before, outside=outside, kept=bool(whole_sentences(so_far)))
+        yield from _generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
+
+
+def rework(
+    request: str,
+    turns: Sequence[PastTurn],
+    kind: Rework,
+    *,
+    llm: LanguageModel | None,
+    embedder: Embeddings | None = None,
+    judge: Judge | None = None,
+    so_far: str = "",
+    cancelled: Callable[[], bool] = never,
+) -> Iterator[Event]:
+    """Yield the events of the last of some answers reworked; raises LLMError and Cancelled.
+
+    The `turns` share their numbers; what is written is checked against their passages. Without a model the
+    answer is quoted again.
+    """
+    given = turns[-1].passages
+    if llm is None:
+        yield Sources(given)
+        yield from _written(quotes_again(request, turns[-1], kind), cancelled)
+        return
+    room = (
+        SMALL_MODEL_REWORK_TOKENS if llm.settings.brief else llm.settings.context_tokens - longest_answer(llm)
+    )
+    prompt = Prompt(given, rework_messages(request, turns, room))
+    yield from _generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
 
 
 def _extracted(
@@ -153,8 +190,12 @@ def _extracted(
     scale = scale_of(embedder)
     middle = None if scale is None else scale.asked
     doubtful = bool(picks) and not decide(question, passages, rarity, middle=middle).answered
+    yield from _written(write(question, passages, picks, doubtful=doubtful), cancelled)
+
+
+def _written(parts: Iterable[AnswerPart], cancelled: Callable[[], bool]) -> Iterator[Event]:
     written: list[AnswerPart] = []
-    for piece in write(question, passages, picks, doubtful=doubtful):
+    for piece in parts:
         if cancelled():
             raise Cancelled("You stopped the answer.")
         written.append(piece)
@@ -163,25 +204,46 @@ def _extracted(
     yield Done("".join(piece.text for piece in written), citations, None)
 
 
+@dataclass(frozen=True)
+class Prompt:
+    """Messages that ask for an answer from the passages `given`; `unread` more did not fit."""
+
+    given: tuple[Passage, ...]
+    messages: list[dict[str, str]]
+    unread: int = 0
+
+
+def longest_answer(llm: LanguageModel) -> int:
+    """Return the tokens that an answer of a model may have."""
+    most = SMALL_MODEL_ANSWER_TOKENS if llm.settings.brief else ANSWER_TOKENS
+    return min(most, llm.settings.context_tokens // 4)
+
+
+def _prompt(
+    question: str, passages: Sequence[Passage], llm: LanguageModel, before: str, *, outside: bool, kept: bool
+) -> Prompt:
+    """Return the prompt for an answer; one that is continued is `kept` to all of its passages."""
+    small = llm.settings.brief
+    room = llm.settings.context_tokens - longest_answer(llm) - (0 if small else count_tokens(before))
+    fit = fitting_excerpts if small else fitting
+    given = tuple(passages) if kept else fit(question, passages, room)
+    ask = partial(answer_messages, outside=outside, conversation=before)
+    messages = small_model_messages(question, given) if small else ask(question, given)
+    return Prompt(given, messages, len(passages) - len(given))
+
+
 def _generated(
-    question: str,
-    passages: Sequence[Passage],
+    prompt: Prompt,
     llm: LanguageModel,
-    ask: Callable[[str, Sequence[Passage]], list[dict[str, str]]],
     embedder: Embeddings | None,
     judge: Judge | None,
     kept: str,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
-    room = llm.settings.context_tokens
-    small = llm.settings.brief
-    longest = min(SMALL_MODEL_ANSWER_TOKENS if small else ANSWER_TOKENS, room // 4)
-    fit = fitting_excerpts if small else fitting
-    given = tuple(passages) if kept else fit(question, passages, room - longest)
-    yield Sources(given, len(passages) - len(given))
-    messages = small_model_messages(question, given) if small else ask(question, given)
-    asked = [*messages, *(continue_messages(kept) if kept else ())]
-    left = max(LEAST_LEFT, longest - count_tokens(kept))
+    given = prompt.given
+    yield Sources(given, prompt.unread)
+    asked = [*prompt.messages, *(continue_messages(kept) if kept else ())]
+    left = max(LEAST_LEFT, longest_answer(llm) - count_tokens(kept))
     pieces = _filtered(llm.stream(asked, max_tokens=left, cancelled=cancelled), MarkerFilter(len(given)))
     said = []
     for piece in joined(kept, pieces):

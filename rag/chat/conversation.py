@@ -7,10 +7,11 @@ that condenses, retrieves, answers and stores.
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, whole_sentences
-from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Timings, validated_question
+from rag.chat.past_turns import PastTurn
+from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Reworked, Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.citations.checking import Checked, Checking
 from rag.citations.cite import Citation, cite
@@ -26,7 +27,7 @@ from storage import answers as traces
 from storage import records
 from storage.conversations import Conversations
 from storage.errors import NotFound
-from storage.records import AnswerState, CitationRecord, Message, PassageRecord, TurnRecord
+from storage.records import AnswerState, AttachedRecord, CitationRecord, Message, PassageRecord, TurnRecord
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
@@ -37,6 +38,8 @@ OLDER = (
 CORRECTED = "Searched word for word, as you asked."
 UNREAD = "{} more of those found did not fit into what the model reads at once."
 CONTINUED = "It had ended early, and was gone on with after its last whole sentence."
+REWORKED = "Worked on the last answer and its passages; nothing was searched."
+REWORKED_SEVERAL = "Worked on the last {} answers and their passages; nothing was searched."
 SEARCHED_IN, NARROWED_TO = "searched_in", "narrowed_to"  # their keys among the stored settings
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
@@ -68,10 +71,14 @@ class Conversation:
         self._make_pipeline = make_pipeline
         self._cut_off = cut_off
 
-    def begin(self, conversation_id: str, question: str) -> TurnRecord:
+    def begin(
+        self, conversation_id: str, question: str, attached: Sequence[AttachedRecord] = ()
+    ) -> TurnRecord:
         """Commit the question and an empty answer together; the first question names the conversation."""
-        question = validated_question(question)
-        return self._conversations.begin_turn(conversation_id, question, title=title_of(question))
+        asked = validated_question(question)
+        return self._conversations.begin_turn(
+            conversation_id, asked, title=title_of(asked), attached=attached
+        )
 
     def begin_version(
         self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
@@ -147,7 +154,9 @@ class Conversation:
                 draft.notes[NARROWED_TO] = answer.narrowed_to
             passages = [_passage(record) for record in answer.passages]
             understood = answer.standalone_question or question.content
-            return pipeline.go_on(understood, question.content, passages, answer.content, cancelled)
+            turns = past_turns(self._before(turn)[0])
+            asked = question.content
+            return pipeline.go_on(understood, asked, passages, answer.content, cancelled, turns=turns)
         before, older = self._before(turn)
         draft.notes = {"history": OLDER} if older else {}
         if question.standalone_question:
@@ -157,7 +166,8 @@ class Conversation:
             question.content,
             history,
             cancelled,
-            carried=rested_on(before),
+            turns=() if question.attached else past_turns(before),  # "this" is what was attached
+            carried=() if question.attached else rested_on(before),
             searched=question.standalone_question,
             widened=question.narrowed_to is not None,
         )
@@ -224,10 +234,8 @@ class _Draft:
         match event:
             case Rephrasing(note):
                 self.notes["rephrasing"] = note
-            case SearchedIn(said):
-                self.notes[SEARCHED_IN] = said
-            case NarrowedTo(said):
-                self.notes[NARROWED_TO] = said
+            case Reworked() | SearchedIn() | NarrowedTo():
+                self.notes |= _note_of(event)
             case Reordered(note) if note:
                 self.notes["reranking"] = note
             case Degraded(what, reason):
@@ -286,6 +294,18 @@ class _Draft:
             self.saved_at = time.monotonic()
 
 
+def _note_of(event: Reworked | SearchedIn | NarrowedTo) -> dict[str, str]:
+    match event:
+        case Reworked(1):
+            return {"reworked": REWORKED}
+        case Reworked(answers):
+            return {"reworked": REWORKED_SEVERAL.format(answers)}
+        case SearchedIn(said):
+            return {SEARCHED_IN: said}
+        case NarrowedTo(said):
+            return {NARROWED_TO: said}
+
+
 def title_of(question: str) -> str:
     r"""Return a title for a conversation that starts with `question`.
 
@@ -303,6 +323,26 @@ def rested_on(messages: Sequence[Message]) -> list[Passage]:
         return []
     markers = {c.marker for c in answers[-1].citations if c.status != "unsupported" and c.feedback is None}
     return [_passage(record) for record in answers[-1].passages if record.number in markers]
+
+
+def past_turns(messages: Sequence[Message]) -> list[PastTurn]:
+    """Return the turns of messages, oldest first; an answer that ended early counts with its kept text."""
+    turns: list[PastTurn] = []
+    for message in messages:
+        if message.role == "user":
+            turns.append(PastTurn(message.content, ""))
+        elif turns and not turns[-1].answer:
+            turns[-1] = replace(
+                turns[-1],
+                answer=message.content,
+                passages=tuple(map(_passage, message.passages)),
+                citations=tuple(
+                    _as_citation(one)
+                    for one in message.citations
+                    if one.status != "unsupported" and not one.feedback
+                ),
+            )
+    return [turn for turn in turns if turn.answer]
 
 
 def _as_citation(record: CitationRecord) -> Citation:

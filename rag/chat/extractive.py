@@ -69,6 +69,14 @@ def _paragraphs(
         yield _marked(quoted(passages[pick.number - 1], pick.start, pick.end), pick.number), pick
 
 
+def quoted_part(passage: Passage, number: int, start: int, end: int, after: int) -> AnswerPart:
+    """Return the quote of a passage's span as a paragraph after `after` characters, with its citation."""
+    words = _marked(quoted(passage, start, end), number)
+    place = (passage.start + start, passage.start + end)
+    here = (after + 2, after + 2 + len(words))
+    return AnswerPart("\n\n" + words, Citation(number, *here, "verified", *place, passage.text[start:end]))
+
+
 def quoted(passage: Passage, start: int, end: int) -> str:
     """Return the words of a passage's span as they are quoted: rows of a table under its header."""
     table = next((one for one in read_tables(passage.text) if one.start <= start < one.end), None)

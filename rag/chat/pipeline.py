@@ -2,7 +2,7 @@
 
 The page, the store, the command line and the tests see nothing but the stream of events:
 `Condensed`, `Rephrasing` where a model's rewrite was not used, `SearchedIn` where not all is searched,
-`NarrowedTo` where the question names documents,
+`NarrowedTo` where the question names documents, `Reworked` where nothing is searched but an answer reworked,
 `Reranking` and `Reordered` where there is a reranker, `LeftOut` for each search that failed, `Sources`,
 `Token` ..., `Done`, and then `Timings`.
 A `Sent` follows each request to the language model. `check` yields `Checking` and `Checked` for an answer
@@ -18,8 +18,10 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
-from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer
+from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework
 from rag.chat.corpus import Corpus
+from rag.chat.past_turns import PastTurn, answered, share_numbers
+from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
@@ -65,11 +67,13 @@ class Stopwatch:
 class Request:
     """Question in progress, with the passages `carried` from the last answer and model requests `sent`.
 
-    A `widened` one is searched in the whole scope, whatever documents it names.
+    A `widened` one is searched in the whole scope, whatever documents it names. `turns` are those before it,
+    with their passages.
     """
 
     question: str
     history: tuple[tuple[str, str], ...] = ()
+    turns: tuple[PastTurn, ...] = ()
     carried: tuple[Passage, ...] = ()
     widened: bool = False
     cancelled: Cancel = never
@@ -143,7 +147,14 @@ class Rephrasing:
     note: str
 
 
-Aside = Degraded | Rephrasing | SearchedIn | NarrowedTo | Reranking | Reordered
+@dataclass(frozen=True)
+class Reworked:
+    """Event: nothing is searched; `answers` earlier answers are worked on."""
+
+    answers: int
+
+
+Aside = Degraded | Rephrasing | Reworked | SearchedIn | NarrowedTo | Reranking | Reordered
 """Events for the trace of an answer."""
 
 
@@ -158,7 +169,8 @@ class RagPipeline:
     keeps some of them. With `lost_in_the_middle_order` the prompt has the best passages first and last.
     `within` makes the retriever over some documents, for a question that names them. `made_with` are the
     settings to store with an answer, by name. With `reading_seconds` the model is asked in that time for the
-    words that the statements left open by the checker rest on.
+    words that the statements left open by the checker rest on. The answering model is shown the newest turns
+    within `conversation_tokens`.
     """
 
     retriever: Searching
@@ -177,6 +189,7 @@ class RagPipeline:
     omissions: DegradationRecorder = field(default_factory=DegradationRecorder)
     within: Callable[[frozenset[str]], Searching] | None = None
     made_with: Mapping[str, Any] = field(default_factory=dict)
+    conversation_tokens: int = 0
 
     def ask(
         self,
@@ -184,31 +197,44 @@ class RagPipeline:
         history: Sequence[tuple[str, str]],
         cancelled: Cancel,
         *,
+        turns: Sequence[PastTurn] = (),
         carried: Sequence[Passage] = (),
         searched: str | None = None,
         widened: bool = False,
     ) -> Iterator[Event | Aside | Sent | Timings]:
         """Yield the events of one answer; raises Cancelled, LLMError or RetrievalError.
 
-        `carried` are the last answer's passages; "why?" and "tell me more" are answered from them first.
+        `turns` are those of the history with their passages: a question that asks to rework an answer is not
+        searched. `carried` are the last answer's passages, from which "why?" and "tell me more" are answered
+        first.
         `searched` replaces the standalone question: it is searched word for word, in no other variant.
         A `widened` question is not narrowed to the documents that it names.
         """
-        turn = Request(question, tuple(history), tuple(carried), widened, cancelled)
+        turn = Request(question, tuple(history), tuple(turns), tuple(carried), widened, cancelled)
         if searched is not None:
-            turn = replace(turn, question=searched, history=(), carried=())
+            turn = replace(turn, question=searched, history=(), turns=(), carried=())
             yield from turn.timed(self._answer_to(make_standalone(searched, ()), turn))
         else:
             yield from turn.timed(self._answer(turn))
 
     def go_on(
-        self, understood: str, question: str, passages: Sequence[Passage], so_far: str, cancelled: Cancel
-    ) -> Iterator[Event | Sent | Timings]:
+        self,
+        understood: str,
+        question: str,
+        passages: Sequence[Passage],
+        so_far: str,
+        cancelled: Cancel,
+        *,
+        turns: Sequence[PastTurn] = (),
+    ) -> Iterator[Event | Aside | Sent | Timings]:
         """Yield the events of an answer that was cut off, from its passages: its text so far, then the rest.
 
-        Raises Cancelled and LLMError.
+        An answer with the passages of earlier `turns` reworked them. Raises Cancelled and LLMError.
         """
-        turn = Request(question, cancelled=cancelled)
+        turn = Request(question, turns=tuple(turns), cancelled=cancelled)
+        if (kind := rework_continued(turns, passages)) is not None:
+            yield from turn.timed(self._rework(kind, turn, so_far=so_far))
+            return
         asked = understood if self.answer_rephrased else question
         yield from turn.timed(self._write(asked, passages, turn, so_far=so_far))
 
@@ -252,9 +278,15 @@ class RagPipeline:
             yield Condensed(turn.question)
             yield from _reply_events(reply)
             return
+        reworkable = not turn.goes_on and bool(answered(turn.turns, 1))
+        if reworkable and (kind := rework_asked(turn.question)) is not None:
+            yield Condensed(turn.question)
+            yield from self._rework(kind, turn)
+            return
         standalone = make_standalone(
             turn.question,
             turn.history,
+            reworkable=reworkable,
             llm=self._recorded("rephrase", turn),
             rarity=self.corpus.rarity,
             embedder=self.embedder,
@@ -270,6 +302,9 @@ class RagPipeline:
             yield Rephrasing(understood.note)
         if turn.cancelled():
             raise Cancelled("The answer was stopped.")
+        if understood.rework is not None:
+            yield from self._rework(understood.rework, turn)
+            return
         found = yield from self._retrieve(understood, turn)
         passages = [Passage.from_document(document) for document in found]
         if turn.carried and turn.goes_on:
@@ -279,6 +314,22 @@ class RagPipeline:
             return
         asked = understood.text if self.answer_rephrased else turn.question
         yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
+
+    def _rework(self, kind: Rework, turn: Request, *, so_far: str = "") -> Iterator[Event | Aside]:
+        """Yield the events of earlier answers reworked from their stored passages."""
+        worked_on = share_numbers(answered(turn.turns, ANSWERS[kind]))
+        turn.watch.lap("condense")
+        yield Reworked(len(worked_on))
+        yield from rework(
+            turn.question,
+            worked_on,
+            kind,
+            llm=self._recorded("answer", turn),
+            embedder=self.embedder,
+            judge=self.judge,
+            so_far=so_far,
+            cancelled=turn.cancelled,
+        )
 
     def _retrieve(
         self, standalone: StandaloneQuestion, turn: Request
@@ -317,6 +368,8 @@ class RagPipeline:
             said=said,
             so_far=so_far,
             outside=self.lost_in_the_middle_order,
+            turns=turn.turns,
+            conversation_tokens=self.conversation_tokens,
             cancelled=turn.cancelled,
         )
 

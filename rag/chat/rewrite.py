@@ -19,6 +19,7 @@ from langchain_core.runnables import Runnable
 from rag.chat.corpus import History, Rarity
 from rag.chat.followup import needs_context, with_terms
 from rag.chat.prompts import condense_messages, fitting_turns
+from rag.chat.rework import Rework
 from rag.chat.small_talk import LANGUAGES, phrase_file
 from rag.citations.support import declines
 from rag.errors import Cancelled, LLMError
@@ -44,6 +45,7 @@ CONVERSATION, TYPED = "conversation", "as typed"  # names of variants in `found_
 _BY_RULE = "The follow-up was completed by rule:"
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LABEL = re.compile(r"(?:standalone|rewritten)? ?question:\s*", re.IGNORECASE)
+_REWORK_REPLIES: dict[str, Rework] = {"LAST ANSWER": "form", "EARLIER ANSWERS": "recall"}
 _MARKER = re.compile(r"\s?\[\d{1,4}\]")
 
 
@@ -58,11 +60,15 @@ class QueryVariant:
 
 @dataclass(frozen=True)
 class StandaloneQuestion:
-    """Question that stands alone, the variants to search; `note` says where a model fell short."""
+    """Question that stands alone, the variants to search; `note` says where a model fell short.
+
+    `rework` is set where the question only asks to rework earlier answers, and is not to be searched.
+    """
 
     text: str
     variants: tuple[QueryVariant, ...]
     note: str = ""
+    rework: Rework | None = None
 
 
 def make_standalone(
@@ -73,11 +79,13 @@ def make_standalone(
     rarity: Rarity | None = None,
     embedder: Embeddings | None = None,
     seconds: float = REWRITE_SECONDS,
+    reworkable: bool = False,
     cancelled: Callable[[], bool] = never,
 ) -> StandaloneQuestion:
     """Return the standalone form of a question; raises Cancelled.
 
-    A model, where there is one, is asked for every question with a history, for at most `seconds`.
+    A model, where there is one, is asked for every question with a history, for at most `seconds`. With
+    `reworkable` it may reply that the question asks to rework an answer; a small one is not asked for that.
 
     >>> said = [("user", "Who is Albert Einstein?")]
     >>> make_standalone("And where was he born?", said).text
@@ -85,7 +93,12 @@ def make_standalone(
     """
     if not history:
         return StandaloneQuestion(question, (QueryVariant(question),))
-    rewrite, note = ("", "") if llm is None else rewritten(question, history, llm, seconds, cancelled)
+    rewrite, note = "", ""
+    if llm is not None:
+        reworkable = reworkable and not llm.settings.brief
+        rewrite, note = rewritten(question, history, llm, seconds, cancelled, reworkable=reworkable)
+    if rework := _REWORK_REPLIES.get(rewrite if reworkable else ""):
+        return StandaloneQuestion(question, (QueryVariant(question),), note, rework)
     if rewrite:
         return StandaloneQuestion(rewrite, query_variants(rewrite, question, history), note)
     completed = with_terms(question, history, rarity)
@@ -99,8 +112,13 @@ def rewritten(
     llm: LanguageModel,
     seconds: float = REWRITE_SECONDS,
     cancelled: Callable[[], bool] = never,
+    *,
+    reworkable: bool = False,
 ) -> tuple[str, str]:
-    """Return the model's rewrite, empty if unusable, and a note for the trace; raises Cancelled."""
+    """Return the model's rewrite, empty if unusable, and a note for the trace; raises Cancelled.
+
+    With `reworkable` the rewrite may be a reply that no search is needed.
+    """
     most = SMALL_MODEL_HISTORY_TOKENS if llm.settings.brief else HISTORY_TOKENS
     sent = fitting_turns(question, history, min(llm.settings.context_tokens - REWRITE_TOKENS, most))
     if not sent:
@@ -109,12 +127,14 @@ def rewritten(
     until = time.monotonic() + seconds
     try:
         reply = llm.complete(
-            condense_messages(question, sent),
+            condense_messages(question, sent, rework=reworkable),
             max_tokens=REWRITE_TOKENS,
             cancelled=lambda: cancelled() or time.monotonic() > until,
         )
         written = _LABEL.sub("", _THOUGHT.sub("", reply).strip(), count=1).strip("\"“”'`* \n")
-        if reason := rejection_reason(written, question, sent):
+        if reworkable and written.strip(". ") in _REWORK_REPLIES:
+            written = written.strip(". ")
+        elif reason := rejection_reason(written, question, sent):
             problem = f"{_BY_RULE} the language model's rewrite was not used, since {reason}."
     except Cancelled:
         if cancelled():

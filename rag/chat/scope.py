@@ -14,7 +14,7 @@ from rag.passage import Passage
 from storage.choices import Choices, Chosen
 from storage.collections import CollectionRecord, Collections
 from storage.documents import Documents
-from storage.records import Unsearched
+from storage.records import AttachedRecord, Unsearched
 from storage.trees import Trees
 
 MAX_NAMED = 4  # chosen collections and documents given by name; the others are counted
@@ -111,6 +111,12 @@ def scope_of(choices: Choices, conversation_id: str) -> Scope:
     """Return the scope of a conversation; raises NotFound."""
     chosen = choices.of(conversation_id)
     return Scope(choices.documents(conversation_id), in_words(chosen)) if chosen else EVERYTHING
+
+
+def scope_of_attached(attached: Sequence[AttachedRecord]) -> Scope:
+    """Return the scope of a question with these documents attached."""
+    ids = frozenset(one.document_id for one in attached)
+    return Scope(ids, in_words([Chosen("document", one.document_id, one.name) for one in attached]))
 
 
 def scope_within(collections: Collections, names: Sequence[str]) -> Scope:

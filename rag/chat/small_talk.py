@@ -64,6 +64,12 @@ def is_continuation(message: str) -> bool:
     return any(kind == "continuation" for kind, _ in _phrases_in(message))
 
 
+def is_small_talk(message: str) -> bool:
+    """Return True for greetings, thanks, assent and requests that name nothing ("please")."""
+    kinds = {kind for kind, _ in _phrases_in(message)}
+    return bool(kinds) and not kinds & {"continuation", "capabilities", "documents"}
+
+
 def accepts_offer(message: str, answer: str) -> bool:
     """Return True for a request ("please do"), and for assent where the last answer ends with a question.
 
@@ -89,7 +95,7 @@ def _phrases() -> dict[str, tuple[str, str]]:
         _normalised(text): (kind, code)
         for code in LANGUAGES
         for kind, texts in phrase_file(code).items()
-        if kind not in ("question_words", "replies")
+        if kind not in ("question_words", "replies", "rework")
         for text in texts
     }
 

@@ -72,6 +72,23 @@ def test_a_follow_up_is_corrected_and_every_version_stays(with_model: Server, vi
     assert visitor.errors == []
 
 
+def test_an_answer_is_reworked_from_its_own_passages(with_model: Server, visit: Visit, fake: FakeLLM):
+    fake.say(
+        "The first crane was built in Busan [1].", "| Crane | Built in |\n|---|---|\n| first | Busan [1] |"
+    )
+    visitor = visit(with_model.url)
+    page = visitor.page
+    visitor.ask("Where was the first crane built?")
+    visitor.finished(1)
+    visitor.ask("Put that in a table.")
+    visitor.finished(2)
+    expect(visitor.answers().last.get_by_role("table")).to_contain_text("Busan")
+    assert "<answer>\nThe first crane was built in Busan [1]." in fake.requests[-1].prompt
+    how = visitor.answers().last.get_by_role("button", name="How was this answered?")
+    click(how, then=page.get_by_role("dialog").get_by_text("Worked on the last answer"))
+    assert visitor.errors == []
+
+
 def test_a_stopped_answer_goes_on_and_an_answer_is_made_again(
     with_model: Server, visit: Visit, fake: FakeLLM
 ):

@@ -186,3 +186,49 @@ def test_no_model_reads_where_that_is_turned_off(
         _open_answer(here, services, server)
         _wait_for_checks(here)
         assert server.readings == []
+
+
+def answered(here: Workspace, chat: str, question: str, after: tuple[str, ...] = ()) -> TurnRecord:
+    turn = here.ask(chat, question, after=after)
+    job = here.answering(turn.answer_id)
+    assert job is None or job.wait(60)
+    return here.conversations.turn(turn.answer_id)
+
+
+def test_a_question_is_searched_in_what_is_attached_to_it_and_so_are_its_versions(here: Workspace):
+    here.add("other.md", b"The rent of the mill is 900 euros. Make this mill shorter.")
+    record, _ = here.add("lease.md", "임대료는 월 70만 원이다. The rent of the barn is 700 euros.".encode())
+    chat = here.conversations.create().id
+    answered(here, chat, "What is the rent?")
+    turn = answered(here, chat, "Summarise this: what is the rent?", (record.id,))
+    assert [one.name for one in turn.question.attached] == ["lease.md"]
+    assert {passage.document for passage in turn.answer.passages} == {"lease.md"}
+    assert turn.answer.searched_in == "lease.md"
+    again = here.answer_again(turn.answer_id)
+    job = here.answering(again.answer_id)
+    assert job is None or job.wait(60)
+    later = here.conversations.turn(again.answer_id)
+    assert later.question.attached == turn.question.attached
+    assert {passage.document for passage in later.answer.passages} == {"lease.md"}
+    assert "other.md" in {
+        p.document for p in answered(here, chat, "And the rent of the mill?").answer.passages
+    }
+
+
+def test_a_request_with_an_attachment_is_not_about_the_last_answer(here: Workspace):
+    here.add("other.md", b"The rent of the mill is 900 euros.")
+    record, _ = here.add("lease.md", b"The barn was built in 1800. It is red.")
+    chat = here.conversations.create().id
+    answered(here, chat, "What is the rent?")
+    assert "900" not in answered(here, chat, "Summarise this.", (record.id,)).answer.content
+
+
+def test_a_file_that_cannot_be_read_is_not_replaced_by_other_documents(here: Workspace):
+    here.add("other.md", b"The rent of the mill is 900 euros.")
+    record, _ = here.add("broken.pdf", b"%PDF-1.7 no more than that")
+    chat = here.conversations.create().id
+    answer = answered(here, chat, "What is the rent?", (record.id,)).answer
+    assert answer.state == "failed" and answer.passages == () and "900" not in answer.content
+    assert (
+        answer.error is not None and "broken.pdf" in answer.error and "Nothing was searched." in answer.error
+    )

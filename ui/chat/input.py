@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from rag.chat.answer import Condensed, Sources, Token
-from rag.chat.pipeline import validated_question
+from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
@@ -30,6 +30,7 @@ from ui.server.services import services
 
 BOX, TURN = "question", "turn"
 TURN_ONLY = 1.0  # seconds in which only the turn is drawn
+NOT_ADDED = "Not asked yet: the file with it was not added. {} Attach another, or ask without it."
 _REFUSED, _REWORDED, _SENT = "refused-question", "reworded-question", "question-on-its-way"
 
 
@@ -127,9 +128,20 @@ def _send(here: Workspace) -> None:
     if asked.text.strip():
         st.session_state.pop(_REFUSED, None)
     told.put_away()
-    read_first = [line.document_id for line in add_files(asked.files, told, here) if line.document_id]
-    if asked.text.strip():
-        _ask(_SentQuestion(asked.text, chat, chosen, tuple(read_first), alone=not asked.files), here)
+    lines = add_files(asked.files, told, here)
+    read_first = tuple(line.document_id for line in lines if line.document_id)
+    if not asked.text.strip():
+        return
+    sent = _SentQuestion(asked.text, chat, chosen, read_first, alone=not asked.files)
+    if lines and not read_first:
+        _refuse(sent, NOT_ADDED.format("; ".join(f"{line.name}: {line.outcome}" for line in lines)))
+    else:
+        _ask(sent, here)
+
+
+def _refuse(sent: "_SentQuestion", reason: str) -> None:
+    st.session_state[_REWORDED] = sent.text
+    st.session_state[_REFUSED] = (reason, sent)
 
 
 def _send_anew(sent: "_SentQuestion", here: Workspace) -> None:
@@ -146,8 +158,7 @@ def _ask(sent: "_SentQuestion", here: Workspace) -> None:
             None if chat is None else chat.id, question, searching=sent.searching, after=sent.after
         )
     except FootnoteError as error:
-        st.session_state[_REWORDED] = sent.text
-        st.session_state[_REFUSED] = (str(error), sent)
+        _refuse(sent, str(error))
         return
     services().render_priority.start(turn.conversation_id)
     if chat is None:
@@ -203,11 +214,11 @@ class _PartialAnswer:
                     self.query.caption(said)
             case SearchedIn() | NarrowedTo():
                 self.query.caption(scope.told(event))
+            case Reworked() | Reranking():
+                self.text.caption(_doing(event))
             case Degraded():
                 with self.failures:
                     message.show_degraded((event,))
-            case Reranking(number):
-                self.text.caption(f"Reranking {number} passages…")
             case Sources(passages):
                 self.found = True
                 self.text.caption(_reading(len(passages), starting=services().model_starts))
@@ -218,6 +229,12 @@ class _PartialAnswer:
         """Show the text so far."""
         if self.written:
             self.text.markdown(safe_answer(self.written), anchors=False)
+
+
+def _doing(event: Reworked | Reranking) -> str:
+    if isinstance(event, Reworked):
+        return "Working on the last answer…"
+    return f"Reranking {event.passages} passages…"
 
 
 def _reading(passages: int, *, starting: bool) -> str:

@@ -203,6 +203,8 @@ def show_question(message: Message, workspace: Workspace, *, settled: bool) -> N
                 edit = st.button("Edit", key=f"edit-{message.id}", icon=":material/edit:", type="tertiary")
                 if edit:
                     _edit(message, workspace)
+        for one in message.attached:
+            st.caption(f":material/attach_file: {label(one.name, 80)}")
         if settled:
             _show_versions(message, workspace)
 

@@ -44,6 +44,7 @@ _SETTINGS = {
     "history": "Conversation",
     "rephrasing": "Follow-up rephrasing",
     "understood": "Query",
+    "reworked": "Rework",
     "continued": "The answer",
     "unread": "Passages",
     "reranker": "Reranker",

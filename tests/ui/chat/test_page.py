@@ -267,3 +267,20 @@ def test_open_statements_say_that_they_are_being_checked_until_they_are(page: Pa
     shown.button(key=f"stop-checking-{turn.answer_id}").click().run()
     assert job.wait(5)
     assert "1 of 2 statements verified" in words(page(chat=turn.conversation_id))
+
+
+def test_an_attached_file_is_shown_with_its_question(page: Page, here: Workspace):
+    record, _ = here.add("<b>lease</b>.md", b"The rent is 700 euros.")
+    turn = here.ask(None, "Summarise this file", after=[record.id])
+    job = here.answering(turn.answer_id)
+    assert job is None or job.wait(60)
+    at = page("chat", chat=turn.conversation_id)
+    assert any("attach_file" in one.value and "lease" in one.value for one in at.caption)
+
+
+def test_a_question_waits_where_the_file_with_it_was_not_added(page: Page, here: Workspace):
+    at = page()
+    at.chat_input[0].upload("files.zip", b"PK\x03\x04 and no more").set_value("Summarise this").run()
+    assert "files.zip" in at.error[0].value
+    assert at.text_area(key="reworded-question").value == "Summarise this"
+    assert here.conversations.list() == []

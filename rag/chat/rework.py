@@ -1,0 +1,123 @@
+"""Rework of the last answer: recognise a request for it, and quote the answer again without a model.
+
+A rework ("Make it shorter.", "In Korean, please.") is not searched. The patterns are data, beside the phrases
+of small talk in rag/chat/phrases; a message matches where each of its sentences does.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Literal, cast
+
+from rag.chat.extractive import AnswerPart, quoted_part
+from rag.chat.past_turns import PastTurn, answered, share_numbers
+from rag.chat.small_talk import LANGUAGES, is_small_talk, phrase_file
+from rag.passage import Passage
+from rag.text.language import language
+from rag.text.tokenize import tokens
+
+Rework = Literal["shorter", "form", "compare", "recall"]
+ANSWERS: Mapping[Rework, int] = MappingProxyType({"shorter": 1, "form": 1, "compare": 2, "recall": 6})
+"""Number of newest answers that each kind of rework works on."""
+LONGEST_REQUEST = 240  # characters; a longer message is a question of its own
+_SENTENCE_ENDS = re.compile(r"[.!?;…。！？；\n]+")
+_IGNORED = re.compile(r"[^\w\s'-]+")
+_PART = re.compile(r"<([a-z]+)>")
+
+
+def rework_asked(message: str) -> Rework | None:
+    """Return the kind of rework that a message asks for; None where it is another question.
+
+    >>> [rework_asked(text) for text in ("Make it shorter, please.", "표로 정리해 줘", "韓国語に訳して")]
+    ['shorter', 'form', 'form']
+    >>> rework_asked("What did you say about the rent?"), rework_asked("What did Ann say about the rent?")
+    ('recall', None)
+    """
+    if len(message) > LONGEST_REQUEST:
+        return None
+    found: set[Rework] = set()
+    for sentence in filter(str.strip, _SENTENCE_ENDS.split(message)):
+        kind = _kind_of(sentence)
+        if kind is None and not is_small_talk(sentence):
+            return None
+        found |= {kind} if kind else set()
+    return next((kind for kind in ("compare", "recall", "form", "shorter") if kind in found), None)
+
+
+def _kind_of(sentence: str) -> Rework | None:
+    text = unicodedata.normalize("NFKC", sentence).casefold().replace("’", "'")
+    words = _IGNORED.sub(" ", text).split()
+    for code in LANGUAGES:
+        told = (" " if code == "en" else "").join(words)
+        for kind, pattern in _patterns(code):
+            if told and pattern.fullmatch(told):
+                return kind
+    return None
+
+
+@cache
+def _patterns(code: str) -> tuple[tuple[Rework, re.Pattern[str]], ...]:
+    listed = phrase_file(code)["rework"]
+    return tuple(
+        (
+            cast(Rework, kind),
+            re.compile(_filled(f"<lead>(?:{'|'.join(listed[kind])})<tail>", listed["parts"])),
+        )
+        for kind in listed
+        if kind != "parts"
+    )
+
+
+def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+    while _PART.search(pattern):
+        pattern = _PART.sub(lambda match: f"(?:{parts[match[1]]})", pattern)
+    return pattern
+
+
+def rework_continued(turns: Sequence[PastTurn], passages: Sequence[Passage]) -> Rework | None:
+    """Return the kind of rework that has these passages, for one that was cut off; None for no rework."""
+    ids = [passage.id for passage in passages]
+    for kind, count in ANSWERS.items():
+        worked_on = share_numbers(answered(turns, count))
+        if worked_on and ids == [passage.id for passage in worked_on[-1].passages]:
+            return kind
+    return None
+
+
+def quotes_again(message: str, turn: PastTurn, kind: Rework) -> Iterator[AnswerPart]:
+    """Yield that a rework needs a model, then the quotes of the answer: half of them for a shorter one.
+
+    For "what did you say about X" the quotes that share a word with the message come alone, if there are any.
+    """
+    said = phrase_file(language(message))["replies"]["rework"]
+    yield AnswerPart(said)
+    length = len(said)
+    for marker, start, end in _spans(message, turn, kind):
+        part = quoted_part(turn.passages[marker - 1], marker, start, end, length)
+        length += len(part.text)
+        yield part
+
+
+def _spans(message: str, turn: PastTurn, kind: Rework) -> list[tuple[int, int, int]]:
+    spans = list(dict.fromkeys(_cited_spans(turn)))
+    if kind == "shorter":
+        return spans[: (len(spans) + 1) // 2]
+    if kind == "recall":
+        asked = frozenset(tokens(message))
+        about = [
+            one for one in spans if asked & frozenset(tokens(turn.passages[one[0] - 1].text[one[1] : one[2]]))
+        ]
+        return about or spans
+    return spans
+
+
+def _cited_spans(turn: PastTurn) -> Iterator[tuple[int, int, int]]:
+    """Yield marker, start and end within the passage of each quote that is still found there."""
+    for citation in turn.citations:
+        if citation.quote and 1 <= citation.marker <= len(turn.passages):
+            passage = turn.passages[citation.marker - 1]
+            start, end = citation.quote_start - passage.start, citation.quote_end - passage.start
+            if start >= 0 and passage.text[start:end] == citation.quote:
+                yield citation.marker, start, end
