@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
@@ -124,6 +125,20 @@ def test_a_program_on_this_computer_is_not_the_proxy_by_saying_so():
         claimed = [("X-Forwarded-User", "ann"), ("X-Forwarded-For", FAR)]
         assert people(port, claimed, peer=NEAR) == 403
         assert people(port, [("X-Forwarded-User", "ann")], peer=FAR) == ["ann"]
+
+
+def test_without_a_socket_to_look_at_an_address_that_may_be_made_up_is_not_believed():
+    """A server may put what `X-Forwarded-For` says in the place of the peer's address."""
+
+    def app(mode):
+        return AuthMiddleware(Starlette(routes=ROUTES), mode, SESSIONS.get, list)
+
+    with TestClient(app(PROXY), client=(NEAR, 5000)) as client:
+        named = {"X-Forwarded-User": "ann"}
+        assert client.get("/page", headers=named).status_code == 200
+        assert client.get("/page", headers={**named, "X-Forwarded-For": NEAR}).status_code == 403
+    with TestClient(app(PROXY), client=(FAR, 5000)) as client:
+        assert client.get("/page", headers=named).status_code == 403
 
 
 def test_a_proxy_may_say_where_the_person_is():
