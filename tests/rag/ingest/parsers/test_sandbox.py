@@ -16,7 +16,7 @@ from rag.ingest.parsers import load, sandbox
 
 SECRETS = {"OPENAI_API_KEY": "sk-marked", "FOOTNOTE_LLM_API_KEY": "sk-marked", "AWS_SECRET": "sk-marked"}
 PROJECT = Path(__file__).parents[4]
-# A grandchild that sleeps, its id told by a folder, since a reader writes no file; with -3 it lets go of the output.
+# A grandchild that sleeps, its id told by a folder, since a reader writes no file; -3 lets go of the output.
 STARTS_ANOTHER = (
     "import subprocess, sys, time; from pathlib import Path\n"
     "other = subprocess.Popen(['sleep', '60'], stdout={output}, stderr={output})\n"
