@@ -15,6 +15,8 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
@@ -162,7 +164,9 @@ def test_whoever_watches_a_server_needs_no_name(path):
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_nothing_is_uploaded_into_a_session_that_is_not_ones_own(method):
+def test_nothing_is_uploaded_into_a_session_that_is_not_ones_own(monkeypatch, method):
+    monkeypatch.setattr("ui.auth.middleware.get_cookie_secret", lambda: SECRET)
+
     def upload(port, session, *headers):
         return ask(port, headers, path=f"/_stcore/upload_file/{session}/file", method=method)[0]
 
@@ -172,8 +176,10 @@ def test_nothing_is_uploaded_into_a_session_that_is_not_ones_own(method):
         assert upload(port, "nobodys", ("X-Forwarded-User", "ann")) == 403
         assert upload(port, "anns") == 403
     with standing(OpenID(("",))) as port:
-        assert upload(port, "tokens") == 200
-        assert upload(port, "nobodys") == 403
+        assert upload(port, "tokens", ("Cookie", signed_in("7"))) == 200
+        assert upload(port, "tokens", ("Cookie", signed_in("8"))) == 403
+        assert upload(port, "nobodys", ("Cookie", signed_in("7"))) == 403
+        assert upload(port, "tokens") == 403
     with standing(LocalUser()) as port:
         assert upload(port, "anyones") == 200
 
@@ -247,3 +253,40 @@ def test_a_websocket_of_one_whom_the_proxy_does_not_name_is_refused():
         assert stream(port, Origin=own) == 403
         told = stream(port, **{"Origin": own, "X-Forwarded-User": "ann", "X-Footnote-Person": "bob"})
     assert [PERSON, "ann"] in told and [PERSON, "bob"] not in told
+
+
+SECRET = "s" * 32
+
+
+def resumed(port, session, **headers):
+    """Connect as Streamlit's page does after a break; returns the session id that the application is told."""
+    told = dict(stream(port, **{"Sec-WebSocket-Protocol": f"streamlit, xsrf, {session}", **headers}))
+    return told["sec-websocket-protocol"].split(", ")[2:]
+
+
+def signed_in(subject, secret=SECRET):
+    claims = json.dumps({"iss": "https://id.example.org", "sub": subject, "origin": "http://localhost"})
+    return f"{USER_COOKIE_NAME}={create_signed_value(secret, USER_COOKIE_NAME, claims).decode()}"
+
+
+def test_a_session_is_resumed_only_by_the_person_whom_the_proxy_names_as_its_owner():
+    with standing(PROXY) as port:
+        assert resumed(port, "anns", **{"X-Forwarded-User": "ann"}) == ["anns"]
+        assert resumed(port, "anns", **{"X-Forwarded-User": "bob"}) == []
+        assert resumed(port, "nobodys", **{"X-Forwarded-User": "ann"}) == []
+        assert resumed(port, "anns, anns", **{"X-Forwarded-User": "bob"}) == []
+
+
+def test_a_session_is_resumed_only_with_the_sign_in_cookie_of_its_owner(monkeypatch):
+    monkeypatch.setattr("ui.auth.middleware.get_cookie_secret", lambda: SECRET)
+    with standing(OpenID(("",))) as port:
+        assert resumed(port, "tokens", Cookie=signed_in("7")) == ["tokens"]
+        assert resumed(port, "tokens", Cookie=signed_in("8")) == []
+        assert resumed(port, "tokens", Cookie=signed_in("7", "x" * 32)) == []
+        assert resumed(port, "tokens", Cookie=f"{USER_COOKIE_NAME}=chunks-9") == []
+        assert resumed(port, "tokens") == []
+
+
+def test_where_nobody_signs_in_every_session_is_resumed():
+    with standing(LocalUser()) as port:
+        assert resumed(port, "any") == ["any"]
