@@ -5,8 +5,8 @@
 The mutants are drawn evenly from the areas that guard answers and people (citations, owners, paths, sandbox,
 backup, sign-in, prompts), the same ones for each seed: a comparison turned, a condition negated, `not`, a
 call or a returned value dropped, `and` for `or`, another constant. Each is run in a copy of the tree against
-the tests that mirror its module or import it. Prints each survivor; the exit status is 0 where at least .95
-are killed. `equivalent_mutants.tsv` names survivors that change nothing, with the reason.
+the tests that mirror its module or import it. Prints each with what became of it; the exit status is 0 where
+at least .95 are killed. `equivalent_mutants.tsv` names survivors that change nothing, with the reason.
 """
 
 import argparse
@@ -35,6 +35,8 @@ AREAS: Mapping[str, Sequence[str]] = {
     "sign-in": ("ui/auth/identity.py", "ui/*/middleware.py", "ui/server/services.py"),
     "prompts": ("rag/text/prompt_parts.py", "rag/text/markers.py", "rag/chat/prompts.py"),
 }  # fmt: skip
+IN_A_CHILD = {"rag.ingest.parsers.worker": "rag/ingest/parsers/sandbox.py"}
+"""Modules that no test can import, since they run in a child process, with the file that starts it."""
 UNTESTED = ("e2e", "faults")  # folders of tests that take minutes
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "build", "dist", "*.egg-info")
 
@@ -168,7 +170,8 @@ def reaching_tests(file: str, root: Path = ROOT) -> list[str]:
             mirrored.append(str(place))
         elif any(form in text for form in forms) or _imports(text, package, path.stem):
             importing.append(str(place))
-    return mirrored + importing
+    through = reaching_tests(IN_A_CHILD[module], root) if module in IN_A_CHILD else []
+    return list(dict.fromkeys([*mirrored, *through, *importing]))
 
 
 def _imports(text: str, package: str, name: str) -> bool:
@@ -234,8 +237,7 @@ def main() -> int:
         results = []
         for result in run(drawn, root):
             results.append(result)
-            if not result.killed:
-                print(f"survived {result.mutant}", flush=True)
+            print("killed  " if result.killed else "SURVIVED", result.mutant, flush=True)
     killed = sum(result.killed for result in results)
     print(f"{killed} of {len(results)} killed; {asked.count - len(drawn)} left out as equivalent")
     if asked.json:
