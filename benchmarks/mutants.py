@@ -97,6 +97,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
         return
     if isinstance(node, ast.JoinedStr | ast.Raise | ast.arguments):
         return
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: it states what holds anyway
+        return
     yield from _own_changes(node)
     left_out = _not_run(node)
     for child in ast.iter_child_nodes(node):
