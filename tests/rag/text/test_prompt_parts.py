@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rag.passage import Passage
-from rag.text.prompt_parts import fenced
+from rag.text.prompt_parts import count_fitting, fenced
 
 PASSAGE = Passage("c", "d", "a.pdf", "", 2, "Rules", 0, 5, "words", about="Apple, 10-Q")
 OPENING = '<passage number="1" document="a.pdf" about="Apple, 10-Q" page="2" heading="Rules">'
@@ -39,3 +39,9 @@ def test_a_quote_in_a_name_adds_no_attribute_to_the_tag(field: str):
     tag = shown.split("\n")[0]
     assert re.findall(r'(\w+)="', tag) == ["number", "document", "about", "page", "heading"]
     assert 'page="2"' in tag
+
+
+def test_texts_fit_up_to_the_last_token_and_the_first_in_any_case():
+    assert [count_fitting(["한국어", "한국", "한"], tokens) for tokens in (6, 5, 4, 0)] == [3, 2, 1, 1]
+    assert count_fitting(["한국어", "한국"], 6, between=1) == 1
+    assert count_fitting(["한국어", "한국"], 7, between=1) == 2
