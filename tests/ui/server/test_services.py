@@ -25,3 +25,10 @@ def test_only_an_administrator_changes_settings(
     monkeypatch.setattr(server, "visitor", lambda: Visitor("ann", admin=True))
     server.change({"llm_model": "anns"})
     assert server.settings.llm_model == "anns"
+
+
+def test_the_owner_of_a_session_is_known_while_the_services_are_open(here: Workspace):
+    services.services().sessions.admit("anns", "ann")
+    assert (services.owner_of("anns"), services.owner_of("nobodys")) == ("ann", None)
+    services.close()
+    assert services.owner_of("anns") is None
