@@ -1,7 +1,7 @@
 # `make run` serves the app, `make check` takes a minute or two, `make test` runs everything that must hold,
 # `make test-all` runs for hours. `make audit` wants the network.
 .DELETE_ON_ERROR:
-.PHONY: run check test suite test-all lint format audit clean
+.PHONY: run check test suite test-all mutants lint format audit clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.14 || command -v python3)
 VENV   := .venv
@@ -29,6 +29,10 @@ suite:
 
 test-all: $(VENV)/.installed-tests chromium tesseract lint
 	$(PYTEST) --numprocesses 3 -m ""
+
+# A hundred changes to the code, one at a time: at least .95 of them must fail a test. Takes hours.
+mutants: $(VENV)/.installed-tests
+	$(BIN)/python benchmarks/mutants.py
 
 lint: $(VENV)/.installed-tests
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from markdown_it.token import Token
 
 from rag.text.markers import Plain, plain
 from rag.text.sentences import sentences
+from rag.text.tables import BAR
 from rag.text.tokenize import tokens
 
 
@@ -118,7 +119,7 @@ def _is_caption(parsed: Sequence[Token], at: int, text: str) -> bool:
 
 def _row(text: str, start: int, end: int, head: str) -> _Claim:
     bare = text[start:end].rstrip("| \t\n")
-    columns = max(1, head.count("|") - 1)
+    columns = max(1, len(BAR.findall(head)) - 1)
     lead = len(bare) - len(bare.lstrip(" \t"))
     return _Claim(start + lead, start + len(bare), f"{head}\n|{'---|' * columns}\n")
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from rag.citations.periods import StatedTime, period_parts, periods
 from rag.citations.quantities import MONEY, Quantity, quantities, stated_scale
+from rag.text.tables import BAR
 
 MOST_CELLS = 4000  # of a passage
 _HEAD_LINES = 12  # lines above loose rows that may hold their heading
@@ -104,17 +105,17 @@ def _markdown_end(lines: Sequence[_Line], at: int) -> int:
 
 
 def split_row(line: str) -> list[tuple[str, int]]:
-    """Return the cells of a Markdown row, stripped, each with its offset in the line.
+    r"""Return the cells of a Markdown row, stripped, each with its offset in the line.
 
-    >>> split_row("| a | b |")
-    [('a', 2), ('b', 6)]
+    >>> split_row(r"| a \| b | c |")
+    [('a \\| b', 2), ('c', 11)]
     """
     found: list[tuple[str, int]] = []
     begin = len(line) - len(line.lstrip(" |")) if line.lstrip().startswith("||") else 0
     begin = line.index("|") + 1 if line.lstrip().startswith("|") else begin
     body = line.rstrip()
-    end = len(body) - 1 if body.endswith("|") else len(body)
-    for piece in body[begin:end].split("|"):
+    end = len(body) - 1 if body.endswith("|") and not body.endswith("\\|") else len(body)
+    for piece in BAR.split(body[begin:end]):
         found.append((piece.strip(), begin + len(piece) - len(piece.lstrip())))
         begin += len(piece) + 1
     return found

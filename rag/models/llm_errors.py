@@ -1,11 +1,12 @@
 """Errors of a model's server as sentences, with whether to retry; independent of any client library."""
 
+import json
 import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from rag.errors import LLMError, LLMRejected, LLMUnreachable
 from rag.text.normalize import clean
@@ -111,11 +112,19 @@ def span(seconds: float) -> str:
     return f"{seconds:g} second{'' if seconds == 1 else 's'}" if seconds else "a moment"
 
 
+def _unescaped(text: str) -> str:
+    """Return the text of a JSON string, or the string as it is where its escapes are broken."""
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
+
+
 def _detail(body: str, key: str) -> str:
     """Return the server's message as one short line, with the key and anything like one removed."""
     found = re.search(r'"message"\s*:\s*"((?:[^"\\]|\\.)*)"', body)
-    text = clean(found.group(1)) if found else ""
-    if key:
-        text = text.replace(key, "[key]")
+    text = clean(_unescaped(found.group(1))) if found else ""
+    for form in {key, quote(key, safe="")} - {""}:
+        text = text.replace(form, "[key]")
     text = " ".join(re.sub(r"\b(sk|key|Bearer)[-_ ][\w*.-]{6,}", "[key]", text).split())
     return f": {text[:_DETAIL].rstrip('.')}" if text else ""

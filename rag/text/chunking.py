@@ -14,6 +14,7 @@ from itertools import takewhile
 
 from rag.errors import DocumentRefused, SettingsError
 from rag.text.document import LoadedDocument
+from rag.text.tables import BAR
 
 # About 200 tokens of multilingual-e5: 4.3 Latin letters a token, 1.6 of Hangul, Kana and Han.
 SIZE = 900
@@ -306,7 +307,7 @@ def labels_above(found: Sequence[Table], start: int) -> tuple[str, ...]:
 
 
 def _header(row: str) -> str:
-    named = [cell.strip() for cell in row.split("|") if cell.strip()]
+    named = [cell.strip() for cell in BAR.split(row) if cell.strip()]
     cells = " | ".join(named) if len(named) > 1 else ""
     return cells if len(cells) <= _MAX_LABEL else cells[: _MAX_LABEL - 1] + "…"
 

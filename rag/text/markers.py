@@ -7,6 +7,8 @@ browser send a request.
 import re
 from dataclasses import dataclass
 
+from rag.text.tables import cells
+
 _OPEN, _CLOSE = r"[\[【［]", r"[\]】］]"
 _NUMBERS = r"\d{1,4}(?:\s*(?:[,;、，·&–-]|and|및|と)\s*\^?\d{1,4})*"
 _WORD = r"(?:\^|#|passages?|sources?|documents?|docs?|出典|資料|文書|출처|자료|문서|구절|문단|지문)?"
@@ -104,7 +106,7 @@ def inert(text: str) -> str:
 
 
 def _cells(rows: re.Match[str]) -> str:
-    split = ([cell.strip() for cell in row.split("|")] for row in rows[0].splitlines())
+    split = map(cells, rows[0].splitlines())
     told = (" · ".join(cell for cell in row if cell.strip("-: ")) for row in split)
     return "; ".join(filter(None, told))
 

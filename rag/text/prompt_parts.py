@@ -7,7 +7,7 @@ from math import ceil
 from rag.passage import Passage
 from rag.text.normalize import clean
 
-_FENCE = re.compile(r"[<＜](?=\s*[/／]?\s*(?:passage|answer|turn)\b)", re.IGNORECASE)
+_FENCE = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:passage|answer|turn)\b)", re.IGNORECASE)
 
 
 def fenced(number: int, passage: Passage) -> str:
@@ -28,7 +28,7 @@ def fenced(number: int, passage: Passage) -> str:
 
 
 def _label(text: str) -> str:
-    return " ".join(clean(text).replace('"', "'").replace("<", "‹").replace(">", "›").split())[:200]
+    return " ".join(unfenced(text).replace('"', "'").replace("<", "‹").replace(">", "›").split())[:200]
 
 
 def unfenced(text: str) -> str:

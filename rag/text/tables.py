@@ -10,7 +10,8 @@ _TABLE = re.compile(
 _CAPTION = re.compile(r"^(?![ \t]*[|#])[^\n]{1,200}(?<![.!?。！？\s])[ \t]*\n(?:[ \t]*\n)?\Z", re.M)
 _ROW = re.compile(r"^[ \t]*\|[^\n]*", re.M)
 _LONGEST_CAPTION = 204
-_BAR = re.compile(r"(?<!\\)\|")
+BAR = re.compile(r"(?<!\\)\|")
+"""Bar between two cells; one within a cell is written `\\|`."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def cells(row: str) -> tuple[str, ...]:
     (('a | b', ''), ('a', 'b'))
     """
     inner = re.sub(r"^\s*\||(?<!\\)\|\s*$", "", row)
-    return tuple(cell.strip().replace("\\|", "|") for cell in _BAR.split(inner))
+    return tuple(cell.strip().replace("\\|", "|") for cell in BAR.split(inner))
 
 
 def markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
@@ -93,4 +94,13 @@ def markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 
 
 def _line(row: Sequence[str]) -> str:
-    return "| " + " | ".join(_BAR.sub(r"\\|", cell) for cell in row) + " |"
+    return "| " + " | ".join(map(escape_bars, row)) + " |"
+
+
+def escape_bars(cell: str) -> str:
+    r"""Return the text of a cell with its bars escaped.
+
+    >>> print(escape_bars("a|b"))
+    a\|b
+    """
+    return BAR.sub(r"\\|", cell)

@@ -10,7 +10,7 @@ import pytest
 from storage import backup as archives
 from storage import backup as restoring
 from storage.conversations import Conversations
-from storage.database import Database
+from storage.database import VERIFIED, Database
 from storage.documents import Documents
 from storage.errors import DatabaseDamaged, DatabaseTooNew, DataDirectoryLocked, StorageError
 from storage.files import Files
@@ -261,3 +261,22 @@ def test_what_is_done_is_told_up_to_its_end(database, archive, tmp_path):
     restoring.restore_into(tmp_path / "new", archive, lambda *told: seen.append(told))
     assert seen[-1] == ("reading the backup", archive.stat().st_size, archive.stat().st_size)
     assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
+
+
+def test_of_a_restore_that_is_cut_off_the_ledger_is_not_there_before_its_originals(archive, tmp_path):
+    """A ledger in place would be opened, and name originals that are not there."""
+    restored = tmp_path / "new"
+    restoring.restore_into(restored, archive)
+    (restored / VERIFIED).mkdir()
+    for name in ("footnote.db", "files", "settings.json"):
+        (restored / name).rename(restored / VERIFIED / name)
+    in_the_way = restored / "files" / "in the way"
+    in_the_way.mkdir(parents=True)
+    with pytest.raises(StorageError):
+        Database.open(restored)
+    assert not (restored / "footnote.db").exists()
+    in_the_way.rmdir()
+    moved = Database.open(restored)
+    for record in Documents(moved, "ann").list():
+        assert Files(restored, "ann").path(record.sha256).stat().st_size == record.size
+    moved.close()

@@ -1,4 +1,5 @@
 import hashlib
+import os
 import stat
 
 import pytest
@@ -138,3 +139,24 @@ def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path):
     (tmp_path / "files").write_text("in the way")
     with pytest.raises(StorageError, match="cannot be read or written"):
         Files(tmp_path, "ann").save(b"content")
+
+
+def test_an_original_is_on_the_disk_before_it_has_its_name_and_its_folder_after(tmp_path, monkeypatch):
+    flushed = []
+    fsync = os.fsync
+
+    def note(fd):
+        names = sorted(path.suffix or "whole" for path in tmp_path.glob("files/*/*"))
+        flushed.append((os.fstat(fd).st_ino, names))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    files = Files(tmp_path, "ann")
+    original = files.path(files.save(b"content")[0])
+    folder = original.parent
+    assert flushed == [
+        (folder.parent.stat().st_ino, []),
+        (tmp_path.stat().st_ino, []),
+        (original.stat().st_ino, [".part"]),
+        (folder.stat().st_ino, ["whole"]),
+    ]

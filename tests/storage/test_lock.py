@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import stat
 from pathlib import Path
@@ -99,6 +100,14 @@ def test_a_path_that_cannot_be_a_directory_is_told_in_a_sentence(tmp_path: Path)
 
 def test_nothing_more_is_written_once_the_directory_is_gone(database, tmp_path):
     database.directory.rename(tmp_path / "moved")
+    with pytest.raises(StorageError, match="was moved"), database.writing():
+        pass
+
+
+def test_nothing_more_is_written_once_another_directory_stands_there(database, tmp_path):
+    """As when a backup is copied over a directory in use."""
+    database.directory.rename(tmp_path / "moved")
+    shutil.copytree(tmp_path / "moved", database.directory)
     with pytest.raises(StorageError, match="was moved"), database.writing():
         pass
 

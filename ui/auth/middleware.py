@@ -1,5 +1,6 @@
 """Authentication middleware for every connection, and the browser sessions that were admitted."""
 
+import json
 import re
 import threading
 from collections.abc import Callable
@@ -9,8 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.auth_util import get_cookie_with_chunks
+from streamlit.web.server.server_util import get_cookie_secret
+from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from rag.errors import EntryRefused
 from rag.settings import Settings
@@ -22,6 +28,7 @@ OPEN_PATHS = ("/healthz", "/readyz", "/metrics", "/_stcore/health")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+/?")
 FORWARDED = b"x-forwarded-for"
+SUBPROTOCOLS = b"sec-websocket-protocol"
 NOT_HERE = "Sign-in is not set up, so Footnote answers this computer only."
 FROM_ELSEWHERE = "This request came from another site and was refused."
 UNKNOWN = "The proxy in front of Footnote did not identify you. Open Footnote where you sign in."
@@ -59,15 +66,17 @@ class AuthMiddleware:
         if isinstance(self.mode, identity.Proxy) and person is None and scope["path"] not in OPEN_PATHS:
             return UNKNOWN
         upload = UPLOAD.fullmatch(scope["path"])
-        if upload and scope.get("method") != "OPTIONS" and not self._is_theirs(upload[1], person):
+        if upload and scope.get("method") != "OPTIONS" and not self._is_theirs(upload[1], scope, person):
             return NO_SESSION
         return ""
 
-    def _is_theirs(self, session_id: str, person: str | None) -> bool:
+    def _is_theirs(self, session_id: str, scope: Scope, person: str | None) -> bool:
+        """Return True for a session of the connecting person; its id alone, as in a log, proves nothing."""
         if isinstance(self.mode, identity.LocalUser):
             return True
         owner = self.owner_of(session_id)
-        return owner is not None and (person is None or owner == f"proxy:{person}")
+        known = person_in_cookie(scope) if isinstance(self.mode, identity.OpenID) else f"proxy:{person}"
+        return owner is not None and owner == known
 
     def _person(self, scope: Scope, receive: Receive) -> str | None:
         """Return the person that the proxy names; None if it names none or several, or is not trusted."""
@@ -81,11 +90,40 @@ class AuthMiddleware:
         ours = {PERSON.encode(), AUTH_MODE.encode()}
         if isinstance(self.mode, identity.Proxy):
             ours.add(self.mode.header.encode())
-        headers = [(name, value) for name, value in scope["headers"] if name.replace(b"_", b"-") not in ours]
+        headers = [
+            (name, self._bound(value, scope, person) if name == SUBPROTOCOLS else value)
+            for name, value in scope["headers"]
+            if name.replace(b"_", b"-") not in ours
+        ]
         headers.append((AUTH_MODE.encode(), self.mode.name.encode()))
         if person is not None:
             headers.append((PERSON.encode(), person.encode()))
         return {**scope, "headers": headers}
+
+    def _bound(self, subprotocols: bytes, scope: Scope, person: str | None) -> bytes:
+        """Return the subprotocols without a session id that is not of the connecting person.
+
+        Streamlit's page names the session to resume in the third; without one it begins a new session.
+        """
+        entries = subprotocols.split(b",")
+        session_id = entries[2].strip().decode("latin-1") if len(entries) > 2 else ""
+        resumes = not session_id or self._is_theirs(session_id, scope, person)
+        return subprotocols if resumes else b",".join(entries[:2])
+
+
+def person_in_cookie(scope: Scope) -> str | None:
+    """Return the id of the person in Streamlit's signed sign-in cookie; None without one that is valid."""
+    cookies = HTTPConnection(scope).cookies
+
+    def signed(name: str) -> bytes | None:
+        value = cookies.get(name, "").encode("latin-1", "replace")
+        return decode_signed_value(get_cookie_secret(), name, value) if value else None
+
+    try:
+        claims = json.loads(get_cookie_with_chunks(signed, USER_COOKIE_NAME) or b"{}")
+        return f"{claims['iss']}#{claims['sub']}"
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def peer_of(scope: Scope, receive: Receive) -> str | None:

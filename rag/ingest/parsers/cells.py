@@ -4,6 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from rag.text.tables import escape_bars
+
 TABLE = "| "  # first characters of a block that is a table
 _SPARSEST = 50  # places of a table for each of its cells
 
@@ -37,7 +39,7 @@ def _grid(cells: Sequence[Cell], rows: Sequence[int], columns: Sequence[int]) ->
     """Return the texts of a table's places; a span ends where another cell stands."""
     places: dict[tuple[int, int], str] = {}
     for cell in sorted(cells, key=lambda cell: (cell.row, cell.column), reverse=True):
-        text = " ".join(" ".join(cell.blocks).split()).replace("|", "/")
+        text = escape_bars(" ".join(" ".join(cell.blocks).split()))
         places[cell.row, cell.column] = text
         for below in range(bisect_right(rows, cell.row), len(rows)):
             row = rows[below]

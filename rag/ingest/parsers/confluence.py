@@ -87,7 +87,7 @@ def read_confluence(path: Path) -> LoadedDocument:
 
 
 def _flatten_cells(soup: Any) -> None:
-    """Put the content of each table cell on one line, without the bar that separates cells."""
+    """Put the content of each table cell on one line."""
     for inner in reversed(soup.select("td table, th table")):
         rows = [
             ", ".join(cell.get_text(" ", strip=True) for cell in row(["td", "th"])) for row in inner("tr")
@@ -101,8 +101,6 @@ def _flatten_cells(soup: Any) -> None:
             block.append(" ")
             block.unwrap()
         cell.smooth()
-        for words in cell.find_all(string=lambda text: text is not None and "|" in text):
-            words.replace_with(words.replace("|", "/"))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.plain_text import decode_as, markdown_document
 from rag.text.document import LoadedDocument, clean
 from rag.text.markdown import description, tidy
+from rag.text.tables import escape_bars
 
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _UNSEEN = ("title", "script", "style", "noscript", "template", "svg", "iframe", "nav", "select", "button")
@@ -97,6 +98,9 @@ def to_markdown(source: str) -> tuple[str, str]:
         box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
     for table in soup("table"):
         _unfold(table) if _is_layout(table) else _fill_spans(table)
+    for words in soup.find_all(string=lambda text: text is not None and "|" in text):
+        if words.find_parent(["td", "th"]):
+            words.replace_with(escape_bars(words))
     try:
         markdown = MarkdownConverter(**_PLAIN).convert_soup(soup)
     except RecursionError:

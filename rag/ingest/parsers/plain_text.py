@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from rag.errors import DocumentRefused
 from rag.text import markdown
 from rag.text.document import LoadedDocument, clean
+from rag.text.tables import escape_bars
 
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 
@@ -155,7 +156,7 @@ def table_text(rows: Iterable[Sequence[str]]) -> str:
     r"""Return a Markdown table; empty columns at a row's end are left out, and an empty row ends a table.
 
     >>> table_text([["a", "b"], ["1", "x|y"], ["", ""], ["c", ""]])
-    '| a | b |\n| --- | --- |\n| 1 | x/y |\n\n| c |\n| --- |'
+    '| a | b |\n| --- | --- |\n| 1 | x\\|y |\n\n| c |\n| --- |'
     """
     return "\n".join(_table_lines(rows))
 
@@ -163,7 +164,7 @@ def table_text(rows: Iterable[Sequence[str]]) -> str:
 def _table_lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
     first, gap = True, False
     for row in rows:
-        cells = [" ".join(cell.split()).replace("|", "/") for cell in row]
+        cells = [escape_bars(" ".join(cell.split())) for cell in row]
         while cells and not cells[-1]:
             cells.pop()
         if not cells:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,9 @@ def _child(
         except subprocess.TimeoutExpired as error:
             raise DocumentRefused(f"{what} took longer than {timeout:g} seconds to read.") from error
         finally:
-            if child.poll() is None:
+            with suppress(ProcessLookupError):  # none of its session is left
                 os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
+            child.wait()
     if child.returncode != 0:
         raise DocumentRefused(_reason(what, child.returncode, complaint, timeout, memory))
     return output

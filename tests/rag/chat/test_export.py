@@ -217,6 +217,26 @@ def test_markdown_of_a_hostile_chat_is_text_in_every_reader():
     assert "\\<script\\>" in to_markdown(hostile_chat())
 
 
+LIVE = re.compile(r"(?<!\\):(?=//)|\bwww\.", re.IGNORECASE)
+
+
+def test_a_bare_address_in_an_exported_markdown_file_is_no_link():
+    """Readers such as GitHub's make links of addresses without any marks."""
+    addresses = "https://evil.test, ftp://evil.test/x, HTTP://evil.test, www.evil.test or WWW.evil.test."
+    quoted = CitationRecord(1, 0, 10, "verified", 100, 100 + len(addresses), addresses)
+    told = answer(content=f"{addresses} [1]", passages=(passage(1, addresses),), citations=(quoted,))
+    text = to_markdown(chat(question(addresses), told, title=addresses))
+    assert text.count("evil") == 20 and not LIVE.search(text)
+    assert LIVE.search(addresses)
+
+
+def test_a_quote_that_only_touches_on_the_statement_says_so_in_every_file_for_readers():
+    related = (replace(CITATIONS[0], status="related"), *CITATIONS[1:])
+    for form in (to_html, to_markdown):
+        assert "it does not say quite that: " in form(chat(question(), answer(citations=related)))
+        assert "it does not say quite that" not in form(chat())
+
+
 def test_lists_tables_and_emphasis_of_an_answer_stay_markdown():
     content = "**So**:\n\n- one [1]\n- two\n\n| a | b |\n|---|---|\n| c | d |"
     text = to_markdown(chat(question(), answer(content=content, citations=())))

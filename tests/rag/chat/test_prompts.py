@@ -4,7 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.chat.answer import Done, Sources, Token, answer
-from rag.chat.prompts import fitting_excerpts, small_model_messages
+from rag.chat.prompts import (
+    CONDENSE,
+    CONDENSE_QUESTION,
+    fitting_excerpts,
+    fitting_turns,
+    small_model_messages,
+)
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from rag.passage import Passage
@@ -96,3 +102,13 @@ def test_a_small_model_is_shown_excerpts_and_its_answer_is_cited_from_the_whole(
     assert done.text == "The lease of the harbour ends on 31 May 2027 [1]."
     assert done.citations[0].status == "verified"
     assert len(fake_llm.requests[0].prompt) < 2500 and fake_llm.requests[0].body["max_tokens"] == 300
+
+
+def test_the_newest_turns_are_kept_whole_and_all_of_them_where_they_fit():
+    said = [
+        (role, f"{role} {number} " + "word " * 60) for number in range(3) for role in ("user", "assistant")
+    ]
+    room = count_tokens(CONDENSE + CONDENSE_QUESTION)
+    each = sum(count_tokens(": ".join(message)) + 1 for message in said[:2])
+    for turns in range(4):
+        assert fitting_turns("", said, room + turns * each) == said[6 - 2 * turns :]

@@ -166,6 +166,18 @@ def test_a_removed_document_leaves_every_index(library: Library):
         library.files.path(sha256)
 
 
+@pytest.mark.parametrize("stage", ["words", "meaning"])
+def test_a_document_removed_while_it_is_indexed_leaves_nothing_behind(library: Library, stage: str):
+    put(library, "lighthouse.md", LIGHTHOUSE)
+    record, _ = library.add("castle.md", CASTLE.encode())
+    with pytest.raises(NotFound):
+        for step in library.index(record.id):
+            if (step.stage, step.done) == (stage, 0):
+                library.remove(record.id)
+    assert in_step(library)
+    assert "castle.md" not in names(library, "castle moat", "bm25")
+
+
 def test_recover_brings_lost_indexes_back(database: Database, library: Library, embedder: Embedder):
     put(library, "castle.md", CASTLE)
     put(library, "lighthouse.md", LIGHTHOUSE)

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -203,6 +204,24 @@ def test_the_key_is_never_shown_or_logged(fake_llm, model, caplog, status, body)
         logging.getLogger("test").exception("failed: %s", error)
     assert "secret-mark" not in caplog.text
     assert "secret-mark" not in repr(model.settings)
+
+
+@pytest.mark.parametrize(
+    "echo", ["AIzaSecretMark/77", "AIzaSecretMark\\/77", "AIzaSecretMark\\u002f77", "AIzaSecretMark%2F77"]
+)
+def test_a_key_of_any_form_that_a_server_echoes_is_not_shown(fake_llm, echo):
+    said = f'{{"error": {{"message": "No project has {echo}. Make one."}}}}'
+    fake_llm.reply(Reply(status=400, body=said.encode()))
+    with LLM(replace(settings(fake_llm.url), api_key="AIzaSecretMark/77")) as llm:
+        _, error = collect(llm)
+    assert "No project has [key]. Make one" in str(error)
+
+
+@pytest.mark.parametrize("echo", ["key-abc*****mark", "sk_abc...mark", "Bearer abcdefmark"])
+def test_what_looks_like_a_key_is_not_shown_though_it_is_not_the_one_that_was_sent(fake_llm, model, echo):
+    fake_llm.reply(Reply(status=400, body=f'{{"message": "Refused: {echo}"}}'.encode()))
+    _, error = collect(model)
+    assert "Refused: [key]" in str(error) and "mark" not in str(error)
 
 
 def test_user_and_password_of_an_address_are_not_shown(fake_llm):

@@ -10,6 +10,7 @@ from rag.text.markers import inert
         ("Prices:\n| a | 1 |\n| b |  |\n\nAfter.", "Prices: a · 1; b After."),
         ("| one | two |\n|:--|--:|\n| 1 | 2", "one · two; 1 · 2"),
         ("|---|:--:|", ""),
+        (r"| `a \| b` | x\|y |", "`a | b` · x|y"),
         ("use a | b in a shell", "use a | b in a shell"),
     ],
 )

@@ -167,3 +167,12 @@ def test_administrators_are_admitted_by_being_named():
 def test_whom_a_proxy_names_is_not_the_local_user():
     assert visitor_from_header("local", settings(), NOW).id == "proxy:local"
     assert visitor_from_header("ann@example.org", settings(admins=["ann@example.org"]), NOW).admin
+
+
+def test_a_domain_is_that_of_an_address_that_a_proxy_names():
+    of_the_domain = settings(allowed_users=["@example.org"])
+    assert visitor_from_header("ann@example.org", of_the_domain, NOW).email == "ann@example.org"
+    assert visitor_from_header("ann", settings(), NOW).email == ""
+    for other in ("ann@example.com", "ann"):
+        with pytest.raises(EntryRefused):
+            visitor_from_header(other, of_the_domain, NOW)

@@ -14,6 +14,9 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
@@ -126,6 +129,20 @@ def test_a_program_on_this_computer_is_not_the_proxy_by_saying_so():
         assert people(port, [("X-Forwarded-User", "ann")], peer=FAR) == ["ann"]
 
 
+def test_without_a_socket_to_look_at_an_address_that_may_be_made_up_is_not_believed():
+    """A server may put what `X-Forwarded-For` says in the place of the peer's address."""
+
+    def app(mode):
+        return AuthMiddleware(Starlette(routes=ROUTES), mode, SESSIONS.get, list)
+
+    with TestClient(app(PROXY), client=(NEAR, 5000)) as client:
+        named = {"X-Forwarded-User": "ann"}
+        assert client.get("/page", headers=named).status_code == 200
+        assert client.get("/page", headers={**named, "X-Forwarded-For": NEAR}).status_code == 403
+    with TestClient(app(PROXY), client=(FAR, 5000)) as client:
+        assert client.get("/page", headers=named).status_code == 403
+
+
 def test_a_proxy_may_say_where_the_person_is():
     with standing(PROXY) as port:
         assert people(port, [("X-Forwarded-User", "ann"), ("X-Forwarded-For", "203.0.113.9")]) == ["ann"]
@@ -147,7 +164,9 @@ def test_whoever_watches_a_server_needs_no_name(path):
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_nothing_is_uploaded_into_a_session_that_is_not_ones_own(method):
+def test_nothing_is_uploaded_into_a_session_that_is_not_ones_own(monkeypatch, method):
+    monkeypatch.setattr("ui.auth.middleware.get_cookie_secret", lambda: SECRET)
+
     def upload(port, session, *headers):
         return ask(port, headers, path=f"/_stcore/upload_file/{session}/file", method=method)[0]
 
@@ -157,8 +176,10 @@ def test_nothing_is_uploaded_into_a_session_that_is_not_ones_own(method):
         assert upload(port, "nobodys", ("X-Forwarded-User", "ann")) == 403
         assert upload(port, "anns") == 403
     with standing(OpenID(("",))) as port:
-        assert upload(port, "tokens") == 200
-        assert upload(port, "nobodys") == 403
+        assert upload(port, "tokens", ("Cookie", signed_in("7"))) == 200
+        assert upload(port, "tokens", ("Cookie", signed_in("8"))) == 403
+        assert upload(port, "nobodys", ("Cookie", signed_in("7"))) == 403
+        assert upload(port, "tokens") == 403
     with standing(LocalUser()) as port:
         assert upload(port, "anyones") == 200
 
@@ -232,3 +253,40 @@ def test_a_websocket_of_one_whom_the_proxy_does_not_name_is_refused():
         assert stream(port, Origin=own) == 403
         told = stream(port, **{"Origin": own, "X-Forwarded-User": "ann", "X-Footnote-Person": "bob"})
     assert [PERSON, "ann"] in told and [PERSON, "bob"] not in told
+
+
+SECRET = "s" * 32
+
+
+def resumed(port, session, **headers):
+    """Connect as Streamlit's page does after a break; returns the session id that the application is told."""
+    told = dict(stream(port, **{"Sec-WebSocket-Protocol": f"streamlit, xsrf, {session}", **headers}))
+    return told["sec-websocket-protocol"].split(", ")[2:]
+
+
+def signed_in(subject, secret=SECRET):
+    claims = json.dumps({"iss": "https://id.example.org", "sub": subject, "origin": "http://localhost"})
+    return f"{USER_COOKIE_NAME}={create_signed_value(secret, USER_COOKIE_NAME, claims).decode()}"
+
+
+def test_a_session_is_resumed_only_by_the_person_whom_the_proxy_names_as_its_owner():
+    with standing(PROXY) as port:
+        assert resumed(port, "anns", **{"X-Forwarded-User": "ann"}) == ["anns"]
+        assert resumed(port, "anns", **{"X-Forwarded-User": "bob"}) == []
+        assert resumed(port, "nobodys", **{"X-Forwarded-User": "ann"}) == []
+        assert resumed(port, "anns, anns", **{"X-Forwarded-User": "bob"}) == []
+
+
+def test_a_session_is_resumed_only_with_the_sign_in_cookie_of_its_owner(monkeypatch):
+    monkeypatch.setattr("ui.auth.middleware.get_cookie_secret", lambda: SECRET)
+    with standing(OpenID(("",))) as port:
+        assert resumed(port, "tokens", Cookie=signed_in("7")) == ["tokens"]
+        assert resumed(port, "tokens", Cookie=signed_in("8")) == []
+        assert resumed(port, "tokens", Cookie=signed_in("7", "x" * 32)) == []
+        assert resumed(port, "tokens", Cookie=f"{USER_COOKIE_NAME}=chunks-9") == []
+        assert resumed(port, "tokens") == []
+
+
+def test_where_nobody_signs_in_every_session_is_resumed():
+    with standing(LocalUser()) as port:
+        assert resumed(port, "any") == ["any"]

@@ -1,4 +1,8 @@
+import pytest
+
+from rag.errors import EntryRefused
 from rag.workspace import Workspace
+from ui.auth.identity import Visitor
 from ui.server import services
 
 
@@ -6,3 +10,25 @@ def test_services_are_one_until_they_are_closed(here: Workspace):
     assert services.workspace() is here
     services.close()
     assert services.workspace() is not here
+
+
+@pytest.mark.parametrize("visitor", [None, Visitor("bob")])
+def test_only_an_administrator_changes_settings(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch, visitor: Visitor | None
+):
+    server = services.services()
+    monkeypatch.setattr(server, "visitor", lambda: visitor)
+    before = server.settings
+    with pytest.raises(EntryRefused, match="administrators"):
+        server.change({"llm_model": "bobs"})
+    assert server.settings is before and not (before.data / "settings.json").exists()
+    monkeypatch.setattr(server, "visitor", lambda: Visitor("ann", admin=True))
+    server.change({"llm_model": "anns"})
+    assert server.settings.llm_model == "anns"
+
+
+def test_the_owner_of_a_session_is_known_while_the_services_are_open(here: Workspace):
+    services.services().sessions.admit("anns", "ann")
+    assert (services.owner_of("anns"), services.owner_of("nobodys")) == ("ann", None)
+    services.close()
+    assert services.owner_of("anns") is None

@@ -74,8 +74,8 @@ def test_a_table_keeps_its_rows_whatever_its_cells_hold(tmp_path: Path):
     assert text(tmp_path, table).splitlines() == [
         "| Service | Owner | Ready |",
         "| --- | --- | --- |",
-        "| Billing / EU | @김민수 | ✔ |",
-        "| Billing / EU | @Ada Byron | LATE |",
+        "| Billing \\| EU | @김민수 | ✔ |",
+        "| Billing \\| EU | @Ada Byron | LATE |",
         "| One. - two - three | four |  |",
         "| a b | in, side |  |",
     ]

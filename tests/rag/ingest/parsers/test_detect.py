@@ -8,6 +8,7 @@ import pytest
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import LoadedDocument, load
+from rag.text.tables import read_tables
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import SENTENCES, Placed
 
@@ -320,3 +321,21 @@ def test_a_kind_not_read_is_named(tmp_path: Path, content: bytes, named: str) ->
     with pytest.raises(DocumentRefused, match=named) as refused:
         load(tmp_path / "x", "report.doc")
     assert str(refused.value).startswith("report.doc is ")
+
+
+HEAD, BODY = ("command", "use"), ("sort | uniq", "counts a/b")
+ROW = "<tr><td>{}</td><td>{}</td></tr>"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.md", "| command | use |\n|---|---|\n| sort \\| uniq | counts a/b |"),
+        ("a.csv", "command,use\nsort | uniq,counts a/b\n"),
+        ("a.html", f"<table>{ROW.format(*HEAD)}{ROW.format(*BODY)}</table>"),
+    ],
+)
+def test_a_bar_within_a_cell_is_the_files_own_and_divides_nothing(tmp_path: Path, name: str, content: str):
+    (tmp_path / "a").write_text(content)
+    (table,) = read_tables(load(tmp_path / "a", name).text)
+    assert table.rows[0].cells == BODY
