@@ -161,13 +161,15 @@ class Conversation:
         draft.notes = {"history": OLDER} if older else {}
         if question.standalone_question:
             draft.notes["understood"] = CORRECTED
+        if question.attached:  # "this" is what was attached, not what was said before
+            before = []
         history = [(message.role, message.content) for message in before]
         return pipeline.ask(
             question.content,
             history,
             cancelled,
-            turns=() if question.attached else past_turns(before),  # "this" is what was attached
-            carried=() if question.attached else rested_on(before),
+            turns=past_turns(before),
+            carried=rested_on(before),
             searched=question.standalone_question,
             widened=question.narrowed_to is not None,
         )

@@ -21,7 +21,7 @@ from langchain_core.runnables import Runnable
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework
 from rag.chat.corpus import Corpus
 from rag.chat.past_turns import PastTurn, answered, share_numbers
-from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued
+from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued, without_reworks
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
@@ -285,7 +285,7 @@ class RagPipeline:
             return
         standalone = make_standalone(
             turn.question,
-            turn.history,
+            without_reworks(turn.history),
             reworkable=reworkable,
             llm=self._recorded("rephrase", turn),
             rarity=self.corpus.rarity,

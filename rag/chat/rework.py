@@ -76,6 +76,23 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
     return pattern
 
 
+def without_reworks(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the turns of a history, as roles and texts, whose words tell what a later question is about.
+
+    >>> told = [("user", "Who dug?"), ("assistant", "Ann."), ("user", "Shorter."), ("assistant", "A.")]
+    >>> without_reworks(told)
+    [('user', 'Who dug?'), ('assistant', 'Ann.')]
+    """
+    kept: list[tuple[str, str]] = []
+    reworked = False
+    for role, text in history:
+        if role == "user":
+            reworked = rework_asked(text) is not None
+        if not reworked:
+            kept.append((role, text))
+    return kept
+
+
 def rework_continued(turns: Sequence[PastTurn], passages: Sequence[Passage]) -> Rework | None:
     """Return the kind of rework that has these passages, for one that was cut off; None for no rework."""
     ids = [passage.id for passage in passages]

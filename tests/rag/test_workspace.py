@@ -204,6 +204,7 @@ def test_a_question_is_searched_in_what_is_attached_to_it_and_so_are_its_version
     assert [one.name for one in turn.question.attached] == ["lease.md"]
     assert {passage.document for passage in turn.answer.passages} == {"lease.md"}
     assert turn.answer.searched_in == "lease.md"
+    assert turn.answer.standalone_question in (None, "Summarise this: what is the rent?")
     again = here.answer_again(turn.answer_id)
     job = here.answering(again.answer_id)
     assert job is None or job.wait(60)

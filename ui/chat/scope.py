@@ -69,8 +69,12 @@ def summary(chosen: Sequence[Chosen]) -> str:
 
 
 def answer_scope(message: Message, *, narrowed: bool) -> str:
-    """Return the scope of an answer, if answers of this chat were limited to a part of the library."""
-    return searched_in(message.searched_in or ALL.lower()) if narrowed and message.passages else ""
+    """Return the scope of an answer, if answers of this chat were limited to a part of the library.
+
+    An answer that reworks an earlier one was not searched, and has none.
+    """
+    searched = message.searched_in or "retrieve" in message.timings_ms
+    return searched_in(message.searched_in or ALL.lower()) if narrowed and searched else ""
 
 
 def searched_in(said: str) -> str:
