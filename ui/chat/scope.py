@@ -73,8 +73,10 @@ def answer_scope(message: Message, *, narrowed: bool) -> str:
 
     An answer that reworks an earlier one was not searched, and has none.
     """
-    searched = message.searched_in or "retrieve" in message.timings_ms
-    return searched_in(message.searched_in or ALL.lower()) if narrowed and searched else ""
+    reworked = bool(message.timings_ms) and "retrieve" not in message.timings_ms
+    if not narrowed or not message.passages or (reworked and not message.searched_in):
+        return ""
+    return searched_in(message.searched_in or ALL.lower())
 
 
 def searched_in(said: str) -> str:
