@@ -10,6 +10,8 @@ from rag.models.embeddings import Embedder
 from storage.database import Database
 
 TEXT = "# Castle\n\nThe castle of Aldenburg was built in 1432.\n"
+LONG = "".join(f"# Castle {number}\n\nThe castle of Aldenburg has room {number}.\n" for number in range(800))
+"""Text whose chunks all differ, since a repeated one is embedded once."""
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def test_many_files_at_once_each_end_with_their_own_result(library, ingest, many
 
 
 def test_a_long_embedding_does_not_hold_up_the_words_of_the_next_file(library, ingest):
-    long, _ = library.add("long.md", (TEXT * 400).encode())
+    long, _ = library.add("long.md", LONG.encode())
     ingest.start(long.id)
     assert wait_until(lambda: library.documents.get(long.id).state == "searchable_by_words")
     short, _ = library.add("short.md", TEXT.encode())
@@ -62,7 +64,7 @@ def test_a_long_embedding_does_not_hold_up_the_words_of_the_next_file(library, i
 
 
 def test_a_removed_document_stops_being_embedded(library, ingest):
-    record, _ = library.add("long.md", (TEXT * 400).encode())
+    record, _ = library.add("long.md", LONG.encode())
     ingest.start(record.id)
     assert wait_until(
         lambda: ingest.progress(record.id) is not None and ingest.progress(record.id).stage == "meaning"
@@ -83,7 +85,7 @@ def test_recover_goes_on_with_what_was_unfinished(library, ingest):
 
 
 def test_a_change_of_model_in_the_middle_of_an_embedding_mixes_nothing(library, ingest):
-    record, _ = library.add("long.md", (TEXT * 200).encode())
+    record, _ = library.add("long.md", LONG.encode())
     ingest.start(record.id)
     assert wait_until(
         lambda: ingest.progress(record.id) is not None and ingest.progress(record.id).stage == "meaning"
