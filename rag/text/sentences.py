@@ -116,11 +116,17 @@ def _ends(text: str, stop: re.Match[str], begin: int, end: int) -> bool:
     if mark in _FULL_STOPS:
         return True
     following = text[rest : rest + 80].strip().lstrip(_OPENERS)
-    if following[:1].islower():
+    if following[:1].islower() and not _is_cased_name(following):
         return False
     return (
         mark != "." or len(stop[0].rstrip("\"'”’»›)]*_")) > 1 or _period_ends(before, following, begin, stop)
     )
+
+
+def _is_cased_name(following: str) -> bool:
+    """Return True for a word such as iPhone, eBay or mRNA, which begins a sentence without a capital."""
+    word = _NEXT_WORD.match(following)
+    return word is not None and not word[0].islower()
 
 
 def _ends_unspaced(stop: str, before: str, after: str) -> bool:

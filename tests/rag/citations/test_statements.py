@@ -49,3 +49,12 @@ def test_statements_of_any_text_are_in_order_and_do_not_overlap(answer: str):
 @pytest.mark.parametrize("hostile", ["[" * 100_000, "It is so [1]. " * 7_000, "![" * 50_000])
 def test_hostile_text_is_read_in_linear_time(hostile: str):
     statements(hostile)  # minutes, where time grows with the square: the suite's timeout ends it
+
+
+def test_a_word_such_as_iphone_begins_a_statement_although_its_first_letter_is_small():
+    answer = "Net sales were $81,797 million in 2023 [1]. iPhone sales fell to $39,669 [2]. eBay rose."
+    assert [(statement.text, statement.markers) for statement in statements(answer)] == [
+        ("Net sales were $81,797 million in 2023 .", (1,)),
+        ("iPhone sales fell to $39,669 .", (2,)),
+        ("eBay rose.", ()),
+    ]
