@@ -3,8 +3,9 @@
 import logging
 import threading
 import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
@@ -115,14 +116,45 @@ class Job(Generic[E]):
                     return
 
 
+class Lane:
+    """Threads for jobs of one kind: owners take turns, and an owner's jobs run in the order they came.
+
+    So a person who adds one document waits for the jobs that run, not for the hundreds that another added.
+    """
+
+    def __init__(self, name: str, width: int):
+        self._threads = ThreadPoolExecutor(width, thread_name_prefix=name)
+        self._waiting: OrderedDict[str, deque[Job[Any]]] = OrderedDict()  # the owner whose turn it is first
+        self._lock = threading.Lock()
+
+    def submit(self, owner: str, job: Job[Any]) -> None:
+        """Queue a job behind those of its owner."""
+        with self._lock:
+            self._waiting.setdefault(owner, deque()).append(job)
+        self._threads.submit(self._run_next)  # one for each job, whichever it takes
+
+    def close(self) -> None:
+        """Run no job that has not begun."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _run_next(self) -> None:
+        with self._lock:
+            owner, jobs = self._waiting.popitem(last=False)
+            job = jobs.popleft()
+            if jobs:
+                self._waiting[owner] = jobs  # behind the others
+        job.run()
+
+
 class Jobs:
-    """Running jobs by owner and key; `lanes` limits how many run at once; without one they start at once."""
+    """Running jobs by owner and key; `lanes` limits how many run at once; without one they start at once.
+
+    In a lane, owners take turns.
+    """
 
     def __init__(self, lanes: dict[str, int] | None = None, watch: Watch = lambda _, work: work):
         self._watch = watch
-        self._lanes: dict[str, Executor] = {
-            name: ThreadPoolExecutor(width, thread_name_prefix=name) for name, width in (lanes or {}).items()
-        }
+        self._lanes = {name: Lane(name, width) for name, width in (lanes or {}).items()}
         self._running: dict[tuple[str, str], Job[object]] = {}
         self._leaving: set[str] = set()
         self._lock = threading.Lock()
@@ -141,7 +173,7 @@ class Jobs:
         if lane is None:
             threading.Thread(target=job.run, daemon=True).start()
         else:
-            self._lanes[lane].submit(job.run)
+            self._lanes[lane].submit(owner, job)
         return job
 
     def get(self, owner: str, key: str) -> Job[object] | None:
@@ -196,7 +228,7 @@ class Jobs:
             if kind_of(key) != ANSWERS:
                 job.cancel()
         for lane in self._lanes.values():
-            lane.shutdown(wait=False, cancel_futures=True)
+            lane.close()
         _wait(answers, patience)
         for job in answers:
             job.cancel()

@@ -175,3 +175,27 @@ def test_once_a_job_has_ended_its_key_is_free():
         job = jobs.start("ann", "a", counting)
         assert job.wait(5)
         assert jobs.get("ann", "a") is None
+
+
+def test_owners_take_turns_in_a_lane():
+    order, gate = list[str](), threading.Event()
+    jobs = Jobs({"read": 1})
+
+    def noting(name: str):
+        def work(cancelled: Cancel) -> Iterator[str]:
+            gate.wait(10)
+            order.append(name)
+            yield name
+
+        return work
+
+    for number in range(500):
+        jobs.start("ann", f"read:{number}", noting(f"ann {number}"), lane="read")
+    last = [jobs.start("bob", f"read:{number}", noting(f"bob {number}"), lane="read") for number in range(2)]
+    cancelled = jobs.start("cho", "read:0", noting("cho"), lane="read")
+    cancelled.cancel()
+    gate.set()
+    assert all(job.wait(10) for job in last)
+    assert order[0] == "ann 0" and order.index("bob 0") <= 2 and order.index("bob 1") <= 4
+    jobs.close()
+    assert "cho" not in order
