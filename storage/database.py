@@ -31,6 +31,7 @@ from sqlalchemy.orm import Session
 
 from storage import files, migrations, sqlite
 from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
+from storage.fence import ServerFence
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER
 from storage.tables import (
@@ -155,17 +156,21 @@ _COUNTING = update(_LEDGER.commits.table).values(commits=_LEDGER.commits + 1).re
 class Database:
     """The ledger of one data directory, locked until :meth:`close`."""
 
-    def __init__(self, directory: Path, engine: Engine, lock: DataDirectoryLock) -> None:
+    def __init__(
+        self, directory: Path, engine: Engine, lock: DataDirectoryLock, fence: ServerFence | None = None
+    ) -> None:
         self.directory = directory
         self._engine = engine
         self._immediate = engine.execution_options(immediate=True)
         self._embedded = engine.dialect.name == "sqlite"
-        self._lock = lock
+        self._lock, self._fence = lock, fence
         self._writer = threading.Lock()  # threads queue here instead of polling SQLite's lock
 
     @classmethod
     def open(cls, directory: Path, *, url: str | None = None) -> Database:
         """Lock, check, back up if a migration is due, migrate; ``url`` names a ledger on a server.
+
+        A ledger on PostgreSQL is locked, too: one process has it at a time.
 
         Raises DataDirectoryLocked, DatabaseDamaged, DatabaseTooNew, or another StorageError.
         """
@@ -174,11 +179,11 @@ class Database:
         try:
             with sqlite.explained(directory):
                 settle(directory, lock)
-                engine = _local(directory, lock) if url is None else _remote(url)
+                engine, fence = (_local(directory, lock), None) if url is None else _remote(url)
         except BaseException:
             lock.release()
             raise
-        return cls(directory, engine, lock)
+        return cls(directory, engine, lock, fence)
 
     @staticmethod
     def restore(directory: Path, backup: Path) -> Path | None:
@@ -229,11 +234,16 @@ class Database:
         Raises DiskFull, StorageBusy after 10 seconds, or another StorageError.
         """
         with sqlite.explained(self.directory), self._turn():
-            self._lock.confirm()
+            self._confirm_locks()
             with Session(self._immediate) as session, session.begin():
                 yield session
                 commits = self._counted(session)
             self._lock.note(commits)
+
+    def _confirm_locks(self) -> None:
+        self._lock.confirm()
+        if self._fence is not None:
+            self._fence.confirm()
 
     def _counted(self, session: Session) -> int:
         if not self._embedded:
@@ -261,8 +271,9 @@ class Database:
             sqlite.copy(self.directory / LEDGER, target)
 
     def confirm(self) -> None:
-        """Raise StorageError unless the ledger can be read and the directory is still ours."""
-        self._lock.confirm()
+        """Raise StorageError unless the ledger can be read and the locks are still ours."""
+        with sqlite.explained(self.directory):
+            self._confirm_locks()
         with self.reading() as session:
             session.execute(select(1))
 
@@ -274,6 +285,8 @@ class Database:
 
     def close(self) -> None:
         """Close every connection and unlock the directory; a second call does nothing."""
+        if self._fence is not None:
+            self._fence.release()
         self._engine.dispose()
         self._lock.release()
 
@@ -344,9 +357,18 @@ def _due(revision: str | None, where: object) -> bool:
     return revision != known[-1]
 
 
-def _remote(url: str) -> Engine:
+def _remote(url: str) -> tuple[Engine, ServerFence | None]:
+    """Make the engine of a ledger on a server, fenced before anything is written where it is PostgreSQL."""
     engine = server_engine(url)
-    with engine.begin() as connection:
-        if _due(revision(connection), engine.url.render_as_string(hide_password=True)):
-            migrations.upgrade(connection)
-    return engine
+    fence = ServerFence(engine) if engine.dialect.name == "postgresql" else None
+    if fence is not None:
+        fence.acquire()
+    try:
+        with engine.begin() as connection:
+            if _due(revision(connection), engine.url.render_as_string(hide_password=True)):
+                migrations.upgrade(connection)
+    except BaseException:
+        if fence is not None:
+            fence.release()
+        raise
+    return engine, fence

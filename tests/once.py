@@ -10,7 +10,7 @@ import copy
 import json
 from pathlib import Path, PurePath
 from threading import Lock
-from typing import Any
+from typing import IO, Any
 
 from sqlalchemy import Connection, event
 
@@ -22,7 +22,7 @@ from rag.text.document import shown
 from storage import migrations
 
 _migrate = migrations.upgrade
-_run = sandbox.run
+_run = sandbox.run_into
 
 
 class OpenedOnce:
@@ -76,20 +76,22 @@ def _sent_by_migrations(connection: Connection) -> list[tuple[str, Any]]:
     return sent
 
 
-def read_text_here(task: str, path: Path, name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+def read_text_here(output: IO[bytes], task: str, path: Path, name: str, **arguments: Any) -> dict[str, Any]:
     """Run a parser: for plain text in this process, else in the sandbox."""
     if task == "load" and PurePath(name).suffix in (".md", ".txt"):
-        return read_here(task, path, name, **arguments)
-    return _run(task, path, name, **arguments)
+        return read_here(output, task, path, name, **arguments)
+    return _run(output, task, path, name, **arguments)
 
 
 def read_here(
-    task: str, path: Path, name: str, *, timeout: float, memory: int, **arguments: Any
-) -> tuple[dict[str, Any], bytes]:
+    output: IO[bytes], task: str, path: Path, name: str, *, timeout: float, memory: int, **arguments: Any
+) -> dict[str, Any]:
     """Run a parser in this process, without the sandbox's limits."""
     del timeout, memory
     try:
-        facts, output = worker.TASKS[task](path, name, **arguments)
+        facts, content = worker.TASKS[task](path, name, **arguments)
     except DocumentRefused as error:
         raise DocumentRefused(f"{shown(name)} {error}") from error
-    return json.loads(json.dumps(facts)), output
+    output.write(content)
+    output.seek(0)
+    return json.loads(json.dumps(facts))
