@@ -92,6 +92,7 @@ def make_library(
         open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),
         admit=admit,
         recognition=60 * settings.ocr_minutes,
+        most_passages=settings.document_passages,
     )
 
 

@@ -16,6 +16,7 @@ from rag.evaluation import lab
 from rag.factory import make_embedder, make_library, make_llm, make_store
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
+from rag.ingest.parsers.walls import available
 from rag.ingest.queue import Removals
 from rag.jobs import ANSWERS, Cancel, Jobs
 from rag.metrics import Metrics, Watch
@@ -117,6 +118,7 @@ class Services:
 
     def warm_up(self) -> None:
         """Continue interrupted work and open what answers need; other libraries wait for their owners."""
+        log.info("Walls of the kernel around parsers: %s", ", ".join(available()) or "none")
         local = {LOCAL_OWNER} if self._local else set()
         self.removals.recover()
         for owner in sorted({*owners_with_work(self.database), *local} - set(self.people.marked())):

@@ -251,6 +251,12 @@ class Settings(BaseSettings):
         description="Folders that folder sources may read, as absolute paths. Empty means any folder, or "
         "none where people sign in.",
     )
+    document_passages: int = Field(
+        90_000,
+        ge=1,
+        description="Passages that one document may have; one with more is refused. 50 MB of plain text "
+        "have 60,000 to 85,000.",
+    )
     ocr_minutes: float = Field(
         30.0,
         validation_alias=_renamed("recognition_minutes"),

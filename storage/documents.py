@@ -1,8 +1,9 @@
 """Documents of one owner: their state, text, pages and chunks, and the state of their indexes."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Select, bindparam, delete, func, select, update
@@ -68,6 +69,7 @@ def document_record(row: Document) -> DocumentRecord:
 
 
 # Chunks
+CHUNKS_AT_ONCE = 1000  # of a document, which are in memory together
 _CHUNKS: Select[*tuple[Any, ...]] = select(
     Chunk.id,
     Chunk.document_id,
@@ -118,13 +120,22 @@ def _chunk_values(
     }
 
 
+def _chunk_rows(
+    document_id: str, edition: str, text: str, chunks: Sequence[ChunkSpan]
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of chunks, CHUNKS_AT_ONCE together: a long document has tens of thousands."""
+    for first in range(0, len(chunks), CHUNKS_AT_ONCE):
+        part = enumerate(chunks[first : first + CHUNKS_AT_ONCE], first)
+        yield [_chunk_values(document_id, edition, text, position, chunk) for position, chunk in part]
+
+
 def chunk_records(
     document: DocumentRecord, splitting: Mapping[str, int] | None, text: str, chunks: Sequence[ChunkSpan]
-) -> list[ChunkRecord]:
-    """Return the records that chunks will have once they are saved."""
+) -> Iterator[list[ChunkRecord]]:
+    """Yield the records that chunks will have once they are saved, CHUNKS_AT_ONCE together."""
     split, text = edition(splitting), storable(text)
-    kept = [_chunk_values(document.id, split, text, *chunk) for chunk in enumerate(chunks)]
-    return [ChunkRecord(document=document.name, sha256=document.sha256, **row) for row in kept]
+    for rows in _chunk_rows(document.id, split, text, chunks):
+        yield [ChunkRecord(document=document.name, sha256=document.sha256, **row) for row in rows]
 
 
 def _fact_values(facts: Sequence[DocumentFact]) -> list[list[Any]]:
@@ -288,7 +299,7 @@ class Documents(OwnerStore):
         StorageError when a span is outside the text; then nothing changes.
         """
         text = storable(text)
-        spans: Sequence[PageSpan | ChunkSpan | DocumentFact] = [*pages, *chunks, *(facts or ())]
+        spans: Iterable[PageSpan | ChunkSpan | DocumentFact] = chain(pages, chunks, facts or ())
         for span in spans:
             if not 0 <= (span.start or 0) <= (span.end or 0) <= len(text):
                 raise StorageError(
@@ -304,16 +315,32 @@ class Documents(OwnerStore):
             session.add(DocumentText(document_id=row.id, text=text))
             insert_rows(session, PageRow, [{"document_id": row.id, **asdict(page)} for page in pages])
             row.edition, row.note = edition(splitting), note
-            split = [_chunk_values(row.id, row.edition, text, *chunk) for chunk in enumerate(chunks)]
-            insert_rows(session, Chunk, split)
+            for rows in _chunk_rows(row.id, row.edition, text, chunks):
+                insert_rows(session, Chunk, rows)
             row.page_count, row.chunk_count = len(pages) or None, len(chunks)
             row.updated = now()
 
     def chunks(self, document_id: str) -> Sequence[ChunkRecord]:
         """List the chunks of one document in order."""
+        return [chunk for part in self.chunk_batches(document_id) for chunk in part]
+
+    def chunk_batches(self, document_id: str) -> Iterator[list[ChunkRecord]]:
+        """Yield the chunks of one document in order, CHUNKS_AT_ONCE together."""
+        first, more = 0, True
+        while more:
+            with self._database.reading() as session:
+                mine = Document.id == self._own(session, Document, document_id).id, Chunk.position >= first
+                rows = session.execute(_CHUNKS.where(*mine).order_by(Chunk.position).limit(CHUNKS_AT_ONCE))
+                part = [ChunkRecord(*row) for row in rows]
+            if more := bool(part):
+                first = part[-1].position + 1
+                yield part
+
+    def chunk_ids_of(self, document_id: str) -> list[str]:
+        """List the ids of the chunks of one document in order."""
         with self._database.reading() as session:
-            mine = _CHUNKS.where(Document.id == self._own(session, Document, document_id).id)
-            return [ChunkRecord(*row) for row in session.execute(mine.order_by(Chunk.position))]
+            mine = Chunk.document_id == self._own(session, Document, document_id).id
+            return list(session.scalars(select(Chunk.id).where(mine).order_by(Chunk.position)))
 
     def chunks_by_id(self, ids: Iterable[str]) -> dict[str, ChunkRecord]:
         """Return chunks by id, in the order of the ids; unknown ones and a pending replacement's are absent.

@@ -1,6 +1,7 @@
 """Conversion of stored chunks for indexes and retrievers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any
 
@@ -37,10 +38,13 @@ def to_label(id_: str, document_id: str, name: str) -> Document:
     return Document(id=id_, page_content="", metadata={"document_id": document_id, "document": name})
 
 
-def same_text_pairs(
-    chunks: Sequence[ChunkRecord], others: Sequence[ChunkRecord]
-) -> list[tuple[ChunkRecord, str]]:
-    """Pair chunks with the id of another chunk of the same indexed text."""
-    by_words = {index_text(chunk): chunk.id for chunk in others}
-    words = [(chunk, index_text(chunk)) for chunk in chunks]
-    return [(chunk, by_words[text]) for chunk, text in words if text in by_words]
+def same_text_ids(chunks: Iterable[ChunkRecord], others: Iterable[ChunkRecord]) -> list[tuple[str, str]]:
+    """Pair the ids of chunks with the id of another chunk of the same indexed text."""
+    by_text = {text_key(chunk): chunk.id for chunk in others}
+    keys = ((chunk.id, text_key(chunk)) for chunk in chunks)
+    return [(id_, by_text[key]) for id_, key in keys if key in by_text]
+
+
+def text_key(chunk: ChunkRecord) -> bytes:
+    """Return a hash of a chunk's indexed text: 16 bytes, where the texts of a document take megabytes."""
+    return blake2b(index_text(chunk).encode("utf-8", "surrogatepass"), digest_size=16).digest()

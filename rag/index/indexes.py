@@ -32,7 +32,6 @@ from rag.jobs import Cancel
 from rag.models.embeddings import Embedder
 from rag.text.tokenize import Analyser
 from storage.documents import Documents, IndexStates
-from storage.records import ChunkRecord
 
 log = logging.getLogger(__name__)
 VECTORS, NEXT = "vectors", "vectors-next"  # index in use, and the staged one
@@ -371,18 +370,18 @@ class Indexes:
         except (EmbeddingError, RetrievalError) as error:  # not shown, and removed by `recover`
             log.warning("%s", error)
 
-    def copy_vectors(self, pairs: Sequence[tuple[ChunkRecord, str]]) -> None:
-        """Copy to each chunk the vector of the chunk with the paired id, which has the same text."""
+    def copy_vectors(self, document_id: str, pairs: Sequence[tuple[str, str]]) -> None:
+        """Copy to each chunk of a document the vector of the chunk with the paired id, of the same text."""
         if not pairs or not self._documents.index_state(VECTORS):
             return
         try:
-            there = self.vectors.vectors_of([other for _, other in pairs])
-            ready = [(chunk, there[other]) for chunk, other in pairs if other in there]
-            if ready:
-                origins = [{"document_id": chunk.document_id} for chunk, _ in ready]
-                self.vectors.add_vectors(
-                    [chunk.id for chunk, _ in ready], [vector for _, vector in ready], origins
-                )
+            for first in range(0, len(pairs), WORDS_BATCH):
+                batch = pairs[first : first + WORDS_BATCH]
+                there = self.vectors.vectors_of([other for _, other in batch])
+                ready = {id_: there[other] for id_, other in batch if other in there}
+                if ready:
+                    origins = [{"document_id": document_id}] * len(ready)
+                    self.vectors.add_vectors(list(ready), list(ready.values()), origins)
         except (EmbeddingError, RetrievalError) as error:  # they are embedded instead
             log.warning("%s", error)
 

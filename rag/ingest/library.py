@@ -8,15 +8,16 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from threading import Lock
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
 from rag.index.bm25 import to_entry
 from rag.index.chroma import WriteBuffer
-from rag.index.chunks import index_text, same_text_pairs
+from rag.index.chunks import index_text, same_text_ids, text_key
 from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
 from rag.index.staged import ReindexProgress
@@ -25,7 +26,7 @@ from rag.ingest.document_facts import read_facts
 from rag.ingest.document_profile import DocumentProfile
 from rag.ingest.parsers import OCR_SECONDS, LoadedDocument, LoadSteps, load_steps
 from rag.jobs import Cancel, never
-from rag.models.embeddings import Embedder
+from rag.models.embeddings import Embedder, Floats
 from rag.raptor.retrievers import TREES
 from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.raptor.tree import Forest, node_text
@@ -46,6 +47,7 @@ Stage = Literal["reading", "words", "meaning"]
 R = TypeVar("R")
 
 FACTS_SECONDS = 0.5  # in which one question reads documents for facts that they were not asked for yet
+MOST_PASSAGES = 90_000  # of a document: 50 MB of plain text have 60,000 to 85,000
 EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at most
 
 
@@ -81,8 +83,8 @@ class ParsedDocument:
             facts=self.facts,
         )
 
-    def chunks_of(self, record: DocumentRecord) -> list[ChunkRecord]:
-        """Return the chunks that the pieces become once they are saved."""
+    def chunks_of(self, record: DocumentRecord) -> Iterator[list[ChunkRecord]]:
+        """Yield the chunks that the pieces become once they are saved, some together."""
         return chunk_records(record, self.splitting, self.text, self.pieces)
 
 
@@ -95,7 +97,8 @@ class Library:
 
     `open_embedder` is called when a vector is first needed; `open_named` opens the model of the present index
     by its name while another index is built. `summariser` makes the writer of tree summaries. `admit` raises
-    LimitReached for an original, by its hash and size. OCR takes at most `recognition` seconds.
+    LimitReached for an original, by its hash and size. OCR takes at most `recognition` seconds. A document
+    of more than `most_passages` chunks is refused.
     """
 
     def __init__(
@@ -109,11 +112,12 @@ class Library:
         open_named: Callable[[str], Embedder] | None = None,
         admit: Callable[[str, int], None] = admit_all,
         recognition: float = OCR_SECONDS,
+        most_passages: int = MOST_PASSAGES,
     ):
         self.owner = owner
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
         self.files, self._recognition = Files(database.directory, owner), recognition
-        self._admit = admit
+        self._admit, self._most_passages = admit, most_passages
         self._profiles: tuple[tuple[int, str] | None, Mapping[str, DocumentProfile]] | None = None
         self._adding = Lock()  # a sweep would take the original of a file being added: no row names it yet
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
@@ -162,8 +166,7 @@ class Library:
         self.documents.set_state(document_id, "reading")
         yield IngestProgress("reading", 0, 1)
         try:
-            parsed = yield from self.parse(record, cancelled)
-            parsed.save(self.documents, record.id)
+            (yield from self.parse(record, cancelled)).save(self.documents, record.id)
             if cancelled():
                 raise Cancelled(f"Reading {record.name} was stopped.")
             yield from self._index_words(record)
@@ -183,11 +186,23 @@ class Library:
             raise DocumentRefused(f"The original of {record.name} is gone. Add the file again.") from error
         splitting = self.collections.splitting_of(record.id)
         loaded = yield from _with_progress(
-            load_steps(original, record.name, recognition=self._recognition, cancelled=cancelled)
+            load_steps(
+                original,
+                record.name,
+                recognition=self._recognition,
+                cancelled=cancelled,
+                scratch=original.parent,
+            )
         )
         pieces = split(loaded, Splitting(**splitting) if splitting else Splitting())
         if not pieces:
             raise DocumentRefused(f"{record.name} holds no text to search. Add a file that has text.")
+        if len(pieces) > self._most_passages:
+            raise DocumentRefused(
+                f"{record.name} would have {len(pieces):,} passages, and a document may have "
+                f"{self._most_passages:,}. Split the file, or choose longer passages for its collection. An "
+                "administrator can raise the limit (document_passages)."
+            )
         return ParsedDocument(
             text=loaded.text,
             pages=[PageSpan(*page) for page in loaded.pages],
@@ -200,16 +215,16 @@ class Library:
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Make a document searchable by meaning, from where an earlier attempt ended."""
         self._promote(document_id)
-        chunks = self.documents.chunks(document_id)
+        ids = self.documents.chunk_ids_of(document_id)
         try:
-            yield from self.add_vectors(chunks, cancelled)
+            yield from self.add_vectors(self.documents.chunk_batches(document_id), len(ids), cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
         except (EmbeddingError, RetrievalError, StorageError) as error:
             self._note(document_id, "searchable_by_words", f"{error} It is tried again later.")
             raise
         finally:
-            self._forget_if_removed(document_id, chunks)
+            self._forget_if_removed(document_id, ids)
 
     def profiles(self) -> Mapping[str, DocumentProfile]:
         """Return the profile of every document by its id, without pending replacements.
@@ -253,10 +268,10 @@ class Library:
     def remove(self, document_id: str) -> None:
         """Delete a document, its original and its index entries."""
         record = self.documents.get(document_id)
-        chunks, nodes = self.documents.chunks(document_id), self.forest.nodes_of(document_id)
+        chunk_ids, nodes = self.documents.chunk_ids_of(document_id), self.forest.nodes_of(document_id)
         self.documents.delete(document_id)
         self._drop_original(record.sha256)
-        self.indexes.forget([chunk.id for chunk in chunks])
+        self.indexes.forget(chunk_ids)
         self.forest.forget(nodes)
 
     def recover(self) -> list[str]:
@@ -323,47 +338,62 @@ class Library:
         )
         return choose_retriever(name, parts, k=k, on_failure=on_failure)
 
-    def add_vectors(self, chunks: Sequence[ChunkRecord], cancelled: Cancel) -> Iterator[IngestProgress]:
-        """Embed the chunks that the index lacks, each text once.
+    def add_vectors(
+        self, chunks: Iterable[Sequence[ChunkRecord]], total: int, cancelled: Cancel
+    ) -> Iterator[IngestProgress]:
+        """Embed those of the `total` chunks that the index lacks, in batches, each text of one once.
 
         Raises Cancelled, also where the index is replaced meanwhile.
         """
-        vectors = self.indexes.vectors
-        present = vectors.present([chunk.id for chunk in chunks])
-        missing = [chunk for chunk in chunks if chunk.id not in present]
-        done, total = len(chunks) - len(missing), len(chunks)
-        yield IngestProgress("meaning", done, total)
-        with_text: dict[str, list[ChunkRecord]] = {}
-        for chunk in missing:
-            with_text.setdefault(index_text(chunk), []).append(chunk)
-        same = list(with_text.values())
+        vectors, done = self.indexes.vectors, 0
+        yield IngestProgress("meaning", 0, total)
         with WriteBuffer(vectors) as gathered:
-            for positions, embedded in self.indexes.embedder.embed_batches(
-                list(with_text), batch=EMBED_BATCH
-            ):
-                if cancelled() or self.indexes.vectors is not vectors:
-                    raise Cancelled("The ingest was stopped; it goes on later.")
-                batch = [chunk for position in positions for chunk in same[position]]
-                rows = [row for row, position in enumerate(positions) for _ in same[position]]
-                origins = [{"document_id": chunk.document_id} for chunk in batch]
-                gathered.add([chunk.id for chunk in batch], embedded[rows], origins)
-                done += len(batch)
-                yield IngestProgress("meaning", done, total)
+            for batch in chunks:
+                present = vectors.present([chunk.id for chunk in batch])
+                if present:
+                    done += len(present)
+                    yield IngestProgress("meaning", done, total)
+                for embedded in self._embedded([chunk for chunk in batch if chunk.id not in present]):
+                    if cancelled() or self.indexes.vectors is not vectors:
+                        raise Cancelled("The ingest was stopped; it goes on later.")
+                    gathered.add(*embedded)
+                    done += len(embedded[0])
+                    yield IngestProgress("meaning", done, total)
+
+    def _embedded(
+        self, chunks: Sequence[ChunkRecord]
+    ) -> Iterator[tuple[list[str], Floats, list[Mapping[str, Any]]]]:
+        """Yield ids with their vectors and origins, EMBED_BATCH texts together."""
+        with_text: dict[bytes, list[ChunkRecord]] = {}
+        for chunk in chunks:
+            with_text.setdefault(text_key(chunk), []).append(chunk)
+        same = list(with_text.values())
+        texts = [index_text(chunks[0]) for chunks in same]
+        for positions, vectors in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
+            batch = [chunk for position in positions for chunk in same[position]]
+            rows = [row for row, position in enumerate(positions) for _ in same[position]]
+            yield (
+                [chunk.id for chunk in batch],
+                vectors[rows],
+                [{"document_id": c.document_id} for c in batch],
+            )
 
     def rarity(self, token: str) -> float:
         """Return the inverse document frequency of a token in the word index."""
         return self.indexes.words.answering.rarity(token)
 
     def _index_words(self, record: DocumentRecord) -> Iterator[IngestProgress]:
-        chunks = self.documents.chunks(record.id)
-        yield IngestProgress("words", 0, len(chunks))
-        self.indexes.words.add(to_entry(chunk) for chunk in chunks)
+        ids, done = self.documents.chunk_ids_of(record.id), 0
+        yield IngestProgress("words", 0, len(ids))
         try:
+            for chunks in self.documents.chunk_batches(record.id):
+                self.indexes.words.add(to_entry(chunk) for chunk in chunks)
+                done += len(chunks)
+                yield IngestProgress("words", done, len(ids))
             self.documents.set_state(record.id, "searchable_by_words")
             self._promote(record.id)
         finally:
-            self._forget_if_removed(record.id, chunks)
-        yield IngestProgress("words", len(chunks), len(chunks))
+            self._forget_if_removed(record.id, ids)
 
     def _note(self, document_id: str, state: State, reason: str) -> None:
         if self.documents.exists(document_id):
@@ -375,17 +405,21 @@ class Library:
         if record.replaces is None or not self.documents.exists(record.replaces):
             return
         replaced = self.documents.get(record.replaces)
-        old_chunks = self.documents.chunks(replaced.id)
-        self.indexes.copy_vectors(same_text_pairs(self.documents.chunks(record.id), old_chunks))
+        old_ids = self.documents.chunk_ids_of(replaced.id)
+        self.indexes.copy_vectors(
+            record.id, same_text_ids(self._each_chunk(record.id), self._each_chunk(replaced.id))
+        )
         nodes = self.forest.nodes_of(replaced.id)
         self.documents.promote(record.id)
         self._drop_original(replaced.sha256)
-        self.indexes.forget([chunk.id for chunk in old_chunks])
+        self.indexes.forget(old_ids)
         self.forest.forget(nodes)
 
-    def _forget_if_removed(self, document_id: str, chunks: Sequence[ChunkRecord]) -> None:
+    def _each_chunk(self, document_id: str) -> Iterator[ChunkRecord]:
+        return chain.from_iterable(self.documents.chunk_batches(document_id))
+
+    def _forget_if_removed(self, document_id: str, ids: Sequence[str]) -> None:
         """Remove the index entries of a document that was removed while it was indexed."""
-        ids = [chunk.id for chunk in chunks]
         if ids and not self.documents.exists(document_id):
             self.indexes.forget(ids)
 

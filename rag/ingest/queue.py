@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from threading import Lock
 from typing import Any, Literal, TypeVar, cast
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError
 from rag.index.bm25 import to_entry
-from rag.index.chunks import same_text_pairs
+from rag.index.chunks import same_text_ids
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end
@@ -133,17 +134,23 @@ def _resplit_document(
     """
     yield IngestProgress("reading", 0, 1)
     parsed = run_to_end(library.parse(record))
-    new, old = parsed.chunks_of(record), library.documents.chunks(record.id)
+    new, old = list[str](), library.documents.chunk_ids_of(record.id)
     try:
-        library.indexes.words.add(to_entry(chunk) for chunk in new)
-        library.indexes.copy_vectors(same_text_pairs(new, old))
-        yield from library.add_vectors(new, cancelled)
+        for chunks in parsed.chunks_of(record):
+            new += [chunk.id for chunk in chunks]
+            library.indexes.words.add(to_entry(chunk) for chunk in chunks)
+        pairs = same_text_ids(
+            chain.from_iterable(parsed.chunks_of(record)),
+            chain.from_iterable(library.documents.chunk_batches(record.id)),
+        )
+        library.indexes.copy_vectors(record.id, pairs)
+        yield from library.add_vectors(parsed.chunks_of(record), len(new), cancelled)
         parsed.save(library.documents, record.id)
         library.documents.set_state(record.id, "ready")
     except BaseException:
-        library.indexes.forget(chunk.id for chunk in new)
+        library.indexes.forget(new)
         raise
-    library.indexes.forget([chunk.id for chunk in old])
+    library.indexes.forget(old)
 
 
 class Ingest:

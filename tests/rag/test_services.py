@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.ingest.parsers.walls import available
 from rag.jobs import Cancel
 from rag.services import RECOVER, Services, libraries_to_close, run_all
 from rag.settings import Settings
@@ -51,6 +52,13 @@ def settled(server: Services, owner: str) -> None:
 def test_a_start_opens_only_what_has_work(many: Services):
     many.warm_up()
     assert open_now(many) == {"person0"}
+
+
+def test_a_start_logs_which_walls_stand_around_parsers(many: Services, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level("INFO", "rag.services"):
+        many.warm_up()
+    (told,) = [line for line in caplog.messages if line.startswith("Walls of the kernel")]
+    assert told.endswith(", ".join(available()) or "none")
 
 
 def test_who_comes_later_finds_everything_mended(many: Services):

@@ -52,6 +52,8 @@ DOCUMENTS = {
     "text": lambda my, ids: my.text(ids["document"]),
     "pages": lambda my, ids: my.pages(ids["document"]),
     "chunks": lambda my, ids: my.chunks(ids["document"]),
+    "chunk_batches": lambda my, ids: list(my.chunk_batches(ids["document"])),
+    "chunk_ids_of": lambda my, ids: my.chunk_ids_of(ids["document"]),
     "set_state": lambda my, ids: my.set_state(ids["document"], "refused", "mine now"),
     "save_chunks": lambda my, ids: my.save_chunks(
         ids["document"], "x", [PageSpan(1, 0, 1)], [ChunkSpan(0, 1)]

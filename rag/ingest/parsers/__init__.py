@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, TypeVar
 
 from rag.errors import Cancelled, DocumentRefused
@@ -44,15 +44,17 @@ def load_steps(
     cancelled: Callable[[], bool] = lambda: False,
     soffice: str = old_office.PROGRAM,
     around: tuple[str, ...] = (),
+    scratch: Path | None = None,
 ) -> LoadSteps:
     """Read a file as `load` does; yield (done, all) of the pages whose text has to be recognised.
 
-    `around` are the media types of the files that it is in.
+    `around` are the media types of the files that it is in; `scratch` is the folder of a temporary file,
+    which goes when it is closed, else that of the system.
     """
     if not path.is_file():
         raise DocumentRefused(f"{shown(name)} cannot be found where it was kept. Add it again.")
     started = time.monotonic()
-    document = _read(path, name, timeout, memory)
+    document = _read(path, name, timeout, memory, scratch)
 
     def inside(file: Path, called: str) -> LoadSteps:
         if cancelled():
@@ -68,6 +70,7 @@ def load_steps(
             cancelled=cancelled,
             soffice=soffice,
             around=(*around, document.media_type),
+            scratch=scratch,
         )
 
     if document.convertible:
@@ -104,14 +107,13 @@ def unpack(
     return replace(document, attached=tuple(files))
 
 
-def _read(path: Path, name: str, timeout: float, memory: int) -> LoadedDocument:
-    facts, output = sandbox.run("load", path, name, timeout=timeout, memory=memory)
-    for field in ("pages", "headings", "doubtful"):
-        facts[field] = tuple(map(tuple, facts[field]))
-    facts["pictured"] = tuple(facts["pictured"])
-    end = len(output) - sum(size for _, size in facts["attached"])
-    text, attached = output[:end], []
-    for inside, size in facts.pop("attached"):
-        attached.append((inside, output[end : end + size]))
-        end += size
-    return LoadedDocument(text.decode("utf-8"), attached=tuple(attached), **facts)
+def _read(path: Path, name: str, timeout: float, memory: int, scratch: Path | None = None) -> LoadedDocument:
+    with TemporaryFile(dir=scratch) as output:
+        facts = sandbox.run_into(output, "load", path, name, timeout=timeout, memory=memory)
+        for field in ("pages", "headings", "doubtful"):
+            facts[field] = tuple(map(tuple, facts[field]))
+        facts["pictured"] = tuple(facts["pictured"])
+        inside = facts.pop("attached")
+        text = output.read(facts.pop("text")).decode("utf-8")
+        attached = tuple((called, output.read(size)) for called, size in inside)
+    return LoadedDocument(text, attached=attached, **facts)

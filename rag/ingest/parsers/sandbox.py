@@ -4,13 +4,16 @@ import json
 import logging
 import os
 import re
+import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any, cast
 
 from rag.errors import DocumentRefused
 from rag.text.document import shown
@@ -21,6 +24,10 @@ log = logging.getLogger(__name__)
 OUT_OF_MEMORY, TOO_DEEP = 77, 78
 BECOME = "become"  # the task that executes another program
 CONVERT = "convert"  # the same for a program that may write files, and has no network
+MAX_OUTPUT = 400 << 20
+"""Bytes of a child's output: the text and the files inside of a file that is as large as a file may be."""
+_COMPLAINT = 1 << 16  # bytes that are kept of a child's standard error, the last ones
+_AT_ONCE = 1 << 16  # bytes
 _PROJECT = Path(__file__).resolve().parents[3]
 # One thread and one memory arena: a child's address space is capped, and each thread would claim its share.
 _ENVIRONMENT = {
@@ -38,27 +45,43 @@ def run(
     task: str, path: Path, name: str, *, timeout: float, memory: int, **arguments: Any
 ) -> tuple[dict[str, Any], bytes]:
     """Run a task of the worker on a file; return its facts and its bytes. Raises DocumentRefused."""
+    with TemporaryFile() as output:
+        facts = run_into(output, task, path, name, timeout=timeout, memory=memory, **arguments)
+        return facts, output.read()
+
+
+def run_into(
+    output: IO[bytes], task: str, path: Path, name: str, *, timeout: float, memory: int, **arguments: Any
+) -> dict[str, Any]:
+    """Run a task as `run` does, and leave its bytes in a file, which stands at the first of them."""
     request = json.dumps({"path": str(path.absolute()), "name": name, **arguments}).encode()
-    output = _child([task], request, shown(name), timeout=timeout, memory=memory)
-    line, _, rest = output.partition(b"\n")
-    facts: dict[str, Any] = json.loads(line)
+    _child(output, [task], request, shown(name), timeout=timeout, memory=memory)
+    output.seek(0)
+    facts: dict[str, Any] = json.loads(output.readline())
     if "refused" in facts:
         raise DocumentRefused(f"{shown(name)} {facts['refused']}")
-    return facts, rest
+    return facts
 
 
 def run_program(command: Sequence[str], given: bytes, what: str, *, timeout: float, memory: int) -> bytes:
     """Run another program with the same limits; return its output for `given`; `what` names that."""
-    return _child([BECOME, *command], given, what, timeout=timeout, memory=memory)
+    with TemporaryFile() as output:
+        _child(output, [BECOME, *command], given, what, timeout=timeout, memory=memory)
+        output.seek(0)
+        return output.read()
 
 
 def run_converter(command: Sequence[str], what: str, *, home: Path, timeout: float, memory: int) -> None:
     """Run a program that converts a file within its `home`; `what` names the file."""
     environment = {**_ENVIRONMENT, "HOME": str(home), "TMPDIR": str(home)}
-    _child([CONVERT, *command], b"", what, timeout=timeout, memory=memory, environment=environment)
+    with TemporaryFile() as output:
+        _child(
+            output, [CONVERT, *command], b"", what, timeout=timeout, memory=memory, environment=environment
+        )
 
 
 def _child(
+    output: IO[bytes],
     task: Sequence[str],
     given: bytes,
     what: str,
@@ -66,21 +89,24 @@ def _child(
     timeout: float,
     memory: int,
     environment: Mapping[str, str] = _ENVIRONMENT,
-) -> bytes:
-    """Run a child to its end and return its output; its limits follow the task's name."""
+) -> None:
+    """Run a child to its end, its output into a file; its limits follow the task's name."""
     caps = [str(timeout), str(memory)]
     command = [sys.executable, "-P", "-m", "rag.ingest.parsers.worker", task[0], *caps, *task[1:]]
-    with subprocess.Popen(  # noqa: S603 - our own interpreter and module; the request goes by standard input
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        cwd="/",
-        start_new_session=True,
-    ) as child:
+    with (
+        _containing(given) as request,
+        subprocess.Popen(  # noqa: S603 - our own interpreter and module; the request goes by standard input
+            command,
+            stdin=request,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd="/",
+            start_new_session=True,
+        ) as child,
+    ):
         try:
-            output, complaint = child.communicate(given, timeout=timeout)
+            complaint = _drain(child, output, what, time.monotonic() + timeout)
         except subprocess.TimeoutExpired as error:
             raise DocumentRefused(f"{what} took longer than {timeout:g} seconds to read.") from error
         finally:
@@ -89,7 +115,48 @@ def _child(
             child.wait()
     if child.returncode != 0:
         raise DocumentRefused(_reason(what, child.returncode, complaint, timeout, memory))
-    return output
+
+
+def _containing(given: bytes) -> IO[bytes]:
+    file = TemporaryFile()  # noqa: SIM115 - the caller closes it
+    file.write(given)
+    file.seek(0)
+    return file
+
+
+def _drain(child: subprocess.Popen[bytes], output: IO[bytes], what: str, deadline: float) -> bytes:
+    """Write a child's output to a file until it ends; return the end of its standard error.
+
+    Nothing of the output stays in memory. Raises TimeoutExpired, and DocumentRefused above MAX_OUTPUT.
+    """
+    complaint = b""
+    for pipe, part in _parts(child, deadline):
+        if pipe is child.stderr:
+            complaint = (complaint + part)[-_COMPLAINT:]
+        elif output.tell() + len(part) > MAX_OUTPUT:
+            raise DocumentRefused(
+                f"{what} holds more than {MAX_OUTPUT >> 20} MB of text and files. Split it and add the parts."
+            )
+        else:
+            output.write(part)
+    child.wait(max(deadline - time.monotonic(), 0.1))
+    return complaint
+
+
+def _parts(child: subprocess.Popen[bytes], deadline: float) -> Iterator[tuple[Any, bytes]]:
+    """Yield what a child writes, each part with its pipe; raises TimeoutExpired after the deadline."""
+    with selectors.DefaultSelector() as pipes:
+        for pipe in (child.stdout, child.stderr):
+            pipes.register(cast("IO[bytes]", pipe), selectors.EVENT_READ)
+        while pipes.get_map():
+            ready = pipes.select(max(deadline - time.monotonic(), 0))
+            if not ready or time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(child.args, 0)
+            for key, _ in ready:
+                if part := os.read(key.fd, _AT_ONCE):
+                    yield key.fileobj, part
+                else:
+                    pipes.unregister(key.fileobj)
 
 
 _NO_MEMORY = re.compile(

@@ -17,10 +17,17 @@ from typing import Any
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers.sandbox import BECOME, CONVERT, OUT_OF_MEMORY, TOO_DEEP
+from rag.ingest.parsers.walls import close_in
 
 MAX_CONVERTED = 300 << 20  # bytes of a file that a converter writes
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # flags of `unshare`
-_CALLS = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "os.system", "os.exec")
+_EVENTS = """
+socket.__new__ socket.connect socket.bind socket.sendto socket.sendmsg socket.getaddrinfo socket.gethostbyname
+subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty os.kill os.killpg
+os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate os.chmod os.chown
+"""
+_CALLS = frozenset(_EVENTS.split())
+"""Audit events that a parser never causes; the rest of the guard where the kernel has no walls."""
 
 
 def confine(seconds: float, memory: int) -> None:
@@ -56,6 +63,7 @@ def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
     document = parse(path, name)
     facts = asdict(replace(document, attached=()))
     texts = [facts.pop("text").encode("utf-8"), *(content for _, content in document.attached)]
+    facts["text"] = len(texts[0])
     facts["attached"] = [(name, len(content)) for name, content in document.attached]
     return facts, b"".join(texts)
 
@@ -120,8 +128,10 @@ def main(task: str, seconds: str, memory: str, *command: str) -> None:
         os.execv(command[0], command)  # noqa: S606 - a program that the server found, no shell
     confine(float(seconds), int(memory))
     arguments = json.load(sys.stdin.buffer)
+    file = Path(arguments.pop("path"))
+    close_in(file)
     try:
-        facts, output = TASKS[task](Path(arguments.pop("path")), arguments.pop("name"), **arguments)
+        facts, output = TASKS[task](file, arguments.pop("name"), **arguments)
     except DocumentRefused as error:
         facts, output = {"refused": str(error)}, b""
     except MemoryError:

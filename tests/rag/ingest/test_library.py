@@ -342,3 +342,14 @@ def test_a_question_is_embedded_where_it_is_asked_once_nobody_has_to_wait_for_th
     found = [names(library, "the moat of Aldenburg") for _ in range(2)]
     assert found == [["castle.md"]] * 2
     assert [thread == threading.get_ident() for thread in threads] == [False, True]
+
+
+def test_a_document_of_too_many_passages_is_refused_before_it_is_embedded(
+    database: Database, embedder: Embedder
+) -> None:
+    library = Library(database, "ann", lambda: embedder, most_passages=2)
+    put(library, "castle.md", CASTLE)
+    much = put(library, "much.md", "\n\n".join(f"# Part {number}\n\nText." for number in range(1200)))
+    record = library.documents.get(much)
+    assert record.state == "refused" and "would have 1,200 passages" in (record.reason or "")
+    assert "Split the file" in (record.reason or "") and library.documents.chunk_ids_of(much) == []

@@ -118,3 +118,10 @@ def test_a_reader_whose_server_was_killed_ends_by_itself(tmp_path: Path) -> None
         reader = written(note)
         server.send_signal(signal.SIGKILL)
     assert ends(reader, 10)
+
+
+def test_output_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "MAX_OUTPUT", 1 << 20)
+    command = [sys.executable, "-c", "while True: print('more' * 1000)"]
+    with pytest.raises(DocumentRefused, match=r"^a\.pdf holds more than 1 MB .* Split it"):
+        sandbox.run_program(command, b"", "a.pdf", timeout=20, memory=1 << 30)

@@ -1,0 +1,159 @@
+"""Walls of the kernel around a parser: what its process may not do, whatever code runs in it (Linux).
+
+Landlock leaves it the file to parse and its libraries, to read; seccomp takes sockets, other programs, other
+processes and changes of the file tree. Both hold for calls that no audit hook sees, such as those of ctypes,
+and cannot be taken down again. Where a kernel has neither, the limits and hooks of `worker` are what is left.
+"""
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+# linux/prctl.h, seccomp.h, bpf_common.h
+_NO_NEW_PRIVILEGES, _SET_SECCOMP, _GET_SECCOMP, _FILTER = 38, 22, 21, 2
+_LOAD, _EQUAL, _AT_LEAST, _HAS_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _FAIL = 0x7FFF0000, 0x00050000  # the second with an error number
+_NUMBER, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in the description of a call
+_X32 = 0x40000000  # from here the same calls are numbered again on x86-64
+_THREAD = 0x00010000  # flag of `clone`
+
+_CALLS = """
+socket 41 198 | connect 42 203 | accept 43 202 | sendto 44 206 | sendmsg 46 211 | bind 49 200
+listen 50 201 | socketpair 53 199 | accept4 288 242 | sendmmsg 307 269 | fork 57 - | vfork 58 -
+execve 59 221 | execveat 322 281 | kill 62 129 | ptrace 101 117 | process_vm_readv 310 270
+process_vm_writev 311 271 | pidfd_open 434 434 | pidfd_send_signal 424 424 | pidfd_getfd 438 438
+unshare 272 97 | setns 308 268 | mount 165 40 | bpf 321 280 | userfaultfd 323 282
+io_uring_setup 425 425 | keyctl 250 219 | add_key 248 217 | perf_event_open 298 241 | rename 82 -
+renameat 264 38 | renameat2 316 276 | unlink 87 - | unlinkat 263 35 | rmdir 84 - | mkdir 83 -
+mkdirat 258 34 | link 86 - | linkat 265 37 | symlink 88 - | symlinkat 266 36 | mknod 133 -
+mknodat 259 33 | creat 85 - | truncate 76 45 | chmod 90 - | fchmod 91 52 | fchmodat 268 53 | chown 92 -
+fchown 93 55 | lchown 94 - | fchownat 260 54 | utimensat 280 88
+"""
+"""Calls that fail with EPERM, with their numbers on x86-64 and on aarch64 (linux/arch/*/syscall tables)."""
+_MACHINES = {"x86_64": (0, 0xC000003E, 56), "aarch64": (1, 0xC00000B7, 220)}  # column, audit name, `clone`
+_CLONE3 = 435
+
+# linux/landlock.h
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_READ_FILE, _READ_DIRECTORY, _EXECUTE = 1 << 2, 1 << 3, 1 << 0
+_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # number of rights over files by version
+
+
+def close_in(file: Path) -> tuple[str, ...]:
+    """Close the walls around this process for good; return the names of those that stand.
+
+    It may read `file`, the libraries of Python and of the system, and nothing else.
+    """
+    if sys.platform != "linux" or platform.machine() not in _MACHINES:
+        return ()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+        return ()
+    return (*(["landlock"] if _landlock(libc, file) else []), *(["seccomp"] if _seccomp(libc) else []))
+
+
+def available() -> tuple[str, ...]:
+    """Return the names of the walls that this system offers."""
+    if sys.platform != "linux" or platform.machine() not in _MACHINES:
+        return ()
+    libc = ctypes.CDLL(None, use_errno=True)
+    found = ["landlock"] * (_version(libc) > 0)
+    return (*found, *(["seccomp"] * (libc.prctl(_GET_SECCOMP, 0, 0, 0, 0) >= 0)))
+
+
+def _version(libc: ctypes.CDLL) -> int:
+    return int(libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
+
+
+def _landlock(libc: ctypes.CDLL, file: Path) -> bool:
+    version = _version(libc)
+    if version < 1:
+        return False
+    handled = (1 << _RIGHTS.get(version, max(_RIGHTS.values()))) - 1
+    rules = libc.syscall(_CREATE, struct.pack("=Q", handled), ctypes.c_size_t(8), ctypes.c_uint32(0))
+    if rules < 0:
+        return False
+    try:
+        for path in _readable():
+            _allow(libc, rules, path, _READ_FILE | _EXECUTE | (_READ_DIRECTORY if path.is_dir() else 0))
+        _allow(libc, rules, file, _READ_FILE)
+        return bool(libc.syscall(_RESTRICT, rules, ctypes.c_uint32(0)) == 0)
+    finally:
+        os.close(rules)
+
+
+def _readable() -> Iterator[Path]:
+    """Yield the folders of libraries: never the project's own folder, which may hold the data."""
+    yield Path(__file__).resolve().parents[2]
+    yield from (Path(sys.prefix), Path(sys.base_prefix))
+    yield from (Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))
+    yield from map(Path, ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom"))
+    yield from (Path("/etc") / name for name in ("fonts", "ld.so.cache", "localtime", "mime.types"))
+
+
+def _allow(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
+    try:
+        folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        rule = struct.pack("=Qi", rights, folder)
+        libc.syscall(_ADD, rules, ctypes.c_int(1), rule, ctypes.c_uint32(0))
+    finally:
+        os.close(folder)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
+
+
+def _seccomp(libc: ctypes.CDLL) -> bool:
+    steps = b"".join(_filter(platform.machine()))
+    program = _Program(len(steps) // 8, steps)
+    return bool(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0) == 0)
+
+
+def _filter(machine: str) -> list[bytes]:
+    """Return the steps of the filter: unknown machines and the calls of the table fail, threads may begin."""
+    column, name, clone = _MACHINES[machine]
+    forbidden, unknown, allowed = _end(errno.EPERM), _end(errno.ENOSYS), _step(_RETURN, _ALLOW)
+    return [
+        _step(_LOAD, _MACHINE),
+        *(_step(_EQUAL, name, yes=1), forbidden),
+        _step(_LOAD, _NUMBER),
+        *(_step(_AT_LEAST, _X32, no=1), forbidden),
+        *(_step(_EQUAL, _CLONE3, no=1), unknown),  # its flags lie behind a pointer; libraries fall back
+        *_each(_numbers(column), forbidden),
+        *(
+            _step(_EQUAL, clone, no=3),
+            _step(_LOAD, _FIRST_ARGUMENT),
+            _step(_HAS_BIT, _THREAD, yes=1),
+            forbidden,
+        ),
+        allowed,
+    ]
+
+
+def _numbers(column: int) -> list[int]:
+    told = [call.split()[1 + column] for line in _CALLS.strip().splitlines() for call in line.split("|")]
+    return [int(number) for number in told if number != "-"]
+
+
+def _each(numbers: Sequence[int], end: bytes) -> Iterable[bytes]:
+    for number in numbers:
+        yield _step(_EQUAL, number, no=1)
+        yield end
+
+
+def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
+    """Return a step; `yes` and `no` are how many steps to pass over after a comparison."""
+    return struct.pack("=HBBI", code, yes, no, value)
+
+
+def _end(error: int) -> bytes:
+    return _step(_RETURN, _FAIL | error)

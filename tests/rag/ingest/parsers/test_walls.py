@@ -1,0 +1,95 @@
+"""What hostile code within a parser's process can do: nothing but read the file it was given."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rag.ingest.parsers import load, walls
+
+ATTEMPTS = """
+import ctypes, json, os, socket, subprocess, sys, threading
+from pathlib import Path
+from rag.ingest.parsers import walls, worker
+
+given, foreign = map(Path, sys.argv[2:4])
+done = {}
+if sys.argv[1] == "walls":
+    done["closed"] = walls.close_in(given)
+else:
+    sys.addaudithook(worker._forbid)
+libc = ctypes.CDLL(None, use_errno=True)
+
+def refused(name, attempt):
+    try:
+        result = attempt()
+        done[name] = isinstance(result, int) and result < 0
+    except OSError:
+        done[name] = True
+
+refused("tcp", lambda: socket.socket())
+refused("udp", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+refused("resolve", lambda: socket.getaddrinfo("example.org", 80))
+refused("spawn", lambda: subprocess.run([sys.executable, "-c", ""], check=True))
+refused("fork", lambda: os.fork() or os._exit(0))
+refused("delete", foreign.unlink)
+refused("rename", lambda: foreign.rename(foreign.with_name("other")))
+refused("folder", foreign.with_name("folder").mkdir)
+refused("signal", lambda: os.kill(os.getppid(), 0))
+if sys.argv[1] == "walls":
+    refused("read another's", foreign.read_bytes)
+    refused("list", lambda: os.listdir(foreign.parent))
+    refused("environment", lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes())
+    refused("create", lambda: foreign.with_name("new").touch())
+    refused("write", lambda: foreign.open("ab"))
+    refused("socket by ctypes", lambda: libc.socket(2, 2, 0))
+    refused("fork by ctypes", lambda: libc.fork() or os._exit(0))
+    refused("unlink by ctypes", lambda: libc.unlink(bytes(foreign)))
+    refused("ptrace by ctypes", lambda: libc.ptrace(16, os.getppid(), 0, 0))
+done["reads its own"] = given.read_text() == "given"
+thread = threading.Thread(target=lambda: done.update(threads=True))
+thread.start()
+thread.join()
+print(json.dumps(done))
+"""
+
+
+def attempted(how: str, tmp_path: Path) -> dict[str, bool]:
+    (tmp_path / "given").write_text("given")
+    (tmp_path / "foreign").write_text("foreign")
+    command = [sys.executable, "-c", ATTEMPTS, how, str(tmp_path / "given"), str(tmp_path / "foreign")]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert (tmp_path / "foreign").read_text() == "foreign" and len(list(tmp_path.iterdir())) == 2
+    found: dict[str, bool] = json.loads(output.splitlines()[-1])
+    return found
+
+
+@pytest.mark.skipif(
+    walls.available() != ("landlock", "seccomp"), reason="needs a Linux kernel with Landlock and seccomp"
+)
+def test_hostile_code_can_only_read_its_own_file_even_through_ctypes(tmp_path: Path):
+    done = attempted("walls", tmp_path)
+    assert done.pop("closed") == ["landlock", "seccomp"]
+    assert len(done) == 20 and [name for name, holds in done.items() if not holds] == []
+
+
+def test_without_walls_hooks_refuse_the_same_of_python(tmp_path: Path):
+    done = attempted("hooks", tmp_path)
+    assert len(done) == 11 and [name for name, holds in done.items() if not holds] == []
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_passes_over_no_more_steps_than_it_has(machine: str):
+    steps = walls._filter(machine)
+    for at, step in enumerate(steps):
+        code, yes, no = step[0], step[2], step[3]
+        assert code in (0x20, 0x06) or at + 1 + max(yes, no) < len(steps)
+    assert steps[-1] == walls._step(0x06, 0x7FFF0000)
+
+
+def test_a_file_is_read_within_the_walls(tmp_path: Path):
+    file = tmp_path / "note.md"
+    file.write_text("# Note\n\nThe deposit is three months' rent.\n", "utf-8")
+    assert "deposit" in load(file, "note.md").text
