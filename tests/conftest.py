@@ -114,9 +114,9 @@ def files_are_read_here(request: pytest.FixtureRequest) -> Iterator[None]:
     """Read files without a child process, but where tests are about the sandbox, attacks and crashes."""
     with pytest.MonkeyPatch.context() as patch:
         if request.path.name in ABOUT_TEXT and request.path.parent.name == "parsers":
-            patch.setattr(sandbox, "run", read_here)
+            patch.setattr(sandbox, "run_into", read_here)
         elif not {"parsers", "hostile", "faults"} & set(request.path.relative_to(TESTS).parts):
-            patch.setattr(sandbox, "run", read_text_here)
+            patch.setattr(sandbox, "run_into", read_text_here)
         yield
 
 

@@ -93,26 +93,31 @@ def export(conversation: ConversationRecord, messages: Sequence[Message], at: da
     return ExportedChat(conversation.id, conversation.title or UNTITLED, at, tuple(turns))
 
 
-def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
+def cited_pieces(answer: Message, numbered: int = 0) -> tuple[tuple[AnswerPiece, ...], tuple[Quote, ...]]:
+    """Return the pieces of an answer, and its quotes with numbers that follow `numbered`."""
     shown = list(_shown(answer))
     cited = {(passage.number, position): passage for _, passage, position in shown}
     numbers = {target: number for number, target in enumerate(cited, start=numbered + 1)}
+    marks = {offset: numbers[passage.number, position] for offset, passage, position in shown}
+    quotes = (_quote(answer, numbers[target], passage, target[1]) for target, passage in cited.items())
+    return tuple(pieces(answer, marks)), tuple(quotes)
+
+
+def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
     counted = backing(answer)
     understood = answer.standalone_question or ""
-    marks = {offset: numbers[passage.number, position] for offset, passage, position in shown}
+    written, quotes = cited_pieces(answer, numbered)
     return ExportedTurn(
         question=question.content,
         asked=question.created,
         understood="" if understood.split() == question.content.split() else understood,
         answer=answer.content,
-        pieces=tuple(pieces(answer, marks)),
+        pieces=written,
         state=answer.state,
         model=answer.model or "",
         backed=counted.sentence if counted else "",
         searched_in=" · ".join(filter(None, (answer.searched_in, answer.narrowed_to))),
-        quotes=tuple(
-            _quote(answer, numbers[target], passage, target[1]) for target, passage in cited.items()
-        ),
+        quotes=quotes,
     )
 
 

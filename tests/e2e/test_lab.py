@@ -66,6 +66,6 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
     expect(settled).to_be_disabled()
     page.reload()
     expect(page.get_by_role("table").first).to_contain_text("Meaning, diverse")
-    visitor.go("Settings")
+    visitor.open_advanced()
     expect(page.get_by_role("combobox", name="Search mode")).to_have_value("Words")
     assert visitor.strangers() == [] and visitor.errors == []

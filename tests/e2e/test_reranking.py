@@ -36,7 +36,7 @@ def test_a_reranker_is_chosen_used_and_told_of(patient: Server, visit: Visit, fa
 
     visitor = visit(patient.url)
     page = visitor.page
-    visitor.go("Settings")
+    visitor.open_advanced()
     visitor.choose("Reranker", "Language model, yes or no")
     save = page.locator(".st-key-save-reranking").get_by_role("button")
     press(save, then=page.get_by_text("Saved."))

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import Visitor, again
+from tests.e2e.visitor import Visitor, again, press
 
 Visit = Callable[..., Visitor]
 
@@ -27,6 +27,7 @@ def test_settings_open_by_keyboard_and_save(server: Server, visit: Visit):
     visitor = visit(server.url + "/settings")
     page = visitor.page
     box = page.get_by_label("Model (leave empty to turn off)")
+    press(page.get_by_role("tab", name="On a server"), then=box)
 
     def name_it(patience: float) -> None:
         box.fill("some-model", timeout=patience)

@@ -8,12 +8,17 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import PATIENCE, Visitor, click
-from tests.rag.fake_llm import FakeLLM, Reply
+from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 Visit = Callable[..., Visitor]
 LONG = Reply(" ".join(f"word{number}" for number in range(300)) + " [1].", hold_after=10)
 SHORT = "The harbour handled 4.1 million containers in 2024 [1]. " * 3 + "Nobody objected."
 HELD = Reply(SHORT, hold_after=15)  # goes on when the test says so
+
+
+def rephrased_or_held(request: Request) -> str:
+    """Rephrase a follow-up at once; an answer goes on when the test says so."""
+    return "In which year was it?" if "Standalone question:" in request.prompt else SHORT
 
 
 @pytest.fixture
@@ -53,7 +58,7 @@ def test_a_turn_stands_there_once_while_the_page_comes_around_it(visitor: Visito
     page, welcome = visitor.page, visitor.page.get_by_text("Add documents", exact=True)
     for count, question in enumerate(("How many containers?", "And in which year?"), 1):
         fake.released.clear()
-        fake.reply(HELD)
+        fake.reply(Reply(rephrased_or_held, hold_after=15))
         visitor.ask(question)
         expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
         expect(visitor.answers().last).to_contain_text("The harbour")
@@ -82,16 +87,86 @@ def test_a_reload_and_a_second_tab_rejoin_the_stream(
     assert [state for state, _ in stored(with_model)[before:]] == ["complete"]
 
 
-def test_the_newest_words_are_in_view_without_scrolling(visitor: Visitor, fake: FakeLLM):
-    fake.reply(Reply("\n\n".join([SHORT] * 12)))
-    newest = visitor.page.get_by_role("button", name="Answer again").last
+COUNT_SHIFTS = """() => {
+  window.shifted = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.shifted += entry.value;
+  }).observe({ type: 'layout-shift' });
+}"""
+
+
+def test_nothing_moves_while_an_answer_grows_or_when_it_ends(visitor: Visitor, fake: FakeLLM):
+    page = visitor.page
+    fake.reply(Reply("Begin [1]. " + SHORT, hold_after=4))
+    visitor.ask("How many containers were handled?")
+    expect(visitor.answers().last).to_contain_text("Begin")
+    expect(page.locator('[class*="st-key-stop-"] button')).to_be_attached()  # the page is drawn around it
+    page.wait_for_timeout(1000)
+    page.evaluate(COUNT_SHIFTS)
+    fake.released.set()
+    visitor.finished(1)
+    assert page.evaluate("window.shifted") < 0.01
+
+
+def test_the_question_is_at_the_top_and_the_answer_read_from_its_beginning(visitor: Visitor, fake: FakeLLM):
+    fake.reply(Reply("\n\n".join([f"Begin {SHORT}", *[SHORT] * 12])))
+    page = visitor.page
+    question = page.locator('[class*="st-key-question-"]').last
     for count in (1, 2):
         visitor.ask("How many containers were handled?")
         visitor.finished(count)
-        expect(newest).to_be_in_viewport()
+        expect(question).to_be_in_viewport()
+        expect(visitor.answers().last.get_by_text("Begin The harbour")).to_be_in_viewport()
+    visitor.answers().last.hover()
+    page.mouse.wheel(0, 900)
+    expect(visitor.answers().last.get_by_text("Begin The harbour")).not_to_be_in_viewport()
+    expect(question).to_be_in_viewport()
+
+
+def test_the_next_question_waits_in_the_input_until_the_answer_has_ended(visitor: Visitor, fake: FakeLLM):
+    fake.reply(HELD)
+    visitor.ask("How many containers were handled?")
+    expect(visitor.answers().last).to_contain_text("The harbour")
+    box = visitor.page.get_by_placeholder("Ask your documents")
+    box.fill("And in which year?")
+    box.press("Enter")
+    expect(visitor.page.get_by_text("Your question will be sent next.")).to_be_visible()
+    expect(box).to_have_value("And in which year?")
+    fake.released.set()
+    expect(visitor.page.locator('[class*="st-key-question-"]').last).to_contain_text("And in which year?")
+    visitor.finished(2)
+    expect(box).to_have_value("")
+
+
+def test_the_input_has_the_focus_a_key_leads_to_the_chats_and_the_end_is_read_aloud(
+    visitor: Visitor, fake: FakeLLM
+):
+    fake.reply(Reply("Yes [1]."))
+    page = visitor.page
+    box = page.get_by_placeholder("Ask your documents")
+    expect(box).to_be_focused()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_placeholder("Search chats")).to_be_focused()
+    visitor.ask("How many containers were handled?")
+    visitor.finished(1)
+    expect(page.get_by_role("status").filter(has_text="The answer has ended.")).to_have_count(1)
+    expect(page.get_by_role("heading", level=1)).to_have_text("How many containers were handled?")
+
+
+def test_an_unfinished_question_stays_over_another_page_and_a_reload(visitor: Visitor, fake: FakeLLM):
+    fake.reply(Reply("Yes [1]."))
+    visitor.ask("How many containers were handled?")
+    visitor.finished(1)
+    box = visitor.page.get_by_placeholder("Ask your documents")
+    box.fill("And in which")
+    chat = visitor.page.url
+    visitor.go("Documents")
+    visitor.go("Chat")
+    expect(visitor.answers()).to_have_count(1)
+    expect(box).to_have_value("And in which")
     visitor.page.reload()
-    expect(visitor.answers()).to_have_count(2)
-    expect(newest).to_be_in_viewport()
+    expect(box).to_have_value("And in which")
+    assert visitor.page.url == chat
 
 
 def test_an_answer_goes_on_when_its_tab_is_closed(

@@ -30,7 +30,7 @@ def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
     visitor.add(file)
     expect(visitor.row("ships.txt")).to_contain_text("Ready")
 
-    visitor.go("Settings")
+    visitor.open_advanced()
 
     def build(patience: float) -> None:
         page.get_by_text("Quoted from the documents").click(timeout=patience)

@@ -118,6 +118,12 @@ class Visitor:
         here = self.page.get_by_placeholder("Ask your documents") if name == "Chat" else title
         click(self.page.get_by_role("link", name=name, exact=True), then=here)
 
+    def open_advanced(self) -> None:
+        """Open the advanced part of the settings."""
+        inside = self.page.get_by_role("combobox", name="Search mode")
+        self.go("Settings")
+        click(self.page.get_by_text("Advanced: search", exact=False), then=inside)
+
     def choose(self, name: str, option: str) -> None:
         """Choose an option of a list, opened again where the page was drawn anew meanwhile."""
         box = self.page.get_by_role("combobox", name=name, exact=True)

@@ -115,7 +115,7 @@ def ask_again(tab: Tab, fake: FakeLLM, server: Server) -> None:
 
 def rename(tab: Tab, fake: FakeLLM, server: Server) -> None:
     tab.write(f"title-{tab.chat}", "Containers, by year")
-    tab.until(lambda: "#### Containers, by year" in tab.text)
+    tab.until(lambda: "# Containers, by year" in tab.text)
 
 
 ACTS = [

@@ -115,6 +115,8 @@ def _hint(evidence: CitedPassage, checking: bool) -> str:
 
 # A click, or Enter, on a link to `#cite-...` opens its source.
 BRIDGE_KEY = "markers"
+PANEL = "source-panel"
+"""Key of the container that the bridge makes a panel, which takes the focus when it opens."""
 _JS = """
 const LINK = 'a[href^="#cite-"]';
 let send = () => {};
@@ -180,19 +182,25 @@ function escape(event) {
   if (event.key === 'Escape') hide();
 }
 
-// When the panel closes, focus returns to the marker.
-function comeBack() {
-  const open = document.querySelector('[role="dialog"]') !== null;
-  if (panel && !open && last) {
+// The panel takes the focus when it opens; when it closes, the focus returns to the marker.
+function follow() {
+  const shown = document.querySelector('.st-key-source-panel');
+  if (shown && !shown.hasAttribute('role')) {
+    shown.setAttribute('role', 'dialog');
+    shown.setAttribute('aria-label', 'Source');
+    shown.tabIndex = -1;
+  }
+  if (shown && !panel) shown.focus({ preventScroll: true });
+  if (panel && !shown && last) {
     for (const link of document.querySelectorAll(LINK)) {
       if (link.getAttribute('href') === last) { link.focus(); break; }
     }
     last = null;
   }
-  panel = open;
+  panel = shown !== null;
 }
 
-const watch = new MutationObserver(() => { name(); comeBack(); });
+const watch = new MutationObserver(() => { name(); follow(); });
 
 const LISTENERS = [
   ['click', open], ['mouseover', show], ['focusin', show], ['mouseout', leave], ['focusout', leave],
@@ -204,6 +212,7 @@ export default function (component) {
   for (const [kind, listener] of LISTENERS) document.addEventListener(kind, listener, true);
   watch.observe(document.body, { childList: true, subtree: true });
   name();
+  follow();
   return () => {
     hide();
     for (const [kind, listener] of LISTENERS) document.removeEventListener(kind, listener, true);

@@ -1,10 +1,10 @@
-"""Evidence panel: the cited words in context, with the PDF page.
+"""Source panel beside the answer: the PDF page, the cited words in context, the next citation.
 
 The quote comes from the stored answer and the document only adds context, so old answers keep their quotes
 when a document is deleted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,6 @@ import streamlit as st
 
 from rag.citations.support import CALCULATED, DIFFERS, statement_text
 from rag.ingest.parsers.figures import figure_image, figures_at
-from rag.ingest.parsers.pdf_highlight import PageImage, page_image
 from rag.raptor.tree import is_leaf_id
 from rag.text.markers import inert
 from rag.text.tables import read_tables
@@ -24,47 +23,16 @@ from storage.answers import Standing
 from storage.errors import FootnoteError, NotFound
 from storage.records import PageSpan, PassageRecord
 from ui import pages
-from ui.chat.citations import CitedPassage, resolve
-from ui.components.markdown import cited_rows, escape_text, highlight, label, unwrap
+from ui.chat.citations import PANEL, CitedPassage, marked, resolve, target_of
+from ui.chat.page_view import cited_pages, icon_button, is_pdf, show_pages
+from ui.components.copy_buttons import copy_buttons
+from ui.components.markdown import escape_text, highlight, label, unwrap
 from ui.components.messages import action
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
-
-SCALE = 2.0  # pixels per point: sharp on dense screens, about 200 kB a page
-
-
-def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
-    """Return True if a passage's file is a PDF, judged by its content."""
-    try:
-        with workspace.library.files.path(passage.sha256).open("rb") as file:
-            return b"%PDF-" in file.read(1024)
-    except (NotFound, OSError):
-        return False
 
 
 def _is_office(passage: PassageRecord, workspace: Workspace) -> bool:
     return workspace.library.documents.get(passage.document_id).name.lower().endswith((".docx", ".pptx"))
-
-
-def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
-    library, passage = workspace.library, evidence.passage
-    words = (max(evidence.start, span.start) - span.start, min(evidence.end, span.end) - span.start)
-    try:
-        with st.spinner("Loading page…"):
-            path = str(library.files.path(passage.sha256))
-            text = library.documents.text(passage.document_id)[span.start : span.end]
-            drawn = _draw(path, span.number, text, words)
-    except FootnoteError as error:
-        st.info(f"Cannot show this page. {escape_text(str(error))}", icon=":material/image_not_supported:")
-        return
-    said = f"Page {span.number}" + (", cited words highlighted" if drawn.certain else "")
-    st.image(drawn.png, width="stretch", alt=said)
-    uncertain = "The exact place on the page is uncertain, so nothing is highlighted."
-    st.caption(f"{said}." if drawn.certain else uncertain)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _draw(path: str, page: int, text: str, words: tuple[int, int]) -> PageImage:
-    return page_image(Path(path), page, text, [words], scale=SCALE)
 
 
 def _show_figures(evidence: CitedPassage, workspace: Workspace) -> None:
@@ -115,7 +83,6 @@ def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
 
 CONTEXT = 600  # characters of the document shown on either side of the cited words
 LONGEST_TABLE = 6000  # characters above the context that are shown with it where a table begins there
-MAX_PAGES = 2  # of a PDF that are drawn for one quote
 MAX_FIGURES = 3  # of an Office file that are shown for one quote
 PARAMETER = "cite"
 _BADGES = {
@@ -137,7 +104,7 @@ def choose(target: str) -> None:
 
 
 def show_chosen(workspace: Workspace) -> None:
-    """Open the panel if the address names a source."""
+    """Show the panel if the address names a source."""
     target = st.query_params.get(PARAMETER)
     if not target:
         return
@@ -146,15 +113,31 @@ def show_chosen(workspace: Workspace) -> None:
         st.toast("Source not found. Its answer may have been deleted.")
         _dismiss()
         return
-    open_panel(evidence, workspace)
+    targets = [target_of(cited) for _, cited in marked(evidence.message)]
+    show_panel(evidence, workspace, _dismiss, list(dict.fromkeys(targets)))
 
 
-def open_panel(evidence: CitedPassage, workspace: Workspace) -> None:
-    """Open the panel on a source."""
-    title = label(evidence.passage.document, 80)
-    st.dialog(title, width="large", icon=":material/format_quote:", on_dismiss=_dismiss)(_panel)(
-        evidence, workspace
-    )
+def show_panel(
+    evidence: CitedPassage, workspace: Workspace, close: Callable[[], None], targets: Sequence[str] = ()
+) -> None:
+    """Show the panel on a source, one of the `targets` that its answer cites in this order."""
+    with st.container(key=PANEL, gap="small"):
+        _show_head(evidence, close, targets)
+        _show_source(evidence, workspace)
+
+
+def _show_head(evidence: CitedPassage, close: Callable[[], None], targets: Sequence[str]) -> None:
+    with st.container(
+        key="source-head", horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False
+    ):
+        st.markdown(f"**{label(evidence.passage.document, 80)}**", width="stretch")
+        if len(targets) > 1 and (target := target_of(evidence)) in targets:
+            at = targets.index(target)
+            icon_button("Previous citation", "arrow_upward", choose, targets[at - 1] if at else None)
+            st.caption(f"{at + 1} of {len(targets)}", width="content")
+            after = targets[at + 1] if at + 1 < len(targets) else None
+            icon_button("Next citation", "arrow_downward", choose, after)
+        icon_button("Close", "close", lambda _: close(), "", shortcut="Esc")
 
 
 def _dismiss() -> None:
@@ -168,37 +151,26 @@ def _find(target: str, workspace: Workspace) -> CitedPassage | None:
     return None
 
 
-def _panel(evidence: CitedPassage, workspace: Workspace) -> None:
+def _show_source(evidence: CitedPassage, workspace: Workspace) -> None:
     passage = evidence.passage
     found = workspace.standings.of([passage])[passage.document_id]
     for _, document_id in workspace.standings.present([passage]):  # it may have been added again
         passage = replace(passage, document_id=document_id)
         evidence = replace(evidence, passage=passage)
-    spans = _pages(evidence, workspace) if found == "here" else []
+    spans = cited_pages(evidence, workspace) if found == "here" else []
     if where := list(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)])):
         st.caption(" · ".join(where))
     if found == "here":
         _show_address(passage, workspace)
     if found in _BADGES:
         st.warning(_BADGES[found], icon=":material/history:")
-    if not spans or not is_pdf(passage, workspace):
-        _show_text(evidence, workspace, found, spans)
-        if found == "here" and _is_office(passage, workspace):
-            _show_figures(evidence, workspace)
-        return
-    words, page = st.columns([5, 6], gap="medium")
-    with words:
-        _show_text(evidence, workspace, found, spans)
-    with page:
-        for span in spans:
-            _show_page(evidence, span, workspace)
-
-
-def _show_text(
-    evidence: CitedPassage, workspace: Workspace, found: Standing, spans: Sequence[PageSpan]
-) -> None:
-    _words(evidence, workspace, found, spans)
-    _show_tree_path(evidence.passage, workspace)
+    _show_statement(evidence)
+    if spans and is_pdf(passage, workspace):
+        show_pages(evidence, spans, workspace)
+    _show_words(evidence, workspace, found, spans)
+    if found == "here" and _is_office(passage, workspace):
+        _show_figures(evidence, workspace)
+    _show_tree_path(passage, workspace)
     _show_feedback(evidence, workspace)
 
 
@@ -209,38 +181,33 @@ def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
         st.link_button(f"Open at {host}", address, icon=":material/open_in_new:", type="tertiary")
 
 
-def _pages(evidence: CitedPassage, workspace: Workspace) -> list[PageSpan]:
-    """Return the pages of the cited words; of a whole passage only the first."""
-    pages = workspace.library.documents.pages(evidence.passage.document_id)
-    touched = [page for page in pages if page.start < evidence.end and evidence.start < page.end]
-    return touched[: MAX_PAGES if evidence.exact else 1]
-
-
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
     numbers = [span.number for span in spans] or [page for page in [passage.page] if page is not None]
     return f"Page{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}" if numbers else ""
 
 
-def _words(evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]) -> None:
-    status = evidence.citation.status if evidence.citation else "passage"
-    if evidence.citation is not None:
-        statement = statement_text(evidence.message, evidence.citation)
-        st.caption(f"Statement: {label(inert(statement), 400)}")
-        if evidence.citation.note:
-            st.caption(
-                f"{DIFFERS if status == 'differs' else CALCULATED}: {label(evidence.citation.note, 400)}"
-            )
+def _show_statement(evidence: CitedPassage) -> None:
+    """Show what the answer says here, and what differs or was calculated."""
+    if evidence.citation is None:
+        return
+    statement = statement_text(evidence.message, evidence.citation)
+    st.caption(f"Statement: {label(inert(statement), 400)}")
+    if evidence.citation.note:
+        said = DIFFERS if evidence.citation.status == "differs" else CALCULATED
+        st.markdown(f"**{said}:** {label(evidence.citation.note, 400)}")
+
+
+def _show_words(
+    evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
+) -> None:
+    """Show the cited words, marked in their context."""
     before, after = _neighbours(evidence, workspace, found, pages)
     quote = evidence.quote
-    rows = cited_rows(before + quote + after, len(before), len(before) + len(quote))
     if evidence.passage.page is not None:
         before, quote, after = unwrap(before), unwrap(quote), unwrap(after)
-    st.markdown(f"**{_HEADINGS[status]}**")
-    if evidence.exact:
-        with st.container(border=True):
-            st.markdown(rows or escape_text(quote))
-        st.markdown("**In context**")
+    st.markdown(f"**{_HEADINGS[evidence.citation.status if evidence.citation else 'passage']}**")
     st.markdown(highlight(before, quote, after), anchors=False)
+    copy_buttons({"Copy quote": evidence.quote}, "copy-quote")
 
 
 def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:

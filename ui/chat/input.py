@@ -21,7 +21,7 @@ from rag.retrieval.rerank.registry import Reranking
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import Message, TurnRecord
-from ui.chat import message, scope, sidebar
+from ui.chat import composer, message, scope, sidebar
 from ui.components.labels import count
 from ui.components.markdown import label, safe_answer
 from ui.components.messages import action, show_errors
@@ -139,6 +139,11 @@ def _send(here: Workspace) -> None:
         _ask(sent, here)
 
 
+def ask(question: str, here: Workspace) -> None:
+    """Ask a question that was chosen instead of typed, in the chat of the address."""
+    _ask(_SentQuestion(question, st.query_params.get(sidebar.PARAMETER), scope.next_choice()), here)
+
+
 def _refuse(sent: "_SentQuestion", reason: str) -> None:
     st.session_state[_REWORDED] = sent.text
     st.session_state[_REFUSED] = (reason, sent)
@@ -187,8 +192,11 @@ def _follow_answer(
     turn: TurnRecord, job: Job[Any], workspace: Workspace, seconds: float | None = None
 ) -> None:
     deadline = None if seconds is None else time.monotonic() + seconds
-    with st.chat_message("assistant", avatar=message.ANSWER_AVATAR):
-        partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.container())
+    with (
+        st.container(key=composer.ANSWERING),
+        st.chat_message("assistant", avatar=message.ANSWER_AVATAR),
+    ):
+        partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.empty(), st.container())
         if deadline is None:
             key = f"stop-{turn.answer_id}"
             action("Stop", "stop_circle", key, workspace.stop, turn.answer_id, kind="secondary")
@@ -197,10 +205,11 @@ def _follow_answer(
 
 @dataclass
 class _PartialAnswer:
-    """Partial answer with its three places on the page: query, text, failures."""
+    """Partial answer with its places on the page: query, status, text, failures."""
 
     question: Message
     query: Any
+    status: Any
     text: Any
     failures: Any
     written: str = ""
@@ -215,20 +224,28 @@ class _PartialAnswer:
             case SearchedIn() | NarrowedTo():
                 self.query.caption(scope.told(event))
             case Reworked() | Reranking():
-                self.text.caption(_doing(event))
+                self.status.caption(_doing(event))
             case Degraded():
                 with self.failures:
                     message.show_degraded((event,))
             case Sources(passages):
                 self.found = True
-                self.text.caption(_reading(len(passages), starting=services().model_starts))
+                self.status.caption(_reading(len(passages), starting=services().model_starts))
             case Token(piece):
                 self.written += piece
 
     def draw(self) -> None:
         """Show the text so far."""
         if self.written:
+            self._show_writing()
             self.text.markdown(safe_answer(self.written), anchors=False)
+
+    def _show_writing(self) -> None:
+        """Keep the line above the text, in which a model's answer will have its count of statements."""
+        if services().llm is None:
+            self.status.empty()
+        else:
+            self.status.caption("Writing…")
 
 
 def _doing(event: Reworked | Reranking) -> str:
@@ -249,7 +266,7 @@ def _reading(passages: int, *, starting: bool) -> str:
 
 def _write(job: Job[Any], partial: _PartialAnswer, chat: str, deadline: float | None) -> None:
     seen, priority = 0, services().render_priority
-    partial.text.caption("Searching your documents…")
+    partial.status.caption("Searching your documents…")
     while not _passed(deadline, chat):
         fresh = job.since(seen, wait=POLL)
         seen += len(fresh)

@@ -7,6 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from rag.chat import pipeline
+from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
 from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
 from rag.retrieval.degradation import Degraded
 from rag.workspace import Workspace
@@ -15,6 +16,7 @@ from storage.records import Message, PassageRecord, Rating
 from ui import pages
 from ui.chat import evidence_panel, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
+from ui.components.copy_buttons import copy_buttons
 from ui.components.labels import count
 from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import action, flash_errors
@@ -244,6 +246,7 @@ def show_answer(
         show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
         if message.state == "complete" and not message.passages and not workspace.library.documents.list():
             st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
+        _show_copy(message)
         _show_sources(message, standings)
         if found_nothing(message):
             _show_unsearched(message, workspace)
@@ -325,6 +328,18 @@ def _show_others(
         with opened, st.container(horizontal=True, gap="small", vertical_alignment="center"):
             for passage in others:
                 _source(message, passage, standings)
+
+
+def _show_copy(message: Message) -> None:
+    """Show buttons that copy an answer with its sources or without, and its tables."""
+    if not message.content or not message.passages:
+        return
+    tables = tables_as_csv(message)
+    named = {
+        "Copy table" if len(tables) == 1 else f"Copy table {n}": text for n, text in enumerate(tables, 1)
+    }
+    texts = {"Copy": plain_answer(message), "Copy with sources": footnoted_answer(message)} | named
+    copy_buttons(texts, f"copy-{message.id}")
 
 
 def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> None:

@@ -1,6 +1,7 @@
 """Chat page: the open conversation or the welcome screen, the answer stream, the input."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -10,12 +11,14 @@ from storage.documents import SEARCHABLE
 from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
 from ui import pages
-from ui.chat import citations, evidence_panel, scope, sidebar, trace_panel
-from ui.chat.input import show_box, show_refused_question, show_turn
+from ui.chat import citations, composer, evidence_panel, scope, sidebar, trace_panel
+from ui.chat.input import ask, show_box, show_refused_question, show_turn
 from ui.chat.message import show_answer, show_later, show_question, shown_messages, shows_newest
+from ui.chat.page_view import draw_ahead
 from ui.components.job_progress import show_ingest
 from ui.components.labels import count
 from ui.components.messages import show_errors
+from ui.documents.sample import offer_sample, show_sample_questions
 from ui.documents.upload import show_report, uploader
 from ui.pages import name_tab
 from ui.server.services import services, workspace
@@ -40,17 +43,18 @@ def _show(here: Workspace) -> None:
     limit = services().settings.max_upload_mb
     citations.listen(evidence_panel.choose)
     conversation = _opened(here)
+    composer.mount()
     with st.bottom:
         scope.show(conversation, here)
-    # Outside st.bottom, where Streamlit puts it anyway: only then does the page scroll with the answer.
-    show_box(here, limit)
+        show_box(here, limit)  # outside st.bottom the page would scroll with the answer
     # The same places in every run, so that one replaces the other on the screen at once.
-    around, alone, turn = st.container(), st.container(key="alone"), st.container()
+    around, alone, turn, beside = st.container(), st.container(key="alone"), st.container(), st.container()
     if conversation is not None:
         name_tab(conversation.title or sidebar.UNTITLED)
     sidebar.show_list(here, conversation)
     show_ingest(here)
-    _show_panel(here)
+    with beside:
+        _show_panel(here)
     with around:
         left_out = _show_around(conversation, here, limit)
     if conversation is None or shows_newest(conversation.id):
@@ -80,10 +84,14 @@ def _show_panel(here: Workspace) -> None:
 
 def _opened(here: Workspace) -> ConversationRecord | None:
     chat = st.query_params.get(sidebar.PARAMETER)
-    conversation = sidebar.find(chat, here)
+    left = None if chat else sidebar.left_open()
+    conversation = sidebar.find(chat or left, here)
     if chat and conversation is None:
         sidebar.go_to(None)
         st.toast("Chat not found. It may have been deleted.")
+    elif left and conversation is not None:
+        st.query_params[sidebar.PARAMETER] = left
+    sidebar.keep_open(conversation.id if conversation else None)
     return conversation
 
 
@@ -96,12 +104,11 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
         st.markdown(f"{said}Ask anything. Click a number in the answer to see its source.")
     else:
         st.title("Ask your own documents")
-        st.markdown(
-            "1. **Add** PDFs, Word files, tables, web pages or text.\n"
-            "2. **Ask** a question in any language.\n"
-            "3. **Check**: click a number in the answer to see its source."
-        )
+        st.markdown("Drop a file, ask in any language, and click a number in the answer to see its source.")
     uploader(here, limit_mb)
+    if not documents:
+        offer_sample(here)
+    show_sample_questions(here, partial(ask, here=here))
     if services().llm is None:
         with st.container(border=True):
             st.markdown(
@@ -134,25 +141,41 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
     standings = here.standings.of(passage for message in messages for passage in message.passages)
     model = services().llm is not None
     narrowed, checked = any(message.searched_in for message in messages), here.checking()
-    for message in messages:
-        if message.role == "user":
-            if message.id not in coming:
-                show_question(message, here, settled=settled)
-        elif message.state != "pending":
-            question = questions.get(message.question_id or "")
-            said = scope.answer_scope(message, narrowed=narrowed)
-            checking = message.id in checked and open_count(message) > 0
-            show_answer(
-                message,
-                question,
-                here,
-                standings,
-                settled=settled,
-                model=model,
-                checking=checking,
-                searched=said,
-            )
+    for turn in _turns(messages):
+        with st.container(key=f"asked-{turn[0].id}"):
+            for message in turn:
+                if message.role == "user":
+                    if message.id not in coming:
+                        show_question(message, here, settled=settled)
+                elif message.state != "pending":
+                    question = questions.get(message.question_id or "")
+                    said = scope.answer_scope(message, narrowed=narrowed)
+                    checking = message.id in checked and open_count(message) > 0
+                    show_answer(
+                        message,
+                        question,
+                        here,
+                        standings,
+                        settled=settled,
+                        model=model,
+                        checking=checking,
+                        searched=said,
+                    )
+    if settled and messages and messages[-1].role == "assistant":
+        draw_ahead(messages[-1], here)
     return bool(coming)
+
+
+def _turns(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """Yield the messages by turn: each begins with a question, but for the first where it is cut off."""
+    turn: list[Message] = []
+    for message in messages:
+        if turn and message.role == "user":
+            yield turn
+            turn = []
+        turn.append(message)
+    if turn:
+        yield turn
 
 
 @st.fragment(run_every=LOOK)

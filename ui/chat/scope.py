@@ -11,6 +11,7 @@ from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
+from ui.chat import sidebar
 from ui.components.markdown import label, plain_line
 from ui.components.messages import flash, flash_errors
 
@@ -53,8 +54,9 @@ def forget_next() -> None:
 
 
 def choose_next(collections: Collection[str]) -> None:
-    """Set the scope of the next chat to these collections."""
+    """Set the scope of a new chat, which opens next, to these collections."""
     st.session_state[NEXT] = (tuple(collections), ())
+    sidebar.keep_open(None)
 
 
 def summary(chosen: Sequence[Chosen]) -> str:

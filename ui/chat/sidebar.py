@@ -1,8 +1,11 @@
 """Chat list in the sidebar, and the header of the open chat with rename, export and delete."""
 
 from contextlib import suppress
+from datetime import UTC, date, datetime, tzinfo
 from functools import partial
+from itertools import groupby
 from typing import NoReturn
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
@@ -18,6 +21,7 @@ PARAMETER = "chat"
 SEARCH = "search-chats"
 SHOWN = 40
 UNTITLED = "New chat"
+_OPEN, _AWAY = "open-chat", "away-from-chat"
 _FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON (verifiable)"}
 
 
@@ -32,13 +36,16 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
             placeholder="Search chats",
             icon=":material/search:",
             label_visibility="collapsed",
+            live="300ms",
         )
         found = workspace.conversations.list(search)
         if search and not found:
             st.caption("No matching chats.")
         with st.container(key="chats", gap=None):
-            for conversation in found[:SHOWN]:
-                _row(conversation, current)
+            for period, chats in groupby(found[:SHOWN], key=partial(_period, today=_now().date())):
+                st.caption(period)
+                for conversation in chats:
+                    _row(conversation, current)
         if len(found) > SHOWN:
             st.caption(f"{len(found) - SHOWN} older chats: search to find them.")
 
@@ -46,7 +53,7 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
 def show_header(workspace: Workspace, conversation: ConversationRecord) -> None:
     """Show the open conversation's title, and rename, export and delete."""
     with st.container(key="chat-header", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"#### {label(conversation.title or UNTITLED, 70)}", anchors=False, width="stretch")
+        st.markdown(f"# {label(conversation.title or UNTITLED, 70)}", anchors=False, width="stretch")
         _show_actions(workspace, conversation)
 
 
@@ -89,11 +96,55 @@ def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
     return None
 
 
+def keep_open(conversation_id: str | None) -> None:
+    """Remember the chat that is open, for those who come back from another page."""
+    st.session_state[_OPEN] = conversation_id
+    st.session_state[_AWAY] = False
+
+
+def leave() -> None:
+    """Remember that another page was chosen."""
+    st.session_state[_AWAY] = True
+
+
+def left_open() -> str | None:
+    """Return the chat that was open when another page was chosen; None to those who stayed."""
+    kept: str | None = st.session_state.get(_OPEN) if st.session_state.get(_AWAY) else None
+    return kept
+
+
 def go_to(conversation_id: str | None) -> None:
     """Open a conversation, or an empty page for a new one."""
+    keep_open(conversation_id)
     st.query_params.clear()
     if conversation_id is not None:
         st.query_params[PARAMETER] = conversation_id
+
+
+def _now(moment: datetime | None = None) -> datetime:
+    """Return a moment, or this one, in the time zone of the browser."""
+    try:
+        zone: tzinfo = ZoneInfo(st.context.timezone or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        zone = UTC
+    return moment.astimezone(zone) if moment else datetime.now(zone)
+
+
+def _period(conversation: ConversationRecord, today: date) -> str:
+    return period(_now(conversation.updated).date(), today)
+
+
+def period(day: date, today: date) -> str:
+    """Return the heading that a day stands under in a list, newest first.
+
+    >>> today = date(2026, 11, 24)
+    >>> [period(date(2026, *day), today) for day in [(11, 24), (11, 23), (11, 18), (11, 1), (3, 5)]]
+    ['Today', 'Yesterday', 'Last 7 days', 'November 2026', 'March 2026']
+    """
+    ago = (today - day).days
+    if ago < 7:
+        return "Today" if ago < 1 else "Yesterday" if ago == 1 else "Last 7 days"
+    return f"{day:%B %Y}"
 
 
 def _row(conversation: ConversationRecord, current: ConversationRecord | None) -> None:
@@ -111,6 +162,7 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None) -
 
 
 def _open(conversation_id: str | None) -> NoReturn:
+    keep_open(conversation_id)
     st.switch_page(pages.CHAT, query_params={PARAMETER: conversation_id} if conversation_id else None)
 
 

@@ -138,6 +138,7 @@ def _show_result(checked: CheckedText, content: bytes, here: Workspace) -> None:
         _show_downloads(checked, content)
         if st.button("Check another text", icon=":material/refresh:", key="check-again"):
             del st.session_state[RESULT]
+            _close()
             st.rerun()
     shown = _choose_blocks(checked)
     with st.container(key="checked"), paginated(len(shown), PAGE, "check-page") as part:
@@ -235,7 +236,11 @@ def _open_target(target: str) -> None:
 
 
 def _show_opened(checked: CheckedText, here: Workspace) -> None:
-    number, at = st.session_state.pop(OPENED, (0, 0))
+    number, at = st.session_state.get(OPENED, (0, 0))
     if 0 < number <= len(checked.statements) and at < len(checked.statements[number - 1].sources):
         one = checked.statements[number - 1]
-        evidence_panel.open_panel(as_evidence(checked, one, one.sources[at]), here)
+        evidence_panel.show_panel(as_evidence(checked, one, one.sources[at]), here, _close)
+
+
+def _close() -> None:
+    st.session_state.pop(OPENED, None)

@@ -22,15 +22,15 @@ FIXED = "Set by the server's configuration. It cannot be changed here."
 
 def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
     """Show the models that can run on this computer, with size, progress and actions."""
-    st.subheader("Local model")
-    st.markdown(
-        "Runs on this computer: no server, no key, and nothing leaves it. Small models write short, plain "
-        "answers from four passages. Every statement is checked."
+    st.caption(
+        "No server, no key, and nothing leaves this computer. Small models write short, plain answers from "
+        "four passages. Every statement is checked."
     )
     for offer in MODEL_PACKAGES:
         with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
             _show_offer(server, offer, fixed)
-    _show_file(server, fixed)
+    with st.popover("Use another model file", icon=":material/draft:", type="tertiary"):
+        _show_file(server, fixed)
     if server.settings.local_model and not server.settings.connected:
         st.button(
             "Use no model",
@@ -50,8 +50,8 @@ def model_in_use(settings: Settings) -> str:
         name = ModelChoice.of(settings.local_model, settings.model_cache).name
         return f"Answers are written by **{label(name)}**, on this computer."
     return (
-        "No model is connected: Footnote shows matching passages. Install a local model below, or connect "
-        "any OpenAI-compatible server, such as OpenAI, Ollama, LM Studio or vLLM."
+        "No model is connected: Footnote shows matching passages. Install one here, or connect any "
+        "OpenAI-compatible server, such as OpenAI, Ollama, LM Studio or vLLM."
     )
 
 

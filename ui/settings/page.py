@@ -98,7 +98,7 @@ def _show_weights(workspace: Workspace) -> None:
                 st.button(
                     "Recalculate", icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh)
                 )
-        with st.expander("How the weights are found"):
+        with st.popover("How the weights are found", type="tertiary"):
             st.markdown(_HOW)
 
 
@@ -278,6 +278,7 @@ _ANY_EMBEDDING = (
     "Also `openai:<model>`, or any sentence-transformers model. Changing the model re-indexes every document."
 )
 TEST_SECONDS = 10.0
+LOCAL, REMOTE = "On this computer", "On a server"
 
 
 def show() -> None:
@@ -289,16 +290,23 @@ def show() -> None:
         st.info(ADMINISTRATORS_ONLY, icon=":material/lock:")
         return
     _model(server, fixed)
-    _finding(server, fixed)
+    here = workspace()
+    busy = bool(here.reindexing.job or here.reindexing.failed or here.library.reindexer.begun)
+    with st.expander("Advanced: search, embeddings, reranking, summaries", expanded=busy, key="advanced"):
+        _finding(server, fixed)
+        st.page_link(pages.LAB, label="Compare search modes on your own questions", icon=":material/science:")
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
     settings = server.settings
     st.header("Language model")
     st.markdown(model_in_use(settings))
-    show_local_models(server, fixed)
-    st.subheader("Model server")
-    with st.form("model", border=True):
+    local, remote = st.tabs(
+        [LOCAL, REMOTE], default=REMOTE if settings.connected else LOCAL, key="model-place"
+    )
+    with local:
+        show_local_models(server, fixed)
+    with remote, st.form("model", border=False):
         changes = {
             "llm_base_url": _text("Base URL", "llm_base_url", settings.llm_base_url, fixed),
             "llm_model": _text("Model (leave empty to turn off)", "llm_model", settings.llm_model, fixed),
@@ -310,7 +318,8 @@ def _model(server: PageServices, fixed: frozenset[str]) -> None:
     if save and _change(server, changes, fixed):
         st.rerun()
     if test:
-        _test(settings, changes)
+        with remote:
+            _test(settings, changes)
 
 
 def _finding(server: PageServices, fixed: frozenset[str]) -> None:

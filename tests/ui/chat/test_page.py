@@ -1,5 +1,6 @@
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,18 @@ def test_a_newcomer_is_shown_where_to_add_documents_and_how_to_connect_a_model(p
     assert not at.exception
     assert at.title[0].value == "Ask your own documents"
     assert at.file_uploader and "Search only" in words(at)
+
+
+def test_a_newcomer_tries_the_sample_document_and_asks_it_by_one_click(page: Page, here: Workspace):
+    at = page()
+    at.button(key="add-sample").click().run()
+    (record,) = here.library.documents.list()
+    assert record.name.startswith("Sample")
+    assert not any(button.key == "add-sample" for button in at.button)
+    at.button(key="sample-question-0").click().run()
+    chat = at.query_params["chat"]
+    asked = here.conversations.messages(chat if isinstance(chat, str) else chat[0])
+    assert asked[0].content == "How many containers were handled in 2025?"
 
 
 def test_an_answer_is_shown_with_linked_markers_and_sources(page: Page, here: Workspace):
@@ -127,6 +140,22 @@ def test_a_deep_link_opens_the_evidence_of_a_document_that_is_gone(page: Page, h
     assert ":yellow-background[It employed 1,204 people.]" in shown and TEXT.split(".")[0] in shown
 
 
+def test_the_panel_goes_from_citation_to_citation_and_closes(page: Page, here: Workspace):
+    first = "The harbour handled 4.1 million containers in 2024."
+    answer = f"{QUOTE} [1] {first} [1]"
+    cited = [
+        citation(1, answer, QUOTE),
+        replace(citation(1, answer, first), answer_start=30, answer_end=len(answer)),
+    ]
+    turn = tell(here, "Who?", answer, passages=[passage()], citations=cited)
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
+    assert "1 of 2" in words(at) and at.button(key="source-arrow_upward").disabled
+    at.button(key="source-arrow_downward").click().run()
+    assert at.query_params["cite"] == f"{turn.answer_id}-1" and "2 of 2" in words(at)
+    at.button(key="source-close").click().run()
+    assert "cite" not in at.query_params and "Cited words" not in words(at)
+
+
 def test_evidence_says_when_its_document_has_changed(page: Page, here: Workspace):
     here.library.add("report.pdf", b"another version")
     turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
@@ -139,6 +168,25 @@ def test_an_address_that_names_no_evidence_opens_nothing(page: Page, here: Works
     turn = tell(here, "Who?", ANSWER)
     at = page(chat=turn.conversation_id, cite=cite)
     assert not at.exception and "cite" not in at.query_params
+
+
+def test_who_comes_back_from_another_page_finds_the_chat_open(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()])
+    at = page(chat=turn.conversation_id)
+    at.session_state["away-from-chat"] = True
+    at.query_params.clear()  # as by the link "Chat" on another page
+    at.run()
+    assert at.query_params["chat"] == turn.conversation_id and "employed" in words(at)
+    at.button(key="new-chat").click().run()
+    assert "chat" not in at.query_params and "employed" not in words(at)
+
+
+def test_the_browsers_way_back_from_a_chat_leads_out_of_it(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()])
+    at = page(chat=turn.conversation_id)
+    at.query_params.clear()
+    at.run()
+    assert "chat" not in at.query_params and "employed" not in words(at)
 
 
 def test_an_address_of_no_chat_opens_a_new_one(page: Page):

@@ -1,0 +1,184 @@
+"""Composer: what the browser does around the chat input while an answer is written, and between pages.
+
+Send becomes Stop at the same place at once, the next question waits in the input, an unfinished one stays
+there over other pages and a reload, and a new question goes to the top of the page.
+"""
+
+import streamlit as st
+
+KEY, ANSWERING = "composer", "answering"
+"""Keys of the component, and of the container around an answer that is being written."""
+
+_HTML = """
+<button type="button" hidden>Stop</button>
+<p class="waits" role="status"></p>
+<p class="told" role="status"></p>
+"""
+_CSS = """
+button {
+  position: fixed; z-index: 100; font: inherit; font-size: 0.875rem; font-weight: 600; cursor: pointer;
+  min-width: 4rem; min-height: 2rem; padding: 0 0.75rem; border: none;
+  border-radius: var(--st-button-radius, 0.5rem); color: #fff; background: var(--st-primary-color);
+}
+button[hidden] { display: none; }
+button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 2px; }
+.told { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
+.waits {
+  position: fixed; z-index: 100; margin: 0; font-size: 0.875rem; color: var(--st-text-color);
+  background: var(--st-background-color);
+}
+"""
+_JS = """
+const BOX = '[data-testid="stChatInputTextArea"]';
+const SEND = '[data-testid="stChatInputSubmitButton"]';
+const STOP = '[class*="st-key-stop-"] button';
+const ANSWER = '[aria-label="Chat message from assistant"]';
+const QUESTIONS = '[class*="st-key-question-"]';
+const DRAFT = 'footnote-draft';
+const WAITS = 'Still answering. Your question will be sent next.';
+const SOON = 4000;  // milliseconds in which a sent question is seen on the page
+const SETTLED = 2500;  // milliseconds in which the page around it is drawn
+const TOP = 60;  // pixels of the header
+
+function keyOf(question) {
+  return question ? [...question.classList].find((name) => name.startsWith('st-key-question-')) : '';
+}
+
+export default function ({ parentElement }) {
+  const stop = parentElement.querySelector('button');
+  const said = parentElement.querySelector('.waits'), told = parentElement.querySelector('.told');
+  let sent = 0, pinned = 0, waiting = false, stopping = false, answering = false;
+  let newest = '', restored = null, twice = null;
+
+  const box = () => document.querySelector(BOX);
+  const asked = () => document.querySelector('.st-key-answering') !== null;
+  const busy = () => asked() || Date.now() - sent < SOON;
+
+  function place() {
+    const send = document.querySelector(SEND), area = box();
+    if (!send || !area) return;
+    const at = send.getBoundingClientRect();
+    const whole = area.closest('[data-testid="stChatInput"]').getBoundingClientRect();
+    stop.style.right = `${document.documentElement.clientWidth - at.right}px`;
+    stop.style.top = `${at.top + at.height / 2 - 16}px`;
+    said.style.left = `${whole.left}px`;
+    said.style.top = `${whole.bottom + 6}px`;
+  }
+
+  function draw() {
+    if (asked()) { sent = 0; if (!answering) tell('The answer is being written.'); answering = true; }
+    else if (answering) { answering = false; tell('The answer has ended.'); }
+    const now = busy() && box() !== null;
+    if (stop.hidden === now) stop.hidden = !now;
+    const words = now && waiting ? WAITS : '';
+    if (said.textContent !== words) said.textContent = words;
+    if (now) place();
+    const server = document.querySelector(STOP);
+    if (stopping && server) { stopping = false; server.click(); }
+    if (!now) { stopping = false; sendWaiting(); }
+  }
+
+  // Read aloud, and not shown.
+  function tell(words) { told.textContent = words; }
+
+  function sendWaiting() {
+    const send = document.querySelector(SEND);
+    if (!waiting || !send || send.disabled) return;
+    waiting = false;
+    if (box().value.trim()) { remember(); send.click(); }
+  }
+
+  function remember() {
+    sent = Date.now();
+    setTimeout(() => { if (box() && !box().value) sessionStorage.removeItem(DRAFT); draw(); }, 50);
+    setTimeout(draw, SOON + 50);
+  }
+
+  function typed(event) {
+    if (!event.target.matches?.(BOX)) return;
+    if (event.target.value) sessionStorage.setItem(DRAFT, event.target.value);
+    else { sessionStorage.removeItem(DRAFT); waiting = false; draw(); }
+  }
+
+  function key(event) {
+    const search = document.querySelector('.st-key-search-chats input');
+    if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && search) {
+      event.preventDefault();
+      search.focus();
+      return;
+    }
+    if (!event.target.matches?.(BOX) || event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    if (!event.target.value.trim()) return;
+    if (!busy()) { remember(); draw(); return; }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    waiting = true;
+    draw();
+  }
+
+  function clicked(event) {
+    if (event.target.closest?.('.st-key-sign-out')) sessionStorage.removeItem(DRAFT);
+    if (event.target.closest?.(SEND) && box()?.value.trim()) { remember(); draw(); }
+  }
+
+  function restore() {
+    const area = box();
+    if (!area || area === restored) return;
+    restored = area;
+    const idle = document.activeElement === document.body && !document.querySelector('[role="dialog"]');
+    if (idle && matchMedia('(pointer: fine)').matches) area.focus({ preventScroll: true });
+    const kept = sessionStorage.getItem(DRAFT);
+    if (!kept || area.value) return;
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(area, kept);
+    area.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
+  // What is drawn above a new question moves it for a moment; whoever scrolls then has the say.
+  function pin() {
+    const questions = document.querySelectorAll(QUESTIONS), last = questions[questions.length - 1];
+    const found = keyOf(last);
+    if (found !== newest) { newest = found; pinned = Date.now(); }
+    const main = document.querySelector('.stMain');
+    if (!last || !main || Date.now() - pinned > SETTLED) return;
+    const turn = last.closest('[class*="st-key-asked-"]') || last.parentElement;
+    const top = questions.length === 1 ? 0 : main.scrollTop + turn.getBoundingClientRect().top - TOP;
+    if (Math.abs(main.scrollTop - top) > 1) main.scrollTop = top;
+  }
+
+  function scrolled() { pinned = 0; }
+
+  // An answer that has ended is drawn above the one that was written, which goes a moment later: shown
+  // together, one would push the other away.
+  function showOnce() {
+    if (twice) twice.style.display = '';
+    const block = document.querySelector('.st-key-answering')?.parentElement.parentElement;
+    const key = block && keyOf(block.querySelector(QUESTIONS));
+    const ended = key && document.querySelector(`[class*="st-key-asked-"]:has(.${key}) ${ANSWER}`);
+    twice = ended ? block : null;
+    if (twice) twice.style.display = 'none';
+  }
+
+  function look() { restore(); showOnce(); pin(); draw(); }
+
+  stop.onclick = () => { stopping = true; draw(); };
+  const watch = new MutationObserver(look);
+  watch.observe(document.body, { childList: true, subtree: true });
+  const listeners = [
+    ['input', typed], ['keydown', key], ['click', clicked], ['wheel', scrolled], ['touchmove', scrolled],
+  ];
+  for (const [kind, act] of listeners) document.addEventListener(kind, act, true);
+  window.addEventListener('resize', place);
+  look();
+  return () => {
+    watch.disconnect();
+    for (const [kind, act] of listeners) document.removeEventListener(kind, act, true);
+    window.removeEventListener('resize', place);
+  };
+}
+"""
+_composer = st.components.v2.component("footnote_composer", html=_HTML, css=_CSS, js=_JS)
+
+
+def mount() -> None:
+    """Mount the composer's script; called once in each run of a page with a chat input."""
+    _composer(key=KEY, height=1)
