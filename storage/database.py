@@ -41,6 +41,7 @@ from storage.tables import (
     LabSet,
     Ledger,
     SourceRow,
+    TagRow,
     TreeBranch,
     storable,
 )
@@ -291,7 +292,7 @@ class Database:
         self._lock.release()
 
 
-Owned = TypeVar("Owned", CollectionRow, ConversationRow, Document, LabSet, SourceRow, TreeBranch)
+Owned = TypeVar("Owned", CollectionRow, ConversationRow, Document, LabSet, SourceRow, TagRow, TreeBranch)
 
 
 @lru_cache(maxsize=16)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -11,13 +12,13 @@ _bodies: dict[str, Callable[[], None]] = {}
 _ICONS = {
     "CHAT": ":material/forum:",
     "CHECK": ":material/fact_check:",
-    "DOCUMENTS": ":material/library_books:",
-    "SOURCES": ":material/sync:",
-    "TREES": ":material/account_tree:",
-    "LAB": ":material/science:",
+    "LIBRARY": ":material/library_books:",
     "SETTINGS": ":material/tune:",
     "PEOPLE": ":material/group:",
+    "LAB": ":material/science:",
+    "TREES": ":material/account_tree:",
 }
+_ADVANCED = frozenset({"LAB", "TREES"})  # linked from the advanced settings, and not in the navigation
 _TITLES = {"CHECK": "Check a text"}
 
 
@@ -30,7 +31,10 @@ def __getattr__(name: str) -> st.Page:
     def show() -> None:
         _bodies[name]()
 
-    return st.Page(show, title=title, icon=_ICONS[name], url_path=path, default=name == "CHAT")
+    seen: Literal["visible", "hidden"] = "hidden" if name in _ADVANCED else "visible"
+    return st.Page(
+        show, title=title, icon=_ICONS[name], url_path=path, default=name == "CHAT", visibility=seen
+    )
 
 
 def register(**bodies: Callable[[], None]) -> None:

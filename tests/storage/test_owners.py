@@ -29,6 +29,7 @@ from storage.records import (
 )
 from storage.sources import SourceItems, SourceStore
 from storage.tables import Base
+from storage.tags import Tags
 from storage.trees import NodeRecord, Trees
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
@@ -170,6 +171,13 @@ CHOICES = {
     "documents": lambda my, ids: my.documents(ids["conversation"]),
     "would_be": None,
 }
+TAGS = {
+    "list": None,
+    "of_documents": None,
+    "documents_of": None,
+    "add": None,
+    "remove": None,
+}
 ACCOUNT = {
     "enter": None,
     "leave": None,
@@ -201,6 +209,7 @@ FLOOR = {
     SourceItems: SOURCE_ITEMS,
     Collections: COLLECTIONS,
     Choices: CHOICES,
+    Tags: TAGS,
     Account: ACCOUNT,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
@@ -244,6 +253,7 @@ def belongings(database, owner):
     SourceItems(database, owner).keep(source.id, Listing("page", "Page", "1"), "c" * 64, 1)
     collection = Collections(database, owner).create("Reports")
     Collections(database, owner).put([document.id], collection.id)
+    Tags(database, owner).add([document.id], "Reports")
     Choices(database, owner).choose(conversation.id, [collection.id], [document.id])
     return {
         "source": source.id,
