@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from rag import settings as config
-from rag.chat import check_text
+from rag.chat import check_text, introduction
 from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
@@ -55,7 +55,7 @@ class Services:
         self.metrics = Metrics()
         self._models = SharedEmbedders(self.metrics.embedding)
         self._held: Embedder | None = None
-        lanes = {**ingest.LANES, **lab.LANES, **scheduler.LANES, **check_text.LANES}
+        lanes = {**ingest.LANES, **lab.LANES, **scheduler.LANES, **check_text.LANES, **introduction.LANES}
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
         self.people = People(self.database)
