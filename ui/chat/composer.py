@@ -34,6 +34,7 @@ const SEND = '[data-testid="stChatInputSubmitButton"]';
 const STOP = '[class*="st-key-stop-"] button';
 const ANSWER = '[aria-label="Chat message from assistant"]';
 const QUESTIONS = '[class*="st-key-question-"]';
+const EDIT = '[class*="st-key-edit-"] button';
 const DRAFT = 'footnote-draft';
 const WAITS = 'Still answering. Your question will be sent next.';
 const SOON = 4000;  // milliseconds in which a sent question is seen on the page
@@ -105,6 +106,11 @@ export default function ({ parentElement }) {
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && search) {
       event.preventDefault();
       search.focus();
+      return;
+    }
+    if (event.key === 'ArrowUp' && event.target.matches?.(BOX) && !event.target.value && !busy()) {
+      const edits = document.querySelectorAll(EDIT);
+      if (edits.length) { event.preventDefault(); edits[edits.length - 1].click(); }
       return;
     }
     if (!event.target.matches?.(BOX) || event.key !== 'Enter' || event.shiftKey || event.isComposing) return;

@@ -20,6 +20,7 @@ from ui.components.messages import flash_errors, rename_action
 PARAMETER = "chat"
 SEARCH = "search-chats"
 SHOWN = 40
+NEW_CHAT = "Ctrl+Shift+O"
 UNTITLED = "New chat"
 _OPEN, _AWAY = "open-chat", "away-from-chat"
 _FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON (verifiable)"}
@@ -28,7 +29,9 @@ _FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JS
 def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
     """Show the conversations, newest first, filtered by the search box."""
     with st.sidebar:
-        if st.button("New chat", icon=":material/edit_square:", width="stretch", key="new-chat"):
+        if st.button(
+            "New chat", icon=":material/edit_square:", width="stretch", key="new-chat", shortcut=NEW_CHAT
+        ):
             _open(None)
         search = st.text_input(
             "Search chats",
