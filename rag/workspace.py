@@ -280,10 +280,13 @@ class Workspace:
             self.stop(pending)
         self.stop_checking(conversation_id)
 
-    def exported(self, conversation_id: str, form: FormName) -> str:
-        """Return a conversation as a file of the given form."""
+    def exported(self, conversation_id: str, form: FormName, *, answer_id: str | None = None) -> str:
+        """Return a conversation, or one answer of it with its question, as a file of the given form."""
         conversation = self.conversations.open(conversation_id)
         messages = self.conversations.messages(conversation_id, limit=EVERY)
+        if answer_id is not None:
+            answer = self.conversations.message(answer_id)
+            messages = [one for one in messages if one.id in (answer.question_id, answer.id)]
         return FORMS[form](export(conversation, messages, datetime.now(UTC)))
 
     def check_text(

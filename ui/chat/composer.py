@@ -28,12 +28,13 @@ button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 
   background: var(--st-background-color);
 }
 """
-_JS = """
+_JS = r"""
 const BOX = '[data-testid="stChatInputTextArea"]';
 const SEND = '[data-testid="stChatInputSubmitButton"]';
 const STOP = '[class*="st-key-stop-"] button';
 const ANSWER = '[aria-label="Chat message from assistant"]';
 const QUESTIONS = '[class*="st-key-question-"]';
+const SAID = '[data-testid="stChatMessage"] [data-testid="stMarkdownContainer"]';
 const EDIT = '[class*="st-key-edit-"] button';
 const DRAFT = 'footnote-draft';
 const WAITS = 'Still answering. Your question will be sent next.';
@@ -49,7 +50,7 @@ export default function ({ parentElement }) {
   const stop = parentElement.querySelector('button');
   const said = parentElement.querySelector('.waits'), told = parentElement.querySelector('.told');
   let sent = 0, pinned = 0, waiting = false, stopping = false, answering = false;
-  let newest = '', restored = null, twice = null;
+  let newest = '', restored = null, twice = null, reached = null;
 
   const box = () => document.querySelector(BOX);
   const asked = () => document.querySelector('.st-key-answering') !== null;
@@ -139,6 +140,28 @@ export default function ({ parentElement }) {
     area.dispatchEvent(new Event('input', { bubbles: true }));
   }
 
+  // An address that names an answer, or words that the chat was found by, leads there once.
+  function reach() {
+    const asked = location.search;
+    if (reached === asked) return;
+    const parameters = new URLSearchParams(asked);
+    const answer = parameters.get('answer'), words = parameters.get('find');
+    if (!answer && !words) { reached = asked; return; }
+    const place = answer ? document.querySelector(`.st-key-rating-${CSS.escape(answer)}`) : wordsIn(words);
+    if (!place) return;
+    reached = asked;
+    newest = keyOf([...document.querySelectorAll(QUESTIONS)].pop());
+    pinned = 0;
+    const turn = answer ? place.closest('[class*="st-key-asked-"]') : null;
+    setTimeout(() => (turn || place).scrollIntoView({ block: turn ? 'start' : 'center' }), 300);
+  }
+
+  function wordsIn(words) {
+    const first = words.toLocaleLowerCase().split(' ').filter(Boolean)[0];
+    const messages = document.querySelectorAll(SAID);
+    return first && [...messages].find((one) => one.textContent.toLocaleLowerCase().includes(first));
+  }
+
   // What is drawn above a new question moves it for a moment; whoever scrolls then has the say.
   function pin() {
     const questions = document.querySelectorAll(QUESTIONS), last = questions[questions.length - 1];
@@ -164,7 +187,7 @@ export default function ({ parentElement }) {
     if (twice) twice.style.display = 'none';
   }
 
-  function look() { restore(); showOnce(); pin(); draw(); }
+  function look() { restore(); showOnce(); reach(); pin(); draw(); }
 
   stop.onclick = () => { stopping = true; draw(); };
   const watch = new MutationObserver(look);

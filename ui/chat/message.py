@@ -10,11 +10,12 @@ from rag.chat import pipeline
 from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
 from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
 from rag.retrieval.degradation import Degraded
+from rag.text.normalize import normalize
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord, Rating
 from ui import pages
-from ui.chat import evidence_panel, scope, trace_panel
+from ui.chat import answer_actions, evidence_panel, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
 from ui.components.copy_buttons import copy_buttons
 from ui.components.labels import count
@@ -46,6 +47,17 @@ def show_later(conversation_id: str) -> None:
         st.button("Later messages", icon=":material/expand_more:", on_click=_turn_forward)
         if len(starts) > 1:
             st.button("Newest messages", icon=":material/keyboard_double_arrow_down:", on_click=show_newest)
+
+
+def show_found(conversation_id: str, messages: Sequence[Message], words: str) -> None:
+    """Turn to the page of messages that has the first one with all of these words."""
+    wanted = normalize(words).split()
+    hits = (at for at, one in enumerate(messages) if all(word in normalize(one.content) for word in wanted))
+    at = next(hits, None)
+    if at is not None:
+        last = at + PAGE // 2
+        starts = [messages[last].id] if last < len(messages) and at < len(messages) - PAGE else []
+        st.session_state[_KEY] = (conversation_id, starts)
 
 
 def show_newest() -> None:
@@ -355,6 +367,7 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
             name, key = marked if chosen else unmarked, f"rate-{rating}-{message.id}"
             rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
             action(name, icon, key, rate, kind="secondary" if chosen else "tertiary")
+        answer_actions.button(message, workspace)
         if settled:
             again = partial(workspace.answer_again, message.id)
             _button("Answer again", f"again-{message.id}", "refresh", again)
