@@ -93,7 +93,7 @@ def test_a_tree_takes_part_in_an_ensemble(voyage):
         "tree": CollapsedTreeRetriever(forest=library.forest),
         "leaves": LeavesRetriever(forest=library.forest),
     }
-    found = EnsembleRetriever(retrievers=parts, fusion="rrf", k=5).invoke(ASKED)
+    found = EnsembleRetriever(retrievers=parts, by_id=True, k=5).invoke(ASKED)
     assert set(found[0].metadata["found_by"]) == {"tree", "leaves"}
 
 
