@@ -17,11 +17,12 @@ from starlette.routing import Route
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from rag.errors import SettingsError
+from rag.local_server import is_loopback
 from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
 from rag.telemetry import disable_tracing
 from storage.errors import FootnoteError
-from ui.auth.identity import AuthMode, LocalUser, is_loopback
+from ui.auth.identity import AuthMode, LocalUser
 from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
 from ui.server.middleware import SecurityMiddleware, server_error
