@@ -68,7 +68,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.langchain": APPLICATION,
     "rag.cli": APPLICATION,
     "rag.__init__": APPLICATION,
-    "ui": APPLICATION,
+    "ui": {"api.security", *APPLICATION},  # the headers of every response
     "api": APPLICATION,
     "app": ENTRY,
 }
