@@ -16,15 +16,17 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from api.security import SecurityMiddleware
 from rag.errors import SettingsError
+from rag.local_server import is_loopback
 from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
 from rag.telemetry import disable_tracing
 from storage.errors import FootnoteError
-from ui.auth.identity import AuthMode, LocalUser, is_loopback
+from ui.auth.identity import AuthMode, LocalUser
 from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
-from ui.server.middleware import SecurityMiddleware, server_error
+from ui.server.headers import security_headers, server_error
 from ui.server.operations import admits_to_metrics, limit_malloc_arenas, metrics_text, readyz
 from ui.server.services import close, owner_of, services
 
@@ -102,7 +104,12 @@ AUTH = Middleware(
     owner_of=owner_of,
     origins=lambda: list(st.get_option("server.corsAllowedOrigins")),
 )
-SECURITY = Middleware(SecurityMiddleware, is_known=is_host_allowed, may_see_metrics=admits_to_metrics)
+SECURITY = Middleware(
+    SecurityMiddleware,
+    headers=security_headers,
+    is_known=is_host_allowed,
+    may_see_metrics=admits_to_metrics,
+)
 app = st.App(
     "ui/main.py",
     lifespan=_lifespan,

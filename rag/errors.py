@@ -27,6 +27,8 @@ FootnoteError
 ├── RerankError                   passages could not be reranked
 ├── JudgeUnavailable              the model that judges citations is not available
 ├── EntryRefused                  sign-in is refused; says why
+├── KeyRefused                    a request to the HTTP interface shows no key that is known here
+├── ScopeRefused                  a key does not allow what is asked
 ├── LimitReached                  a person's quota is used up; says which
 └── Cancelled                     the user stopped it
 """
@@ -40,6 +42,14 @@ class SettingsError(FootnoteError):
 
 class EntryRefused(FootnoteError):
     """Sign-in is refused."""
+
+
+class KeyRefused(FootnoteError):
+    """A request to the HTTP interface shows no key, or one that is unknown, revoked or expired."""
+
+
+class ScopeRefused(FootnoteError):
+    """A key does not allow what is asked."""
 
 
 class LimitReached(FootnoteError):

@@ -19,6 +19,7 @@ from rag.ingest.library import Library
 from rag.ingest.parsers.walls import available
 from rag.ingest.queue import Removals
 from rag.jobs import ANSWERS, Cancel, Jobs
+from rag.local_server import LocalServer, new_token
 from rag.metrics import Metrics, Watch
 from rag.models.embeddings import Embedder, SharedEmbedders
 from rag.models.llm import LLM
@@ -61,6 +62,9 @@ class Services:
         self.people = People(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
+        self.local_token = new_token()
+        """Token of this computer's own commands; see `announce`."""
+        self._announced: LocalServer | None = None
         self.warm = False
         """True once background work has started and every open library is repaired."""
         self.looking = threading.Lock()
@@ -221,6 +225,11 @@ class Services:
         if previous is not None:
             previous.close()
 
+    def announce(self, url: str) -> None:
+        """Tell this computer's commands where the HTTP interface answers, and the token to show there."""
+        self._announced = LocalServer(url, self.local_token)
+        self._announced.announce(self.database.directory)
+
     def close(self) -> None:
         """Stop the jobs and close the data directory.
 
@@ -229,6 +238,8 @@ class Services:
         answers = sum(kind == ANSWERS for kind, _ in self.jobs.standing())
         log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.shutdown_seconds)
         self._schedule.close()
+        if self._announced is not None:
+            self._announced.withdraw(self.database.directory)
         self.jobs.close(patience=self.settings.shutdown_seconds)
         if self.llm is not None:
             self.llm.close()

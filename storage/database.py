@@ -35,6 +35,7 @@ from storage.fence import ServerFence
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER
 from storage.tables import (
+    ApiKeyRow,
     CollectionRow,
     ConversationRow,
     Document,
@@ -291,7 +292,7 @@ class Database:
         self._lock.release()
 
 
-Owned = TypeVar("Owned", CollectionRow, ConversationRow, Document, LabSet, SourceRow, TreeBranch)
+Owned = TypeVar("Owned", ApiKeyRow, CollectionRow, ConversationRow, Document, LabSet, SourceRow, TreeBranch)
 
 
 @lru_cache(maxsize=16)

@@ -420,6 +420,23 @@ class Usage(Base):
     tokens: Mapped[int]
 
 
+class ApiKeyRow(Base):
+    """A key for programs. ``sha256`` is of its secret part; ``collections`` are ids, None for everything."""
+
+    noun: ClassVar[str] = "key"
+    __tablename__ = "api_keys"
+    __table_args__ = (Index(None, "owner", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    sha256: Mapped[str]
+    scopes: Mapped[list[Any]]
+    collections: Mapped[list[Any] | None] = mapped_column(JSON(none_as_null=True))
+    created: Mapped[datetime]
+    expires: Mapped[datetime | None]
+    used: Mapped[datetime | None]
+
+
 class SourceRow(Base):
     """A folder, a wiki, a drive, a list of pages. ``settings`` name a secret, they never hold one.
 

@@ -17,6 +17,7 @@ from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files
+from storage.keys import ApiKeys
 from storage.lab import QuestionSets, Runs
 from storage.records import (
     AskedRecord,
@@ -174,6 +175,7 @@ ACCOUNT = {
     "enter": None,
     "leave": None,
     "confirm": None,
+    "email": None,
     "limits": None,
     "holds": None,
     "has": None,
@@ -186,6 +188,11 @@ FILES = {
     "destroy": None,
     "delete": None,
     "path": lambda my, ids: my.path(ids["sha256"]),
+}
+API_KEYS = {
+    "create": lambda my, ids: my.create("mine", collections=[ids["collection"]]),
+    "list": None,
+    "revoke": lambda my, ids: my.revoke(ids["key"]),
 }
 FLOOR = {
     Documents: DOCUMENTS,
@@ -202,6 +209,7 @@ FLOOR = {
     Collections: COLLECTIONS,
     Choices: CHOICES,
     Account: ACCOUNT,
+    ApiKeys: API_KEYS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -248,6 +256,7 @@ def belongings(database, owner):
     return {
         "source": source.id,
         "collection": collection.id,
+        "key": ApiKeys(database, owner).create("Notebook")[0].id,
         "branch": with_tree(database, owner, document.id),
         "set": question_set.id,
         "set question": sets.add(question_set.id, "why?", [MARKED]).id,
@@ -320,8 +329,8 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
     shown += [*Feedback(database, "bob").answers(), *SourceStore(database, "bob").list()]
-    shown += Collections(database, "bob").list()
-    assert len(shown) == 15
+    shown += [*Collections(database, "bob").list(), *ApiKeys(database, "bob").list()]
+    assert len(shown) == 16
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}

@@ -19,6 +19,7 @@ from streamlit.web.server.starlette.starlette_app_utils import decode_signed_val
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from rag.errors import EntryRefused
+from rag.local_server import is_loopback
 from rag.settings import Settings
 from ui.auth import identity
 
@@ -58,7 +59,7 @@ class AuthMiddleware:
 
     def _refusal(self, scope: Scope, person: str | None) -> str:
         server = scope.get("server") or (None,)
-        if isinstance(self.mode, identity.LocalUser) and not identity.is_loopback(server[0]):
+        if isinstance(self.mode, identity.LocalUser) and not is_loopback(server[0]):
             return NOT_HERE
         acts = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
         if acts and not _same_site(scope, self.origins()):

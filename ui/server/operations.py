@@ -16,10 +16,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from rag import metrics
 from rag.index.external import CHROMA
+from rag.local_server import PROXY_HEADERS, is_loopback
 from rag.models.local.server import LocalModel
 from storage.accounts import documents_by_state
 from storage.errors import FootnoteError, StorageError
-from ui.auth.identity import LocalUser, is_loopback
+from ui.auth.identity import LocalUser
 from ui.server.services import PageServices, services
 
 CONNECT_TIMEOUT = 2.0  # seconds to connect to a model server
@@ -74,9 +75,6 @@ def check_server(url: str) -> CheckResult:
             return CheckResult(True, "its server answers")
     except (OSError, ValueError):
         return CheckResult(False, "its server does not answer")
-
-
-PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
 def readyz(_: Request) -> JSONResponse:
