@@ -205,14 +205,21 @@ def run(drawn: Sequence[Mutant], root: Path, *, seconds: float = SECONDS) -> Ite
     Raises RuntimeError where the tests of a module fail without any change, since nothing follows from that.
     """
     for file in {one.file: None for one in drawn}:
-        sets = [reaching_tests(file, root), package_tests(file, root)]
-        if not all(_passes(tests, root, seconds) for tests in sets):
-            raise RuntimeError(f"The tests of {file} fail without a mutant, or take too long.")
         source = (root / file).read_text("utf-8")
-        for one in (one for one in drawn if one.file == file):
-            (root / file).write_text(one.applied(source), "utf-8")
-            yield MutantResult(one, killed=not all(_passes(tests, root, seconds) for tests in sets))
-        (root / file).write_text(source, "utf-8")
+        left = [one for one in drawn if one.file == file]
+        for tests in (reaching_tests(file, root), package_tests(file, root)):
+            if left and not _passes(tests, root, seconds):
+                raise RuntimeError(f"The tests of {file} fail without a mutant, or take too long.")
+            survivors = []
+            for one in left:
+                (root / file).write_text(one.applied(source), "utf-8")
+                if _passes(tests, root, seconds):
+                    survivors.append(one)
+                else:
+                    yield MutantResult(one, killed=True)
+            (root / file).write_text(source, "utf-8")
+            left = survivors
+        yield from (MutantResult(one, killed=False) for one in left)
 
 
 def _passes(tests: Sequence[str], root: Path, seconds: float) -> bool:
