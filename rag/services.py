@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from pydantic import SecretStr
+
 from rag import settings as config
 from rag.chat import check_text
 from rag.connectors import scheduler
@@ -29,6 +31,7 @@ from rag.models.protocol import LanguageModel
 from rag.settings import LOCAL_OWNER, Settings
 from rag.workspace import Workspace
 from storage.accounts import Account, People, owners_with_sources, owners_with_work
+from storage.audit_log import SERVER, AuditLog, AuditTrail
 from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.lab import stop_running
@@ -59,7 +62,7 @@ class Services:
         lanes = {**ingest.LANES, **lab.LANES, **scheduler.LANES, **check_text.LANES}
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
-        self.people = People(self.database)
+        self.people, self.audit_trail = People(self.database), AuditTrail(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
         self.local_token = new_token()
@@ -180,9 +183,15 @@ class Services:
 
         self.jobs.start(owner, RECOVER, work, lane=ingest.SPLIT)
 
-    def apply(self, changes: Mapping[str, Any]) -> None:
-        """Save changed settings and use them from now on; raises SettingsError, and changes nothing."""
+    def apply(self, changes: Mapping[str, Any], *, by: str = SERVER) -> None:
+        """Save settings that `by` changed and use them from now on; raises SettingsError, changing nothing.
+
+        The audit log gets the names of those whose value is another one.
+        """
         config.check(self.settings, changes)
+        names = sorted(name for name, value in changes.items() if _differs(self.settings, name, value))
+        if names:
+            AuditLog(self.database, by).record("settings_changed", names=names)
         config.save(self.settings.data, changes)
         before, self.settings = self.settings, config.load({"data": self.settings.data})
         self._reconnect()
@@ -196,7 +205,8 @@ class Services:
 
     def _tick(self) -> None:
         owners = {*owners_with_sources(self.database), *self._in_step.copy()} - set(self.people.marked())
-        run_all([*(partial(self._tend, owner) for owner in sorted(owners)), self.rest])
+        expire = partial(self.audit_trail.expire, self.settings.audit_days)
+        run_all([*(partial(self._tend, owner) for owner in sorted(owners)), self.rest, expire])
 
     def _tend(self, owner: str) -> None:
         with self._lock:
@@ -246,6 +256,12 @@ class Services:
         for workspace in self._workspaces.values():
             workspace.library.close()
         self.database.close()
+
+
+def _differs(settings: Settings, name: str, value: object) -> bool:
+    """Return True where a setting has another value; a key is compared as the text that it is."""
+    held = getattr(settings, name, None)
+    return (held.get_secret_value() if isinstance(held, SecretStr) else held) != value
 
 
 def libraries_to_close(

@@ -303,6 +303,11 @@ class Settings(BaseSettings):
     user_tokens_a_day: int | None = Field(
         None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
     )
+    audit_days: int = Field(
+        365,
+        ge=30,
+        description="Days that entries of the audit log are kept. See [operating](operating.md#audit-log).",
+    )
     korean_japanese_analyzers: AnalyzerUse = Field(
         "auto",
         validation_alias=_renamed("morphemes"),

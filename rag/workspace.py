@@ -1,5 +1,6 @@
 """Workspace: one owner's documents, conversations and sources, and the jobs that work on them."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,11 +37,14 @@ from rag.quota import Limits, Quota
 from rag.settings import Settings
 from storage.accounts import Account
 from storage.answers import Feedback, Standings, Traces
+from storage.audit_log import AuditLog, Detail, Kind
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
 from storage.records import AttachedRecord, DocumentRecord, Outcome, TurnRecord
+
+log = logging.getLogger(__name__)
 
 MOST_NAMED = 3  # attached files given by name in a refusal
 READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
@@ -64,7 +68,7 @@ class Workspace:
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
-        self.standings = Standings(database, owner)
+        self.standings, self.audit_log = Standings(database, owner), AuditLog(database, owner)
         self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
         current = self._metered(current)
         self.library = make_library(
@@ -222,10 +226,25 @@ class Workspace:
         self.conversations.delete(conversation_id)
 
     def exported(self, conversation_id: str, form: FormName) -> str:
-        """Return a conversation as a file of the given form."""
+        """Return a conversation as a file of the given form, and note that in the audit log."""
         conversation = self.conversations.open(conversation_id)
         messages = self.conversations.messages(conversation_id, limit=EVERY)
-        return FORMS[form](export(conversation, messages, datetime.now(UTC)))
+        exported = FORMS[form](export(conversation, messages, datetime.now(UTC)))
+        self.note("chat_exported", chat=conversation_id, form=form)
+        return exported
+
+    def original(self, document_id: str) -> bytes:
+        """Return a document's original file, and note that in the audit log."""
+        content = self.library.files.path(self.library.documents.get(document_id).sha256).read_bytes()
+        self.note("original_downloaded", document=document_id)
+        return content
+
+    def note(self, kind: Kind, **detail: Detail) -> None:
+        """Add to the audit log what was given out; a failure is logged, so that it is given out still."""
+        try:
+            self.audit_log.record(kind, **detail)
+        except StorageError as error:
+            log.warning("The audit log lacks an entry (%s). %s", kind, error)
 
     def check_text(
         self,

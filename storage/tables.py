@@ -1,6 +1,7 @@
 """The tables of the ledger, and how rows are written and turned into records.
 
-Every row belongs to an owner, directly or through its parent, and is deleted with it.
+Every row belongs to an owner, directly or through its parent, and is deleted with it; those of the audit
+log alone stay, and name their owner by a hash.
 """
 
 import hashlib
@@ -162,8 +163,8 @@ class AccountRemoval(Base):
     at: Mapped[datetime]
 
 
-def removal_id(owner: str) -> str:
-    """Return the hash that a removed owner is remembered by in place of their id."""
+def owner_hash(owner: str) -> str:
+    """Return the hash that stands for an owner where their id is not to outlive their removal."""
     return hashlib.sha256(storable(owner).encode()).hexdigest()
 
 
@@ -179,7 +180,7 @@ def require_open_account(session: Session, owner: str, since: datetime | None = 
 
     Return False for an owner without a row: they have never stored anything, and are let in.
     """
-    given = {"owner": owner, "departed": removal_id(owner)}
+    given = {"owner": owner, "departed": owner_hash(owner)}
     known, removing, left = session.execute(_ACCOUNT_STATE, given).one()
     if removing is not None:
         raise AccountClosed("This account is being removed with all that is in it.")
@@ -484,6 +485,18 @@ class SourceItem(Base):
     wanted: Mapped[str | None]
     tries: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     due: Mapped[datetime | None]
+
+
+class AuditRow(Base):
+    """Entry of the audit log; ``owner`` is a hash, see `owner_hash`. Triggers refuse changes and removals."""
+
+    __tablename__ = "audit_log"
+    __table_args__ = (Index(None, "owner", "id"), {"sqlite_autoincrement": True})
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+    owner: Mapped[str]
+    kind: Mapped[str]
+    detail: Mapped[dict[str, Any]]
 
 
 # Tables of the lab. They hold copied text, not references to documents.

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from storage.accounts import Account
 from storage.answers import Feedback, SentRecord, Standings, Trace, Traces
+from storage.audit_log import AuditLog
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
@@ -182,6 +183,7 @@ ACCOUNT = {
     "count": None,
     "used": None,
 }
+AUDIT_LOG = {"record": None, "list": None}
 FILES = {
     "save": None,
     "sweep": None,
@@ -210,6 +212,7 @@ FLOOR = {
     Choices: CHOICES,
     Account: ACCOUNT,
     ApiKeys: API_KEYS,
+    AuditLog: AUDIT_LOG,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 

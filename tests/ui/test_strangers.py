@@ -136,6 +136,8 @@ WORKSPACE = {
     "ask": lambda my, ids: my.ask(ids["conversation"], "mine?"),
     "pipeline": lambda my, ids: my.pipeline(ids["conversation"]) and None,
     "delete_conversation": lambda my, ids: my.delete_conversation(ids["conversation"]),
+    "note": None,
+    "original": lambda my, ids: my.original(ids["document"]),
     "exported": lambda my, ids: my.exported(ids["conversation"], "md"),
     "go_on": lambda my, ids: my.go_on(ids["stopped"]),
     "otherwise": lambda my, ids: my.otherwise(ids["question"], "mine?"),
