@@ -246,6 +246,8 @@ class Services:
         Answers in progress may end by themselves within `shutdown_seconds`; then they are interrupted.
         """
         answers = sum(kind == ANSWERS for kind, _ in self.jobs.standing())
+        for workspace in self._workspaces.values():
+            workspace.deletions.finish()
         log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.shutdown_seconds)
         self._schedule.close()
         if self._announced is not None:

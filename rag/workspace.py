@@ -35,6 +35,7 @@ from rag.models.embeddings import SharedEmbedders
 from rag.models.protocol import LanguageModel, ObservedModel
 from rag.quota import Limits, Quota
 from rag.settings import Settings
+from rag.undo import Deletions
 from storage.accounts import Account
 from storage.answers import Feedback, Standings, Traces
 from storage.audit_log import AuditLog, Detail, Kind
@@ -42,7 +43,8 @@ from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
-from storage.records import AttachedRecord, DocumentRecord, Outcome, TurnRecord
+from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
+from storage.tags import Tags
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +71,7 @@ class Workspace:
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
         self.standings, self.audit_log = Standings(database, owner), AuditLog(database, owner)
+        self.tags, self.deletions = Tags(database, owner), Deletions()
         self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
         current = self._metered(current)
         self.library = make_library(
@@ -125,6 +128,27 @@ class Workspace:
         self.ingest.start(record.id)
         return record, outcome
 
+    def documents(self) -> list[DocumentRecord]:
+        """List the documents, newest first, without those whose deletion can still be undone."""
+        hidden = self.deletions.hidden
+        return [record for record in self.library.documents.list() if record.id not in hidden]
+
+    def read_again(self, document_id: str) -> None:
+        """Read a document again that could not be read, or go on with one whose ingest has ended."""
+        if self.library.documents.get(document_id).state == "refused":
+            self.library.documents.set_state(document_id, "queued")
+        self.ingest.start(document_id)
+
+    def chats(self, search: str = "") -> list[ConversationRecord]:
+        """List the conversations that have these words, without those whose deletion can still be undone."""
+        hidden = self.deletions.hidden
+        return [chat for chat in self.conversations.list(search) if chat.id not in hidden]
+
+    def remove_documents(self, document_ids: Collection[str], said: str) -> None:
+        """Delete documents unless that is undone within some seconds; `said` names what is deleted."""
+        known = {record.id for record in self.documents()}
+        self.deletions.start(said, known & set(document_ids), self.ingest.remove)
+
     def source(self, kind: str, settings: Mapping[str, Any]) -> Source:
         """Open a source of documents; raises SourceError."""
         return open_source(kind, settings, make_means(self._current()[0], self.owner))
@@ -138,15 +162,16 @@ class Workspace:
         conversation_id: str | None,
         question: str,
         *,
-        searching: tuple[Collection[str], Collection[str]] = ((), ()),
+        searching: Sequence[Collection[str]] = (),
         after: Collection[str] = (),
     ) -> TurnRecord:
         """Commit a question and answer it in a job, once the documents `after` are read.
 
-        Without a conversation a new one is begun, whose scope is `searching` (collections, documents), or
-        everything; it is deleted where the question is refused. The documents `after` are attached to the
+        Without a conversation a new one is begun, whose scope is `searching` (collections, documents, tags),
+        or everything; it is deleted where the question is refused. The documents `after` are attached to the
         question, which is searched in them alone. A conversation with a scope includes them from then on.
         """
+        self.deletions.finish()  # what was deleted before a question is not found by it
         if conversation_id is None:
             return self._answered(lambda: self._opened_with(question, searching, after), after)
         if after:
@@ -219,11 +244,19 @@ class Workspace:
 
     def delete_conversation(self, conversation_id: str) -> None:
         """Delete a conversation and stop its answer in progress."""
+        self._stop_in(conversation_id)
+        self.conversations.delete(conversation_id)
+
+    def remove_conversation(self, conversation_id: str, said: str) -> None:
+        """Stop a conversation's answer, and delete it unless that is undone within some seconds."""
+        self._stop_in(conversation_id)
+        self.deletions.start(said, [conversation_id], self.conversations.delete)
+
+    def _stop_in(self, conversation_id: str) -> None:
         pending = self.conversations.pending(conversation_id)
         if pending is not None:
             self.stop(pending)
         self.stop_checking(conversation_id)
-        self.conversations.delete(conversation_id)
 
     def exported(self, conversation_id: str, form: FormName) -> str:
         """Return a conversation as a file of the given form, and note that in the audit log."""
@@ -272,7 +305,7 @@ class Workspace:
         return self._jobs.start(self.owner, f"{CHECK}:{token_hex(4)}", work, lane=CHECK)
 
     def _opened_with(
-        self, question: str, searching: tuple[Collection[str], Collection[str]], after: Collection[str]
+        self, question: str, searching: Sequence[Collection[str]], after: Collection[str]
     ) -> TurnRecord:
         conversation_id = self.conversations.create().id
         try:

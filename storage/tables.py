@@ -59,6 +59,11 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
+def tidy_name(name: str, limit: int) -> str:
+    """Return a name on one line: ``"  HR   2024 " -> "HR 2024"``."""
+    return " ".join(storable(unicodedata.normalize("NFC", name)).split())[:limit].strip()
+
+
 class SafeText(TypeDecorator[str]):
     """Text column: NUL and lone surrogates become U+FFFD on the way in."""
 
@@ -344,6 +349,26 @@ class Document(Base):
     note: Mapped[str | None]
 
 
+class TagRow(Base):
+    """A word that an owner gives to documents. ``folded`` is the name as it is compared."""
+
+    noun: ClassVar[str] = "tag"
+    __tablename__ = "tags"
+    __table_args__ = (Index(None, "owner", "folded", unique=True),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    folded: Mapped[str]
+
+
+class DocumentTag(Base):
+    """A tag of a document."""
+
+    __tablename__ = "document_tags"
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
+    tag_id: Mapped[str] = mapped_column(part_of("tags.id"), primary_key=True, index=True)
+
+
 class DocumentText(Base):
     """Canonical text of a document, in a table of its own so that lists stay fast."""
 
@@ -395,7 +420,7 @@ class IndexStateRow(Base):
 
 
 class ChoiceRow(Base):
-    """A collection or a document that a conversation searches, by its id and its name when it was chosen.
+    """A collection, tag or document that a conversation searches, by its id and its name when it was chosen.
 
     Without rows a conversation searches everything. No foreign key: a deleted document stays chosen, so
     that a conversation over one document does not become one over all of them.

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rag", "storage", "ui", "api")
 
-BASE = {f"rag.{name}" for name in ("errors", "settings", "jobs", "logs", "passage", "telemetry")}
+BASE = {f"rag.{name}" for name in ("errors", "settings", "jobs", "logs", "passage", "telemetry", "undo")}
 TEXT = {"rag.text"}
 MODELS = {"rag.models", *TEXT}
 INDEX = {"rag.index", "storage", *MODELS}

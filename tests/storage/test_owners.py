@@ -31,6 +31,7 @@ from storage.records import (
 )
 from storage.sources import SourceItems, SourceStore
 from storage.tables import Base
+from storage.tags import Tags
 from storage.trees import NodeRecord, Trees
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
@@ -172,6 +173,13 @@ CHOICES = {
     "documents": lambda my, ids: my.documents(ids["conversation"]),
     "would_be": None,
 }
+TAGS = {
+    "list": None,
+    "of_documents": None,
+    "documents_of": None,
+    "add": None,
+    "remove": None,
+}
 ACCOUNT = {
     "enter": None,
     "leave": None,
@@ -210,6 +218,7 @@ FLOOR = {
     SourceItems: SOURCE_ITEMS,
     Collections: COLLECTIONS,
     Choices: CHOICES,
+    Tags: TAGS,
     Account: ACCOUNT,
     ApiKeys: API_KEYS,
     AuditLog: AUDIT_LOG,
@@ -255,6 +264,7 @@ def belongings(database, owner):
     SourceItems(database, owner).keep(source.id, Listing("page", "Page", "1"), "c" * 64, 1)
     collection = Collections(database, owner).create("Reports")
     Collections(database, owner).put([document.id], collection.id)
+    Tags(database, owner).add([document.id], "Reports")
     Choices(database, owner).choose(conversation.id, [collection.id], [document.id])
     return {
         "source": source.id,
