@@ -18,6 +18,7 @@ from rag.evaluation import lab
 from rag.factory import make_embedder, make_library, make_llm, make_store
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
+from rag.ingest.page_images import PageImages
 from rag.ingest.parsers.walls import available
 from rag.ingest.queue import Removals
 from rag.jobs import ANSWERS, Cancel, Jobs
@@ -64,6 +65,7 @@ class Services:
         self.llm: LLM | LocalModel | None = make_llm(settings)
         self.people, self.audit_trail = People(self.database), AuditTrail(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
+        self.page_images = PageImages()
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
         self.local_token = new_token()
         """Token of this computer's own commands; see `announce`."""
@@ -249,6 +251,7 @@ class Services:
         for workspace in self._workspaces.values():
             workspace.deletions.finish()
         log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.shutdown_seconds)
+        self.page_images.close()
         self._schedule.close()
         if self._announced is not None:
             self._announced.withdraw(self.database.directory)

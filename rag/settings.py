@@ -272,6 +272,11 @@ class Settings(BaseSettings):
         description="Seconds that answers may continue after the server is told to stop. Then they are "
         "marked as interrupted.",
     )
+    allowed_hosts: Listed = Field(
+        (),
+        description="Host names under which `footnote serve --no-ui` is reached, such as `docs.corp`. "
+        "Addresses and localhost need not be named. The app with its page has `server.allowedHosts`.",
+    )
     metrics_token: SecretStr = Field(
         SecretStr(""),
         description="Bearer token for `/metrics`. Without it only this computer may read them. See "
@@ -334,7 +339,13 @@ class Settings(BaseSettings):
         return url if url is None else http_address(url)
 
     @field_validator(
-        "trusted_proxies", "allowed_users", "admins", "private_hosts", "allowed_folders", mode="before"
+        "allowed_hosts",
+        "trusted_proxies",
+        "allowed_users",
+        "admins",
+        "private_hosts",
+        "allowed_folders",
+        mode="before",
     )
     @classmethod
     def _is_listed(cls, given: Any) -> Any:

@@ -11,11 +11,12 @@ from hashlib import sha256
 from secrets import token_hex
 from typing import Any
 
+from rag.chat.answer import Done, Sources
 from rag.chat.check_text import CHECK, CheckedText, CheckProgress
-from rag.chat.conversation import Conversation
+from rag.chat.conversation import Conversation, newest, turns_of
 from rag.chat.export import FORMS, FormName, export
-from rag.chat.pipeline import RagPipeline
-from rag.chat.scope import EVERYTHING, scope_among, scope_of, scope_of_attached
+from rag.chat.pipeline import RagPipeline, validated_question
+from rag.chat.scope import EVERYTHING, Scope, scope_among, scope_of, scope_of_attached
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
 from rag.connectors.scheduler import Syncing
@@ -33,8 +34,9 @@ from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs, kind_of
 from rag.models.embeddings import SharedEmbedders
 from rag.models.protocol import LanguageModel, ObservedModel
+from rag.passage import Passage
 from rag.quota import Limits, Quota
-from rag.settings import Settings
+from rag.settings import RetrieverName, Settings
 from rag.undo import Deletions
 from storage.accounts import Account
 from storage.answers import Feedback, Standings, Traces
@@ -99,6 +101,13 @@ class Workspace:
         self.syncing.recover()
         self.pipeline()
         self.library.indexes.words.answering.warm()
+
+    def pipeline_within(
+        self, scope: Scope, *, retriever: RetrieverName | None = None, k: int | None = None
+    ) -> RagPipeline:
+        """Return the RAG pipeline in a scope; `retriever` and `k` override the settings."""
+        settings, llm = self._current()
+        return make_pipeline(settings, self.library, llm, retriever=retriever, k=k, scope=scope)
 
     def pipeline(
         self, conversation_id: str | None = None, attached: Sequence[AttachedRecord] = ()
@@ -181,6 +190,56 @@ class Workspace:
         except AnswerPending:
             self._settle_in(conversation_id)
             return self._asked(conversation_id, question, after)
+
+    def answer(
+        self,
+        question: str,
+        history: Sequence[tuple[str, str]] = (),
+        *,
+        scope: Scope = EVERYTHING,
+        retriever: RetrieverName | None = None,
+        k: int | None = None,
+    ) -> Job[Any]:
+        """Answer a question in a job and store nothing; its events are those of the pipeline.
+
+        After `Done` the model reads for the statements that are open, if there is one and it is to.
+        """
+        asked = validated_question(question)
+
+        def work(cancelled: Cancel) -> Iterator[Any]:
+            pipeline = self.pipeline_within(scope, retriever=retriever, k=k)
+            passages: Sequence[Passage] = ()
+            done: Done | None = None
+            for event in pipeline.ask(asked, newest(history), cancelled):
+                passages = event.passages if isinstance(event, Sources) else passages
+                done = event if isinstance(event, Done) else done
+                yield event
+            self.allowance.used(answers=1)
+            if done is not None and done.model is not None:
+                yield from pipeline.check(done.text, done.citations, passages, cancelled)
+
+        with self._asking:
+            self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
+            return self._jobs.start(self.owner, _key(token_hex(8)), work)
+
+    def begin_with(
+        self,
+        history: Sequence[tuple[str, str]],
+        searching: tuple[Collection[str], Collection[str]] = ((), ()),
+    ) -> str:
+        """Begin a conversation that has these turns already, without evidence; return its id."""
+        conversation_id = self.conversations.create().id
+        if any(searching):
+            self.choices.choose(conversation_id, *searching)
+        for question, answer in turns_of(history):
+            turn = self._conversation().begin(conversation_id, question)
+            self.conversations.finish(turn.answer_id, "complete", answer)
+        return conversation_id
+
+    def reading(self, answer_id: str) -> Job[Any] | None:
+        """Return the job that has the model read for an answer's open statements, if it runs."""
+        keys = [key for key in self._jobs.keys(self.owner) if kind_of(key) == CHECKS]
+        return next((self._jobs.get(self.owner, key) for key in keys if key.endswith(f":{answer_id}")), None)
 
     def otherwise(
         self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False

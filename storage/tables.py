@@ -463,6 +463,17 @@ class ApiKeyRow(Base):
     used: Mapped[datetime | None]
 
 
+class IdempotentRequest(Base):
+    """Answer to a request with an idempotency key; ``request`` is the request's hash."""
+
+    __tablename__ = "idempotent_requests"
+    owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    request: Mapped[str]
+    response: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
+
+
 class SourceRow(Base):
     """A folder, a wiki, a drive, a list of pages. ``settings`` name a secret, they never hold one.
 

@@ -32,7 +32,7 @@ TESTS = Path(__file__).parent
 WAITING = ("e2e", "faults")  # folders whose tests wait for half of their time
 # What runs the application, real engines or child processes: folders and files.
 INTEGRATION = (
-    *("e2e", "faults", "hostile", "ui", "rag/cli", "rag/connectors", "rag/ingest"),
+    *("api", "e2e", "faults", "hostile", "ui", "rag/cli", "rag/connectors", "rag/ingest"),
     *("rag/models/local", "rag/models/packaged", "rag/test_any_store.py", "rag/test_cli.py"),
     *("rag/index/test_chroma_probe.py", "rag/retrieval/test_weights_stored.py", "rag/raptor/test_tree.py"),
     *(

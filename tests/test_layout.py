@@ -67,6 +67,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     },  # private hosts are checked as the policy reads them
     "rag.langchain": APPLICATION,
     "rag.cli": APPLICATION,
+    "rag.cli.serve": {"api", "rag.cli", *APPLICATION},
     "rag.__init__": APPLICATION,
     "ui": {"api.security", *APPLICATION},  # the headers of every response
     "api": APPLICATION,
@@ -96,6 +97,8 @@ OWNERS: Mapping[str, set[str]] = {
     "trafilatura": {"rag.ingest.parsers"},
     "markdown_it": {"rag.citations"},
     "prometheus_client": {"rag.metrics"},
+    "fastapi": {"api"},
+    "uvicorn": {"api"},
 }
 
 

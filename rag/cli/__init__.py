@@ -1,4 +1,4 @@
-"""The command line: `footnote ingest | sync | tree | ask | check | eval | export | verify | model ...`."""
+"""The command line: `footnote ingest | sync | ask | check | eval | export | verify | keys | serve ...`."""
 
 import logging
 import sys
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from rag.cli import admin, ask, check, evaluate, export, ingest
+from rag.cli import admin, ask, check, evaluate, export, ingest, keys, serve
 from rag.cli.common import Options, Parser, PlainStream, say
 from rag.errors import FootnoteError
 from rag.settings import load
 from rag.telemetry import disable_tracing
 
-MODULES = (ingest, ask, check, evaluate, export, admin)
+MODULES = (ingest, ask, check, evaluate, export, keys, serve, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -18,6 +18,7 @@ from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files
+from storage.idempotency import IdempotentRequests
 from storage.keys import ApiKeys
 from storage.lab import QuestionSets, Runs
 from storage.records import (
@@ -204,6 +205,7 @@ API_KEYS = {
     "list": None,
     "revoke": lambda my, ids: my.revoke(ids["key"]),
 }
+IDEMPOTENT_REQUESTS = {"answer": None, "keep": None}
 FLOOR = {
     Documents: DOCUMENTS,
     Conversations: CONVERSATIONS,
@@ -222,6 +224,7 @@ FLOOR = {
     Account: ACCOUNT,
     ApiKeys: API_KEYS,
     AuditLog: AUDIT_LOG,
+    IdempotentRequests: IDEMPOTENT_REQUESTS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
