@@ -30,6 +30,7 @@ APPLICATION = {
     "rag.factory",
     "rag.quota",
     "rag.metrics",
+    "rag.backups",
     "rag.langchain",
     "rag.__init__",
     "rag.connectors",
@@ -57,6 +58,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.factory": APPLICATION,
     "rag.quota": {"rag.quota", "storage", *MODELS},
     "rag.metrics": APPLICATION,
+    "rag.backups": {"rag.backups", "storage"},
     "rag.settings": {
         "storage.errors",
         "rag.connectors.ssrf",
