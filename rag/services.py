@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from rag import backups
 from rag import settings as config
 from rag.backups import BackupSchedule
-from rag.chat import check_text
+from rag.chat import check_text, introduction
 from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
@@ -63,7 +63,14 @@ class Services:
         self.metrics = Metrics()
         self._models = SharedEmbedders(self.metrics.embedding)
         self._held: Embedder | None = None
-        lanes = {**ingest.LANES, **lab.LANES, **scheduler.LANES, **check_text.LANES, **backups.LANES}
+        lanes = {
+            **ingest.LANES,
+            **lab.LANES,
+            **scheduler.LANES,
+            **check_text.LANES,
+            **introduction.LANES,
+            **backups.LANES,
+        }
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
         self.people, self.audit_trail = People(self.database), AuditTrail(self.database)

@@ -131,6 +131,7 @@ WORKSPACE = {
     "recover": None,
     "source": None,
     "documents": None,
+    "introduction": lambda my, ids: my.introduction(ids["document"]),
     "chats": None,
     "remove_documents": None,
     "read_again": lambda my, ids: my.read_again(ids["document"]),
