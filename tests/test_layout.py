@@ -32,6 +32,7 @@ APPLICATION = {
     "rag.metrics",
     "rag.admission",
     "rag.local_server",
+    "rag.api_client",
     "rag.langchain",
     "rag.__init__",
     "rag.connectors",
@@ -61,6 +62,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.metrics": APPLICATION,
     "rag.admission": set(),
     "rag.local_server": set(),
+    "rag.api_client": set(),
     "rag.settings": {
         "storage.errors",
         "rag.connectors.ssrf",
