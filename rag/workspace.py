@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -255,11 +255,12 @@ class Workspace:
     ) -> str:
         """Begin a conversation that has these turns already, without evidence; return its id."""
         conversation_id = self.conversations.create().id
-        if any(searching):
-            self.choices.choose(conversation_id, *searching)
-        for question, answer in turns_of(history):
-            turn = self._conversation().begin(conversation_id, question)
-            self.conversations.finish(turn.answer_id, "complete", answer)
+        with self._deleted_if_refused(conversation_id):
+            if any(searching):
+                self.choices.choose(conversation_id, *searching)
+            for question, answer in turns_of(history):
+                turn = self._conversation().begin(conversation_id, question)
+                self.conversations.finish(turn.answer_id, "complete", answer)
         return conversation_id
 
     def reading(self, answer_id: str) -> Job[Any] | None:
@@ -393,11 +394,16 @@ class Workspace:
         self, question: str, searching: Sequence[Collection[str]], after: Collection[str]
     ) -> TurnRecord:
         conversation_id = self.conversations.create().id
-        try:
+        with self._deleted_if_refused(conversation_id):
             if any(searching):
                 self.choices.choose(conversation_id, *searching)
                 self.choices.add(conversation_id, after)
             return self._conversation().begin(conversation_id, question, self._attached(after))
+
+    @contextmanager
+    def _deleted_if_refused(self, conversation_id: str) -> Iterator[None]:
+        try:
+            yield
         except FootnoteError:
             with suppress(StorageError):  # the reason of the refusal matters more
                 self.conversations.delete(conversation_id)

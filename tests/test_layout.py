@@ -33,6 +33,7 @@ APPLICATION = {
     "rag.admission",
     "rag.local_server",
     "rag.backups",
+    "rag.api_client",
     "rag.langchain",
     "rag.__init__",
     "rag.connectors",
@@ -63,6 +64,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.admission": set(),
     "rag.local_server": set(),
     "rag.backups": {"rag.backups", "storage"},
+    "rag.api_client": set(),
     "rag.settings": {
         "storage.errors",
         "rag.connectors.ssrf",
