@@ -34,6 +34,7 @@ APPLICATION = {
     "rag.local_server",
     "rag.langchain",
     "rag.__init__",
+    "rag.sample",
     "rag.connectors",
     *EVALUATION,
 }
@@ -66,6 +67,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
         "rag.connectors.ssrf",
     },  # private hosts are checked as the policy reads them
     "rag.langchain": APPLICATION,
+    "rag.sample": set(),
     "rag.cli": APPLICATION,
     "rag.__init__": APPLICATION,
     "ui": {"api.security", *APPLICATION},  # the headers of every response

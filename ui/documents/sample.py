@@ -1,20 +1,12 @@
-"""Sample document for an empty library, and questions that it answers."""
+"""Offer of the sample document to an empty library, with its questions."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
+from rag.sample import NAME, QUESTIONS, sample_text
 from rag.workspace import Workspace
 from ui.components.messages import action
-
-NAME = "Sample: harbour report 2025.md"
-QUESTIONS = (
-    "How many containers were handled in 2025?",
-    "What did the second quay cost?",
-    "What does a ship under 100 metres pay?",
-)
-_TEXT = Path(__file__).with_name("sample.md")
 
 
 def offer_sample(here: Workspace) -> None:
@@ -32,4 +24,4 @@ def show_sample_questions(here: Workspace, ask: Callable[[str], None]) -> None:
 
 
 def _add(here: Workspace) -> None:
-    here.add(NAME, [_TEXT.read_bytes()], None)
+    here.add(NAME, [sample_text()], None)
