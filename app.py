@@ -20,6 +20,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from api.application import routes as api_routes
 from api.security import SecurityMiddleware
 from rag.errors import SettingsError
 from rag.local_server import is_loopback
@@ -47,6 +48,7 @@ def _warm_up(stopped: threading.Event) -> None:
     while not stopped.is_set():
         try:
             opened = services()
+            opened.announce(_local_url())
             count_errors(opened.metrics.error)
             time.sleep(FIRST_PAGE)
             opened.warm_up()
@@ -59,6 +61,14 @@ def _warm_up(stopped: threading.Event) -> None:
     # Objects that live as long as the process need no garbage collection.
     gc.collect()
     gc.freeze()
+
+
+def _local_url() -> str:
+    """Return the address at which this computer's own commands reach the HTTP interface."""
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    address = st.get_option("server.address") or ""
+    host = "[::1]" if address == "::1" else address if is_loopback(address) else "127.0.0.1"
+    return f"{scheme}://{host}:{st.get_option('server.port')}"
 
 
 @asynccontextmanager
@@ -102,7 +112,12 @@ def _explain(error: Exception) -> bool:
     return True
 
 
-ROUTES = [Route("/healthz", _healthz), Route("/readyz", readyz), Route("/metrics", metrics_text)]
+ROUTES = [
+    Route("/healthz", _healthz),
+    Route("/readyz", readyz),
+    Route("/metrics", metrics_text),
+    *api_routes(services),
+]
 AUTH = Middleware(
     AuthMiddleware,
     mode=_auth_mode(),

@@ -15,6 +15,7 @@ FootnoteError
 │   ├── LLMGarbled                the server's answer makes no sense
 │   └── OwnModelUnusable          a local model is missing or broken, or could not be served
 ├── RetrievalError                no retriever could answer
+│   ├── TreeMissing               a search of trees, where none is built
 │   ├── IndexUnusable             an index on disk cannot be read or written
 │   └── StoreFailed               an external vector store failed; says how
 ├── SourceError                   a source cannot be reached, or refused us; says which and why
@@ -106,6 +107,10 @@ class JudgeUnavailable(FootnoteError):
 
 class RetrievalError(FootnoteError):
     """No retriever could answer."""
+
+
+class TreeMissing(RetrievalError):
+    """Summary trees are to be searched, and none is built yet."""
 
 
 class IndexUnusable(RetrievalError):

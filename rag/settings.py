@@ -281,6 +281,11 @@ class Settings(BaseSettings):
         description="Seconds that answers may continue after the server is told to stop. Then they are "
         "marked as interrupted.",
     )
+    allowed_hosts: Listed = Field(
+        (),
+        description="Host names under which `footnote serve --no-ui` is reached, such as `docs.corp`. "
+        "Addresses and localhost need not be named. The app with its page has `server.allowedHosts`.",
+    )
     metrics_token: SecretStr = Field(
         SecretStr(""),
         description="Bearer token for `/metrics`. Without it only this computer may read them. See "
@@ -312,6 +317,11 @@ class Settings(BaseSettings):
     user_tokens_a_day: int | None = Field(
         None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
     )
+    audit_days: int = Field(
+        365,
+        ge=30,
+        description="Days that entries of the audit log are kept. See [operating](operating.md#audit-log).",
+    )
     korean_japanese_analyzers: AnalyzerUse = Field(
         "auto",
         validation_alias=_renamed("morphemes"),
@@ -338,7 +348,13 @@ class Settings(BaseSettings):
         return url if url is None else http_address(url)
 
     @field_validator(
-        "trusted_proxies", "allowed_users", "admins", "private_hosts", "allowed_folders", mode="before"
+        "allowed_hosts",
+        "trusted_proxies",
+        "allowed_users",
+        "admins",
+        "private_hosts",
+        "allowed_folders",
+        mode="before",
     )
     @classmethod
     def _is_listed(cls, given: Any) -> Any:

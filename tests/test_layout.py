@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rag", "storage", "ui", "api")
 
-BASE = {f"rag.{name}" for name in ("errors", "settings", "jobs", "logs", "passage", "telemetry")}
+BASE = {f"rag.{name}" for name in ("errors", "settings", "jobs", "logs", "passage", "telemetry", "undo")}
 TEXT = {"rag.text"}
 MODELS = {"rag.models", *TEXT}
 INDEX = {"rag.index", "storage", *MODELS}
@@ -69,6 +69,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.langchain": APPLICATION,
     "rag.sample": set(),
     "rag.cli": APPLICATION,
+    "rag.cli.serve": {"api", "rag.cli", *APPLICATION},
     "rag.__init__": APPLICATION,
     "ui": {"api.security", *APPLICATION},  # the headers of every response
     "api": APPLICATION,
@@ -98,6 +99,8 @@ OWNERS: Mapping[str, set[str]] = {
     "trafilatura": {"rag.ingest.parsers"},
     "markdown_it": {"rag.citations"},
     "prometheus_client": {"rag.metrics"},
+    "fastapi": {"api"},
+    "uvicorn": {"api"},
 }
 
 

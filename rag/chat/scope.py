@@ -1,4 +1,4 @@
-"""Search scope of a question: all documents, or the chosen collections and documents; and the corpus view."""
+"""Search scope of a question: all documents, or chosen collections, tags and documents; the corpus view."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -205,5 +205,5 @@ def _called(collections: Collections, name: str) -> CollectionRecord:
 
 def _name(one: Chosen) -> str:
     name = one.name if len(one.name) <= MAX_NAME else one.name[: MAX_NAME - 1] + "…"
-    notes = ["collection"] * (one.kind == "collection") + ["deleted"] * (not one.there)
+    notes = [one.kind] * (one.kind != "document") + ["deleted"] * (not one.there)
     return f"{name} ({', '.join(notes)})" if notes else name

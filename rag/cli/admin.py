@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rag import settings as config
-from rag.cli.common import Commands, Options, ProgressBar, fetch_model, run_ingest, say
+from rag.cli.common import Commands, Options, ProgressBar, fetch_model, positive, run_ingest, say
 from rag.errors import EmbeddingError, RetrievalError
 from rag.factory import make_embedder
 from rag.ingest.library import Library
@@ -19,6 +19,7 @@ from rag.services import Services
 from rag.settings import SAVED, Settings, load, shareable
 from storage import backup
 from storage.accounts import People
+from storage.audit_log import AuditEntry, AuditTrail
 from storage.database import Database
 from storage.documents import owners
 from storage.errors import StorageError
@@ -43,6 +44,7 @@ def add_commands(commands: Commands) -> None:
     restore.add_argument("file", type=Path, metavar="FILE")
     restore.set_defaults(command=_restore_command)
     _add_user_commands(commands)
+    _add_audit_command(commands)
 
 
 def _backup_command(settings: Settings, options: Options) -> int:
@@ -158,6 +160,36 @@ def describe(record: PersonRecord) -> str:
         f"{record.conversations} chats, {record.used.answers} answers, {record.used.tokens} tokens, "
         f"seen {seen}{state}"
     )
+
+
+# footnote audit
+AUDIT = """The audit log, newest first: sign-ins, keys, removals, exports and changes of settings, of
+everyone. It has no content and no names of files, and cannot be changed."""
+
+
+def _add_audit_command(commands: Commands) -> None:
+    audit = commands.add_parser(
+        "audit", help="who signed in, removed, exported or changed what", description=AUDIT
+    )
+    audit.add_argument("--json", action="store_true", help="one JSON line per entry")
+    audit.add_argument(
+        "--limit", type=positive, default=100, metavar="N", help="entries shown (default: 100)"
+    )
+    audit.set_defaults(command=_audit_command)
+
+
+def _audit_command(settings: Settings, options: Options) -> int:
+    with closing(Database.open(settings.data, url=settings.database_url)) as database:
+        for entry in AuditTrail(database).list(limit=options.limit):
+            print(json.dumps(asdict(entry), default=str) if options.json else describe_entry(entry))
+    return 0
+
+
+def describe_entry(entry: AuditEntry) -> str:
+    """Return an entry of the audit log in a line."""
+    who = entry.who or f"removed person {entry.person}"
+    detail = "".join(f", {name} {value}" for name, value in entry.detail.items())
+    return f"{entry.at:%Y-%m-%d %H:%M:%S}  {who}: {entry.kind.replace('_', ' ')}{detail}"
 
 
 # footnote model

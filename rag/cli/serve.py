@@ -1,10 +1,11 @@
-"""The `footnote serve` and `demo` commands: the page, served by Streamlit in place of this process."""
+"""The `footnote serve` and `demo` commands: the page, by Streamlit in place of this process, or no page."""
 
 import os
 import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ from rag.jobs import never
 from rag.models.packaged.catalog import find, is_ready
 from rag.passage import Passage
 from rag.sample import NAME, QUESTIONS, sample_text
+from rag.services import Services
 from rag.settings import Settings
 from storage.lock import DataDirectoryLock
 
 PORT = 8501
 CONFIG = Path(".streamlit/config.toml")
-SERVE = """Serve the page on this computer. Options of Streamlit are read from .streamlit/config.toml, here or
-in the home folder, and from the environment, such as STREAMLIT_SERVER_ALLOWED_HOSTS."""
+SERVE = """Serve the page on this computer, and the HTTP interface (OpenAI's form under /v1, Footnote's own under
+/api) for requests with a key: see `footnote keys`. Options of Streamlit are read from .streamlit/config.toml,
+here or in the home folder, and from the environment, such as STREAMLIT_SERVER_ALLOWED_HOSTS."""
 DEMO = """Show Footnote with a sample document: a question and its cited answer here, then the page. The demo
 has a data directory of its own, beside the usual one."""
 
@@ -34,9 +37,12 @@ def add_commands(commands: Commands) -> None:
     serving = commands.add_parser("serve", help="serve the page", description=SERVE)
     demo = commands.add_parser("demo", help="show a sample document with a cited answer", description=DEMO)
     demo.add_argument("--no-page", action="store_true", help="answer here, and serve no page")
+    serving.add_argument("--no-ui", action="store_true", help="the HTTP interface without the page")
     for command in (serving, demo):
-        command.add_argument("--port", type=int, help=f"default: {PORT}")
-        command.add_argument("--address", help="to listen at; default: 127.0.0.1, this computer only")
+        command.add_argument(
+            "--host", help="the address to listen at; default: 127.0.0.1, this computer only"
+        )
+        command.add_argument("--port", type=int, help=f"default: {PORT}; with --no-ui 0 takes a free one")
         command.add_argument("--open", action="store_true", help="open the page in a browser")
     serving.set_defaults(command=_serve_command)
     demo.set_defaults(command=_demo_command)
@@ -45,6 +51,21 @@ def add_commands(commands: Commands) -> None:
 def _serve_command(settings: Settings, options: Options) -> int:
     _refuse_second(settings.data)
     _get_model_ready(settings)
+    if options.no_ui:
+        return _serve_without_page(settings, options)
+    return _serve_page(settings, options)
+
+
+def _serve_without_page(settings: Settings, options: Options) -> int:
+    from api.headless import serve  # a web server, which no other command needs
+
+    port = PORT if options.port is None else options.port
+    with closing(Services(settings)) as services:
+        serve(services, options.host or "127.0.0.1", port, say=say)
+    return 0
+
+
+def _serve_page(settings: Settings, options: Options) -> int:
     command = [sys.executable, "-m", "streamlit", "run", str(_app()), *_flags(options)]
     environment = {**os.environ, "FOOTNOTE_DATA": str(settings.data.absolute())}
     sys.stdout.flush()
@@ -81,7 +102,7 @@ def _app() -> Path:
 def _flags(options: Options) -> list[str]:
     given = {
         "server.port": options.port,
-        "server.address": options.address,
+        "server.address": options.host,
         "server.headless": False if options.open else None,
     }
     chosen = {key: value for key, value in given.items() if value is not None}
@@ -152,7 +173,7 @@ def _demo_command(settings: Settings, options: Options) -> int:
     _refuse_second(own.data)
     _get_model_ready(own)
     _answer_sample(own)
-    return 0 if options.no_page else _serve_command(own, options)
+    return 0 if options.no_page else _serve_page(own, options)
 
 
 def _answer_sample(settings: Settings) -> None:

@@ -18,6 +18,7 @@ from ui.chat.page_view import draw_ahead
 from ui.components.job_progress import show_ingest
 from ui.components.labels import count
 from ui.components.messages import show_errors
+from ui.documents import panel as document_panel
 from ui.documents.sample import offer_sample, show_sample_questions
 from ui.documents.upload import show_report, uploader
 from ui.pages import name_tab
@@ -78,6 +79,8 @@ def _show_panel(here: Workspace) -> None:
     if evidence_panel.PARAMETER in st.query_params:
         st.query_params.pop(trace_panel.PARAMETER, None)
         evidence_panel.show_chosen(here)
+    elif document_panel.PARAMETER in st.query_params:
+        document_panel.show_chosen(here)
     else:
         trace_panel.show_chosen(here)
 

@@ -203,8 +203,15 @@ def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
     assert "No matching chats." in words(at)
     at.text_input(key="search-chats").set_value("보고서").run()
     assert any(b.label == "항구 보고서" for b in at.sidebar.button)
-    at.button(key=f"delete-{turn.conversation_id}").click().run()
-    assert here.conversations.list() == [] and at.title
+    at.text_input(key="search-chats").set_value("").run()
+    at.button(key="delete-chat").click().run()
+    assert at.title and here.chats() == [] and "항구 보고서 deleted." in words(at)
+    at.button(key="undo-delete").click().run()
+    assert [chat.title for chat in here.chats()] == ["항구 보고서"]
+    at.button(key=f"open-{turn.conversation_id}").click().run()
+    at.button(key="delete-chat").click().run()
+    here.deletions.finish()
+    assert here.conversations.list() == []
 
 
 @pytest.mark.parametrize("question", ["   ", "x" * 8001])
@@ -246,7 +253,7 @@ def test_a_chat_that_was_deleted_elsewhere_is_neither_renamed_nor_deleted_again(
     if pressed == "rename":
         at.text_input(key=f"title-{chat}").set_value("Another").run()
     else:
-        at.button(key=f"delete-{chat}").click().run()
+        at.button(key="delete-chat").click().run()
     assert not at.exception
     assert at.title[0].value == "Ask your own documents"
 
