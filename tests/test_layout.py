@@ -69,9 +69,11 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.langchain": APPLICATION,
     "rag.sample": set(),
     "rag.cli": APPLICATION,
+    "rag.cli.mcp": {"api", "rag.cli", *APPLICATION},
     "rag.cli.serve": {"api", "rag.cli", *APPLICATION},
     "rag.__init__": APPLICATION,
     "ui": {"api.security", *APPLICATION},  # the headers of every response
+    "ui.start": {"ui", "api", *APPLICATION},  # app.py in the installed package
     "api": APPLICATION,
     "app": ENTRY,
 }

@@ -1,4 +1,4 @@
-"""The command line: `footnote serve | demo | doctor | ingest | ask | check | eval | keys | model ...`."""
+"""The command line: `footnote serve | demo | doctor | ingest | ask | check | eval | keys | mcp ...`."""
 
 import logging
 import sys
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from rag.cli import admin, ask, check, doctor, evaluate, export, ingest, keys, serve
+from rag.cli import admin, ask, check, doctor, evaluate, export, ingest, keys, mcp, serve
 from rag.cli.common import Options, Parser, PlainStream, say
 from rag.errors import FootnoteError
 from rag.settings import load
 from rag.telemetry import disable_tracing
 
-MODULES = (serve, doctor, ingest, ask, check, evaluate, export, keys, admin)
+MODULES = (serve, doctor, ingest, ask, check, evaluate, export, keys, mcp, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,9 +25,9 @@ from storage.lock import DataDirectoryLock
 
 PORT = 8501
 CONFIG = Path(".streamlit/config.toml")
-SERVE = """Serve the page on this computer, and the HTTP interface (OpenAI's form under /v1, Footnote's own under
-/api) for requests with a key: see `footnote keys`. Options of Streamlit are read from .streamlit/config.toml,
-here or in the home folder, and from the environment, such as STREAMLIT_SERVER_ALLOWED_HOSTS."""
+SERVE = """Serve the page on this computer, and the HTTP interface for requests with a key (`footnote keys`).
+Options of Streamlit are read from .streamlit/config.toml, here or in the home folder, and from the
+environment, such as STREAMLIT_SERVER_ALLOWED_HOSTS."""
 DEMO = """Show Footnote with a sample document: a question and its cited answer here, then the page. The demo
 has a data directory of its own, beside the usual one."""
 
