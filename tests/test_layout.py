@@ -36,6 +36,7 @@ APPLICATION = {
     "rag.api_client",
     "rag.langchain",
     "rag.__init__",
+    "rag.sample",
     "rag.connectors",
     *EVALUATION,
 }
@@ -70,10 +71,13 @@ MAY_IMPORT: Mapping[str, set[str]] = {
         "rag.connectors.ssrf",
     },  # private hosts are checked as the policy reads them
     "rag.langchain": APPLICATION,
+    "rag.sample": set(),
     "rag.cli": APPLICATION,
+    "rag.cli.mcp": {"api", "rag.cli", *APPLICATION},
     "rag.cli.serve": {"api", "rag.cli", *APPLICATION},
     "rag.__init__": APPLICATION,
     "ui": {"api.security", *APPLICATION},  # the headers of every response
+    "ui.start": {"ui", "api", *APPLICATION},  # app.py in the installed package
     "api": APPLICATION,
     "app": ENTRY,
 }
