@@ -1,21 +1,23 @@
 """Workspace: one owner's documents, conversations and sources, and the jobs that work on them."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
 from typing import Any
 
+from rag.chat.answer import Done, Sources
 from rag.chat.check_text import CHECK, CheckedText, CheckProgress
-from rag.chat.conversation import Conversation
+from rag.chat.conversation import Conversation, newest, turns_of
 from rag.chat.export import FORMS, FormName, export
 from rag.chat.introduction import INTRODUCE, Introduction, introduce
-from rag.chat.pipeline import RagPipeline
-from rag.chat.scope import EVERYTHING, scope_among, scope_of, scope_of_attached
+from rag.chat.pipeline import RagPipeline, validated_question
+from rag.chat.scope import EVERYTHING, Scope, scope_among, scope_of, scope_of_attached
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
 from rag.connectors.scheduler import Syncing
@@ -33,17 +35,21 @@ from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs, kind_of
 from rag.models.embeddings import SharedEmbedders
 from rag.models.protocol import LanguageModel, ObservedModel
+from rag.passage import Passage
 from rag.quota import Limits, Quota
-from rag.settings import Settings
+from rag.settings import RetrieverName, Settings
 from rag.undo import Deletions
 from storage.accounts import Account
 from storage.answers import Feedback, Standings, Traces
+from storage.audit_log import AuditLog, Detail, Kind
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
 from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
 from storage.tags import Tags
+
+log = logging.getLogger(__name__)
 
 MOST_NAMED = 3  # attached files given by name in a refusal
 READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
@@ -68,8 +74,8 @@ class Workspace:
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
-        self.standings, self.tags = Standings(database, owner), Tags(database, owner)
-        self.deletions = Deletions()
+        self.standings, self.audit_log = Standings(database, owner), AuditLog(database, owner)
+        self.tags, self.deletions = Tags(database, owner), Deletions()
         self._introductions: dict[str, Job[Introduction]] = {}  # by document, oldest first
         self._introducing = threading.Lock()
         self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
@@ -99,6 +105,13 @@ class Workspace:
         self.syncing.recover()
         self.pipeline()
         self.library.indexes.words.answering.warm()
+
+    def pipeline_within(
+        self, scope: Scope, *, retriever: RetrieverName | None = None, k: int | None = None
+    ) -> RagPipeline:
+        """Return the RAG pipeline in a scope; `retriever` and `k` override the settings."""
+        settings, llm = self._current()
+        return make_pipeline(settings, self.library, llm, retriever=retriever, k=k, scope=scope)
 
     def pipeline(
         self, conversation_id: str | None = None, attached: Sequence[AttachedRecord] = ()
@@ -204,6 +217,57 @@ class Workspace:
             self._settle_in(conversation_id)
             return self._asked(conversation_id, question, after)
 
+    def answer(
+        self,
+        question: str,
+        history: Sequence[tuple[str, str]] = (),
+        *,
+        scope: Scope = EVERYTHING,
+        retriever: RetrieverName | None = None,
+        k: int | None = None,
+    ) -> Job[Any]:
+        """Answer a question in a job and store nothing; its events are those of the pipeline.
+
+        After `Done` the model reads for the statements that are open, if there is one and it is to.
+        """
+        asked = validated_question(question)
+
+        def work(cancelled: Cancel) -> Iterator[Any]:
+            pipeline = self.pipeline_within(scope, retriever=retriever, k=k)
+            passages: Sequence[Passage] = ()
+            done: Done | None = None
+            for event in pipeline.ask(asked, newest(history), cancelled):
+                passages = event.passages if isinstance(event, Sources) else passages
+                done = event if isinstance(event, Done) else done
+                yield event
+            self.allowance.used(answers=1)
+            if done is not None and done.model is not None:
+                yield from pipeline.check(done.text, done.citations, passages, cancelled)
+
+        with self._asking:
+            self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
+            return self._jobs.start(self.owner, _key(token_hex(8)), work)
+
+    def begin_with(
+        self,
+        history: Sequence[tuple[str, str]],
+        searching: tuple[Collection[str], Collection[str]] = ((), ()),
+    ) -> str:
+        """Begin a conversation that has these turns already, without evidence; return its id."""
+        conversation_id = self.conversations.create().id
+        with self._deleted_if_refused(conversation_id):
+            if any(searching):
+                self.choices.choose(conversation_id, *searching)
+            for question, answer in turns_of(history):
+                turn = self._conversation().begin(conversation_id, question)
+                self.conversations.finish(turn.answer_id, "complete", answer)
+        return conversation_id
+
+    def reading(self, answer_id: str) -> Job[Any] | None:
+        """Return the job that has the model read for an answer's open statements, if it runs."""
+        keys = [key for key in self._jobs.keys(self.owner) if kind_of(key) == CHECKS]
+        return next((self._jobs.get(self.owner, key) for key in keys if key.endswith(f":{answer_id}")), None)
+
     def otherwise(
         self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
     ) -> TurnRecord:
@@ -281,13 +345,31 @@ class Workspace:
         self.stop_checking(conversation_id)
 
     def exported(self, conversation_id: str, form: FormName, *, answer_id: str | None = None) -> str:
-        """Return a conversation, or one answer of it with its question, as a file of the given form."""
+        """Return a conversation as a file of the given form, and note that in the audit log.
+
+        With `answer_id` it has that answer alone, with its question.
+        """
         conversation = self.conversations.open(conversation_id)
         messages = self.conversations.messages(conversation_id, limit=EVERY)
         if answer_id is not None:
             answer = self.conversations.message(answer_id)
             messages = [one for one in messages if one.id in (answer.question_id, answer.id)]
-        return FORMS[form](export(conversation, messages, datetime.now(UTC)))
+        exported = FORMS[form](export(conversation, messages, datetime.now(UTC)))
+        self.note("chat_exported", chat=conversation_id, form=form)
+        return exported
+
+    def original(self, document_id: str) -> bytes:
+        """Return a document's original file, and note that in the audit log."""
+        content = self.library.files.path(self.library.documents.get(document_id).sha256).read_bytes()
+        self.note("original_downloaded", document=document_id)
+        return content
+
+    def note(self, kind: Kind, **detail: Detail) -> None:
+        """Add to the audit log what was given out; a failure is logged, so that it is given out still."""
+        try:
+            self.audit_log.record(kind, **detail)
+        except StorageError as error:
+            log.warning("The audit log lacks an entry (%s). %s", kind, error)
 
     def check_text(
         self,
@@ -318,11 +400,16 @@ class Workspace:
         self, question: str, searching: Sequence[Collection[str]], after: Collection[str]
     ) -> TurnRecord:
         conversation_id = self.conversations.create().id
-        try:
+        with self._deleted_if_refused(conversation_id):
             if any(searching):
                 self.choices.choose(conversation_id, *searching)
                 self.choices.add(conversation_id, after)
             return self._conversation().begin(conversation_id, question, self._attached(after))
+
+    @contextmanager
+    def _deleted_if_refused(self, conversation_id: str) -> Iterator[None]:
+        try:
+            yield
         except FootnoteError:
             with suppress(StorageError):  # the reason of the refusal matters more
                 self.conversations.delete(conversation_id)

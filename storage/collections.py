@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
+from storage import audit_log
 from storage.database import OwnerStore
 from storage.documents import edition
 from storage.errors import NameRefused, NotFound
@@ -85,6 +86,7 @@ class Collections(OwnerStore):
             inside = update(Document).where(Document.collection_id == row.id)
             session.execute(inside.values(collection_id=None))
             session.delete(row)
+            audit_log.note(session, self._owner, "collection_removed", collection=collection_id)
 
     def put(self, document_ids: Iterable[str], collection_id: str | None) -> int:
         """Move documents to a collection, or out of any; return the number of those moved.

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
+from storage import audit_log
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentFact, DocumentRecord, Outcome, PageSpan, State
@@ -397,6 +398,7 @@ class Documents(OwnerStore):
         """Delete a document with its text, pages and chunks; answers keep their evidence."""
         with self._database.writing() as session:
             session.delete(self._own(session, Document, document_id))
+            audit_log.note(session, self._owner, "document_removed", document=document_id)
 
     def index_state(self, index: str) -> dict[str, Any] | None:
         """Return the recorded state of an index, as its model; None when nothing was recorded."""

@@ -1,6 +1,7 @@
 """The tables of the ledger, and how rows are written and turned into records.
 
-Every row belongs to an owner, directly or through its parent, and is deleted with it.
+Every row belongs to an owner, directly or through its parent, and is deleted with it; those of the audit
+log alone stay, and name their owner by a hash.
 """
 
 import hashlib
@@ -167,8 +168,8 @@ class AccountRemoval(Base):
     at: Mapped[datetime]
 
 
-def removal_id(owner: str) -> str:
-    """Return the hash that a removed owner is remembered by in place of their id."""
+def owner_hash(owner: str) -> str:
+    """Return the hash that stands for an owner where their id is not to outlive their removal."""
     return hashlib.sha256(storable(owner).encode()).hexdigest()
 
 
@@ -184,7 +185,7 @@ def require_open_account(session: Session, owner: str, since: datetime | None = 
 
     Return False for an owner without a row: they have never stored anything, and are let in.
     """
-    given = {"owner": owner, "departed": removal_id(owner)}
+    given = {"owner": owner, "departed": owner_hash(owner)}
     known, removing, left = session.execute(_ACCOUNT_STATE, given).one()
     if removing is not None:
         raise AccountClosed("This account is being removed with all that is in it.")
@@ -445,6 +446,34 @@ class Usage(Base):
     tokens: Mapped[int]
 
 
+class ApiKeyRow(Base):
+    """A key for programs. ``sha256`` is of its secret part; ``collections`` are ids, None for everything."""
+
+    noun: ClassVar[str] = "key"
+    __tablename__ = "api_keys"
+    __table_args__ = (Index(None, "owner", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    sha256: Mapped[str]
+    scopes: Mapped[list[Any]]
+    collections: Mapped[list[Any] | None] = mapped_column(JSON(none_as_null=True))
+    created: Mapped[datetime]
+    expires: Mapped[datetime | None]
+    used: Mapped[datetime | None]
+
+
+class IdempotentRequest(Base):
+    """Answer to a request with an idempotency key; ``request`` is the request's hash."""
+
+    __tablename__ = "idempotent_requests"
+    owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    request: Mapped[str]
+    response: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
+
+
 class SourceRow(Base):
     """A folder, a wiki, a drive, a list of pages. ``settings`` name a secret, they never hold one.
 
@@ -492,6 +521,18 @@ class SourceItem(Base):
     wanted: Mapped[str | None]
     tries: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     due: Mapped[datetime | None]
+
+
+class AuditRow(Base):
+    """Entry of the audit log; ``owner`` is a hash, see `owner_hash`. Triggers refuse changes and removals."""
+
+    __tablename__ = "audit_log"
+    __table_args__ = (Index(None, "owner", "id"), {"sqlite_autoincrement": True})
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+    owner: Mapped[str]
+    kind: Mapped[str]
+    detail: Mapped[dict[str, Any]]
 
 
 # Tables of the lab. They hold copied text, not references to documents.

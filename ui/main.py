@@ -7,6 +7,8 @@ import streamlit as st
 from storage.errors import FootnoteError
 from ui import pages
 from ui.auth import sign_in
+from ui.auth.activity_page import show as show_activity
+from ui.auth.identity import LocalUser
 from ui.auth.people_page import show as show_people
 from ui.chat import sidebar
 from ui.chat.page import show as show_chat
@@ -30,6 +32,7 @@ pages.register(
     TREES=show_trees,
     LAB=show_lab,
     SETTINGS=show_settings,
+    ACTIVITY=show_activity,
     PEOPLE=show_people,
 )
 
@@ -39,7 +42,8 @@ def _show() -> None:
     pages.mount()
     visitor = sign_in.let_in(server)
     show_flash()
-    page = st.navigation(pages.for_visitor(people=server.knows_people()))
+    signs_in = not isinstance(server.auth_mode, LocalUser)
+    page = st.navigation(pages.for_visitor(people=server.knows_people(), signs_in=signs_in))
     pages.name_tab(page.title)
     # The chat page draws the list itself, with a chat that has just begun.
     if page.url_path != pages.CHAT.url_path:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import streamlit as st
 
@@ -14,6 +13,7 @@ _ICONS = {
     "CHECK": ":material/fact_check:",
     "LIBRARY": ":material/library_books:",
     "SETTINGS": ":material/tune:",
+    "ACTIVITY": ":material/history:",
     "PEOPLE": ":material/group:",
     "LAB": ":material/science:",
     "TREES": ":material/account_tree:",
@@ -26,14 +26,22 @@ def __getattr__(name: str) -> st.Page:
     """Return a new page: Streamlit makes complete ones in a script run only, and keeps state in them."""
     if name not in _ICONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _page(name)
+
+
+def _page(name: str, *, listed: bool = True) -> st.Page:
     title, path = _TITLES.get(name, name.title()), name.lower()
 
     def show() -> None:
         _bodies[name]()
 
-    seen: Literal["visible", "hidden"] = "hidden" if name in _ADVANCED else "visible"
     return st.Page(
-        show, title=title, icon=_ICONS[name], url_path=path, default=name == "CHAT", visibility=seen
+        show,
+        title=title,
+        icon=_ICONS[name],
+        url_path=path,
+        default=name == "CHAT",
+        visibility="visible" if listed and name not in _ADVANCED else "hidden",
     )
 
 
@@ -42,9 +50,13 @@ def register(**bodies: Callable[[], None]) -> None:
     _bodies.update(bodies)
 
 
-def for_visitor(*, people: bool) -> list[st.Page]:
-    """Return the pages of one run, with the People page or without it."""
-    return [__getattr__(name) for name in _ICONS if people or name != "PEOPLE"]
+def for_visitor(*, people: bool, signs_in: bool = True) -> list[st.Page]:
+    """Return the pages of one run, with the People page or without it.
+
+    Where nobody signs in the Activity page is not listed: Settings leads there.
+    """
+    shown = [name for name in _ICONS if people or name != "PEOPLE"]
+    return [_page(name, listed=signs_in or name != "ACTIVITY") for name in shown]
 
 
 MAX_TITLE = 60  # characters: browsers cut longer tab titles

@@ -11,12 +11,15 @@ from sqlalchemy import select
 
 from storage.accounts import Account
 from storage.answers import Feedback, SentRecord, Standings, Trace, Traces
+from storage.audit_log import AuditLog
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files
+from storage.idempotency import IdempotentRequests
+from storage.keys import ApiKeys
 from storage.lab import QuestionSets, Runs
 from storage.records import (
     AskedRecord,
@@ -182,12 +185,14 @@ ACCOUNT = {
     "enter": None,
     "leave": None,
     "confirm": None,
+    "email": None,
     "limits": None,
     "holds": None,
     "has": None,
     "count": None,
     "used": None,
 }
+AUDIT_LOG = {"record": None, "list": None}
 FILES = {
     "save": None,
     "sweep": None,
@@ -195,6 +200,12 @@ FILES = {
     "delete": None,
     "path": lambda my, ids: my.path(ids["sha256"]),
 }
+API_KEYS = {
+    "create": lambda my, ids: my.create("mine", collections=[ids["collection"]]),
+    "list": None,
+    "revoke": lambda my, ids: my.revoke(ids["key"]),
+}
+IDEMPOTENT_REQUESTS = {"answer": None, "keep": None}
 FLOOR = {
     Documents: DOCUMENTS,
     Conversations: CONVERSATIONS,
@@ -211,6 +222,9 @@ FLOOR = {
     Choices: CHOICES,
     Tags: TAGS,
     Account: ACCOUNT,
+    ApiKeys: API_KEYS,
+    AuditLog: AUDIT_LOG,
+    IdempotentRequests: IDEMPOTENT_REQUESTS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -258,6 +272,7 @@ def belongings(database, owner):
     return {
         "source": source.id,
         "collection": collection.id,
+        "key": ApiKeys(database, owner).create("Notebook")[0].id,
         "branch": with_tree(database, owner, document.id),
         "set": question_set.id,
         "set question": sets.add(question_set.id, "why?", [MARKED]).id,
@@ -330,8 +345,8 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
     shown += [*Feedback(database, "bob").answers(), *SourceStore(database, "bob").list()]
-    shown += Collections(database, "bob").list()
-    assert len(shown) == 15
+    shown += [*Collections(database, "bob").list(), *ApiKeys(database, "bob").list()]
+    assert len(shown) == 16
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}

@@ -152,7 +152,7 @@ def _show_downloads(checked: CheckedText, content: bytes) -> None:
         for form in get_args(CheckForm):
             st.download_button(
                 FORMS[form],
-                data=partial(_exported, checked, form, content),
+                data=partial(_exported, workspace(), checked, form, content),
                 file_name=file_name(f"checked {checked.name.rpartition('.')[0]}", form),
                 mime=CHECK_MEDIA_TYPES[form],
                 on_click="ignore",
@@ -160,7 +160,8 @@ def _show_downloads(checked: CheckedText, content: bytes) -> None:
             )
 
 
-def _exported(checked: CheckedText, form: CheckForm, content: bytes) -> bytes:
+def _exported(here: Workspace, checked: CheckedText, form: CheckForm, content: bytes) -> bytes:
+    here.note("check_exported", form=form)
     return export_check(checked, form, content).content
 
 

@@ -75,7 +75,7 @@ def _show_actions(record: DocumentRecord, here: Workspace) -> None:
         with st.popover("More", type="tertiary", key="document-more"):
             st.download_button(
                 "Download original",
-                data=lambda: here.library.files.path(record.sha256).read_bytes(),
+                data=lambda: here.original(record.id),
                 file_name=record.name,
                 icon=":material/download:",
                 on_click="ignore",

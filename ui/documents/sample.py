@@ -1,12 +1,8 @@
-"""Sample document for an empty library."""
+"""Offer of the sample document to an empty library."""
 
-from pathlib import Path
-
+from rag.sample import NAME, sample_text
 from rag.workspace import Workspace
 from ui.components.messages import action
-
-NAME = "Sample: harbour report 2025.md"
-_TEXT = Path(__file__).with_name("sample.md")
 
 
 def offer_sample(here: Workspace) -> None:
@@ -15,4 +11,4 @@ def offer_sample(here: Workspace) -> None:
 
 
 def _add(here: Workspace) -> None:
-    here.add(NAME, [_TEXT.read_bytes()], None)
+    here.add(NAME, [sample_text()], None)

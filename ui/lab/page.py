@@ -314,10 +314,15 @@ def _show_cases_download(here: Workspace) -> None:
     )
     st.download_button(
         "Download test cases",
-        data=lambda: to_jsonl(list(cases(here.feedback.answers()))).encode(),
+        data=lambda: _exported_cases(here),
         file_name="feedback.jsonl",
         mime="application/jsonl",
         icon=":material/download:",
         on_click="ignore",
         key="lab-cases",
     )
+
+
+def _exported_cases(here: Workspace) -> bytes:
+    here.note("feedback_exported")
+    return to_jsonl(list(cases(here.feedback.answers()))).encode()

@@ -3,8 +3,8 @@
 from alembic import op
 from sqlalchemy import Column, ForeignKeyConstraint, PrimaryKeyConstraint, Text
 
-revision = "0017"
-down_revision = "0012"
+revision = "0016"
+down_revision = "0015"
 
 
 def upgrade() -> None:
