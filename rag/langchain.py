@@ -1,27 +1,31 @@
-"""LangChain interface: RetrievalQA, ConversationalRetrievalChain and a tool, answering as the app does."""
+"""LangChain interface: RetrievalQA, ConversationalRetrievalChain, a tool, and a retriever over HTTP."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from threading import Event
 from typing import Any, ClassVar, Literal, Self
 
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.runnables.utils import AddableDict
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from rag.api_client import ApiClient
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.corpus import Corpus
 from rag.chat.pipeline import RagPipeline, validated_question
 from rag.citations.cite import Citation
-from rag.errors import FootnoteError, QuestionRefused
+from rag.errors import ApiError, FootnoteError, QuestionRefused
 from rag.jobs import Cancel, never
 from rag.models.llm import LLM
 from rag.models.protocol import ChatModel
+from rag.settings import RetrieverName, http_address
 
 ChatHistory = Sequence[tuple[str, str] | BaseMessage]
 Inputs = dict[str, Any]
@@ -315,3 +319,45 @@ def conversation_tool(
 
 def _message(turn: HistoryMessage) -> BaseMessage:
     return HumanMessage(turn.content) if turn.role == "user" else AIMessage(turn.content)
+
+
+# Footnote's documents in a program elsewhere
+class FootnoteRetriever(BaseRetriever):
+    """Retriever over the documents of a running Footnote, by its HTTP interface.
+
+    `base_url` is the server's address, `api_key` a key with the scope "read". `collections`, by name or id,
+    and `retriever` are optional. A document's metadata tells its place: `document`, `document_id`, `page`,
+    `heading`, `start` and `end` of the text, and the original's `sha256`. Raises ApiError.
+    """
+
+    base_url: str
+    api_key: SecretStr
+    k: int = 6
+    collections: list[str] = Field(default_factory=list)
+    retriever: RetrieverName | None = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, url: str) -> str:
+        return http_address(url)
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it
+        k: int | None = None,
+    ) -> list[Document]:
+        client = ApiClient(self.base_url, self.api_key.get_secret_value())
+        asked = {"query": query, "k": k or self.k, "collections": self.collections}
+        if self.retriever is not None:
+            asked["retriever"] = self.retriever
+        passages = client.call("POST", "/api/search", body=asked).get("passages")
+        if not isinstance(passages, list):
+            raise ApiError(f"The server at {self.base_url} gave no passages: is it Footnote's?", 502)
+        return [_found(passage) for passage in passages]
+
+
+def _found(passage: dict[str, Any]) -> Document:
+    places = {name: value for name, value in passage.items() if name not in ("id", "text", "number")}
+    return Document(passage["text"], id=passage["id"], metadata=places)
