@@ -42,6 +42,7 @@ from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
+from storage.keys import ApiKeys
 from storage.records import AttachedRecord, DocumentRecord, Outcome, TurnRecord
 
 MOST_NAMED = 3  # attached files given by name in a refusal
@@ -67,6 +68,7 @@ class Workspace:
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
         self.standings = Standings(database, owner)
+        self.keys = ApiKeys(database, owner)
         self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
         current = self._metered(current)
         self.library = make_library(
