@@ -293,11 +293,11 @@ def show() -> None:
         show_keys(here)
         return
     _model(server, fixed)
-    show_keys(here)
     busy = bool(here.reindexing.job or here.reindexing.failed or here.library.reindexer.begun)
     with st.expander("Advanced: search, embeddings, reranking, summaries", expanded=busy, key="advanced"):
         _finding(server, fixed)
         st.page_link(pages.LAB, label="Compare search modes on your own questions", icon=":material/science:")
+    show_keys(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
