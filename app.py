@@ -1,4 +1,7 @@
-"""ASGI application: Streamlit pages, health and metrics routes, start and stop. `streamlit run app.py`."""
+"""ASGI application: Streamlit pages, health and metrics routes, start and stop. `streamlit run app.py`.
+
+`ui/start/app.py` links here, and is its copy in an installed package, which `footnote serve` runs.
+"""
 
 import gc
 import logging
@@ -7,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -24,6 +28,7 @@ from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
 from rag.telemetry import disable_tracing
 from storage.errors import FootnoteError
+from ui import pages
 from ui.auth.identity import AuthMode, LocalUser
 from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
@@ -126,7 +131,7 @@ SECURITY = Middleware(
     may_see_metrics=admits_to_metrics,
 )
 app = st.App(
-    "ui/main.py",
+    Path(pages.__file__).with_name("main.py"),
     lifespan=_lifespan,
     routes=ROUTES,
     middleware=[SECURITY, AUTH],

@@ -21,6 +21,7 @@ from api import (
 )
 from api.access import KeyMiddleware
 from api.limits import BodyLimits
+from api.mcp import MCP_PATH, McpEndpoint
 from rag.services import Services
 from storage.errors import FootnoteError
 
@@ -58,10 +59,14 @@ def create_api(services: Callable[[], Services]) -> FastAPI:
     return api
 
 
-def routes(services: Callable[[], Services]) -> list[Route]:
-    """Return the routes of the interface for an application that has others beside them."""
+def routes(services: Callable[[], Services], *, page: bool = True) -> list[Route]:
+    """Return the routes of the interface for an application that has others beside them.
+
+    Links that lead to the page are given where it is served too.
+    """
     api = create_api(services)
-    return [Route(f"{prefix}{{path:path}}", api) for prefix in PREFIXES]
+    tools = KeyMiddleware(McpEndpoint(api, page=page), services=services)
+    return [*(Route(f"{prefix}{{path:path}}", api) for prefix in PREFIXES), Route(MCP_PATH, tools)]
 
 
 def _with_security(document: dict[str, Any]) -> dict[str, Any]:

@@ -64,6 +64,7 @@ class CheckedSource(BaseModel):
     """Words of a document: `quote` is `[start:end)` of its text."""
 
     document: str
+    document_id: str
     page: int | None
     heading: str
     start: int

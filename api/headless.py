@@ -41,7 +41,7 @@ def create_app(
         may_see_metrics=lambda _: False,
     )
     return Starlette(
-        routes=[Route("/healthz", _healthz), *routes(lambda: services)],
+        routes=[Route("/healthz", _healthz), *routes(lambda: services, page=False)],
         middleware=[guard],
         lifespan=lifespan,
     )

@@ -42,6 +42,7 @@ from storage.tables import (
     LabSet,
     Ledger,
     SourceRow,
+    TagRow,
     TreeBranch,
     storable,
 )
@@ -292,7 +293,9 @@ class Database:
         self._lock.release()
 
 
-Owned = TypeVar("Owned", ApiKeyRow, CollectionRow, ConversationRow, Document, LabSet, SourceRow, TreeBranch)
+Owned = TypeVar(
+    "Owned", ApiKeyRow, CollectionRow, ConversationRow, Document, LabSet, SourceRow, TagRow, TreeBranch
+)
 
 
 @lru_cache(maxsize=16)

@@ -180,6 +180,7 @@ def as_json(checked: CheckedText) -> dict[str, Any]:
 def _json_source(source: SourceWords) -> dict[str, Any]:
     return {
         "document": source.passage.document,
+        "document_id": source.passage.document_id,
         "page": source.passage.page,
         "heading": source.passage.heading,
         "start": source.start,

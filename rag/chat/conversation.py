@@ -375,6 +375,9 @@ def _as_citation(record: CitationRecord) -> Citation:
     return Citation(**told)
 
 
+_NOT_STORED = ("id", "about", "summaries")  # the last two are for the prompt, which is stored as it was sent
+
+
 def _passage(record: PassageRecord) -> Passage:
     kept = {
         key: value for key, value in asdict(record).items() if key not in ("number", "chunk_id", "found_by")
@@ -388,7 +391,11 @@ def to_records(passages: Sequence[Passage]) -> list[PassageRecord]:
         PassageRecord(
             number=number,
             chunk_id=passage.id,
-            **{key: value for key, value in asdict(passage).items() if key not in ("id", "about")},
+            **{
+                key: value
+                for key, value in asdict(passage).items()
+                if key not in ("id", "about", "summaries")
+            },
         )
         for number, passage in enumerate(passages, start=1)
     ]

@@ -222,7 +222,7 @@ def _ingest_line(result: dict[str, Any]) -> str:
 
 
 # footnote sync
-SYNC = """Read the sources that were added on the Sources page: all of them, or those named. What is
+SYNC = """Read the sources that were added in the Library: all of them, or those named. What is
 new or changed there is taken and embedded, what is gone goes. Stopped, it goes on where it was."""
 
 
@@ -271,7 +271,7 @@ def _sources_named(records: Sequence[SourceRecord], names: Sequence[str]) -> lis
         if name not in there:
             known = ", ".join(sorted(there)) or "none yet"
             raise SourceError(
-                f"There is no source {name!r}. There are: {known}. Add one on the Sources page."
+                f"There is no source {name!r}. There are: {known}. Add one in the Library under Sources."
             )
     return [record for record in records if not names or record.name in names]
 

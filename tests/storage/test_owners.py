@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from storage.accounts import Account
 from storage.answers import Feedback, SentRecord, Standings, Trace, Traces
+from storage.audit_log import AuditLog
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
@@ -31,6 +32,7 @@ from storage.records import (
 )
 from storage.sources import SourceItems, SourceStore
 from storage.tables import Base
+from storage.tags import Tags
 from storage.trees import NodeRecord, Trees
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
@@ -172,6 +174,13 @@ CHOICES = {
     "documents": lambda my, ids: my.documents(ids["conversation"]),
     "would_be": None,
 }
+TAGS = {
+    "list": None,
+    "of_documents": None,
+    "documents_of": None,
+    "add": None,
+    "remove": None,
+}
 ACCOUNT = {
     "enter": None,
     "leave": None,
@@ -183,6 +192,7 @@ ACCOUNT = {
     "count": None,
     "used": None,
 }
+AUDIT_LOG = {"record": None, "list": None}
 FILES = {
     "save": None,
     "sweep": None,
@@ -210,8 +220,10 @@ FLOOR = {
     SourceItems: SOURCE_ITEMS,
     Collections: COLLECTIONS,
     Choices: CHOICES,
+    Tags: TAGS,
     Account: ACCOUNT,
     ApiKeys: API_KEYS,
+    AuditLog: AUDIT_LOG,
     IdempotentRequests: IDEMPOTENT_REQUESTS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
@@ -255,6 +267,7 @@ def belongings(database, owner):
     SourceItems(database, owner).keep(source.id, Listing("page", "Page", "1"), "c" * 64, 1)
     collection = Collections(database, owner).create("Reports")
     Collections(database, owner).put([document.id], collection.id)
+    Tags(database, owner).add([document.id], "Reports")
     Choices(database, owner).choose(conversation.id, [collection.id], [document.id])
     return {
         "source": source.id,

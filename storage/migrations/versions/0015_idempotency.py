@@ -3,8 +3,8 @@
 from alembic import op
 from sqlalchemy import JSON, Column, DateTime, ForeignKeyConstraint, PrimaryKeyConstraint, Text
 
-revision = "0016"
-down_revision = "0013"
+revision = "0015"
+down_revision = "0014"
 
 
 def upgrade() -> None:
