@@ -14,6 +14,7 @@ from rag.chat.conversation import Failed
 from rag.errors import LLMError
 from rag.jobs import Job
 from rag.settings import RetrieverName
+from storage.errors import FootnoteError
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,12 @@ def _begin_stored(access: Access, question: AskedQuestion) -> Asking:
         question.collections, question.documents
     )
     if conversation_id is None and question.history:
-        conversation_id = workspace.begin_with(question.history, searching)
-    turn = workspace.ask(conversation_id, question.text, searching=searching)
+        begun = workspace.begin_with(question.history, searching)
+        try:
+            turn = workspace.ask(begun, question.text)
+        except FootnoteError:
+            workspace.delete_conversation(begun)
+            raise
+    else:
+        turn = workspace.ask(conversation_id, question.text, searching=searching)
     return Asking(access, workspace.answering(turn.answer_id), turn.conversation_id, turn.answer_id)

@@ -15,7 +15,7 @@ IDLE_SECONDS = 15.0  # until the next part of a body
 JSON_SECONDS = 30.0  # until its end
 UPLOAD_SECONDS = 600.0
 OVERHEAD = 64 << 10  # bytes of a multipart body around its file
-UPLOADS = re.compile(r"/api/(documents|check)/?")
+UPLOADS = re.compile(r"/api/(documents|check)/?")  # a file to check comes in base64
 TOO_SLOW = "The request's body came too slowly. Send it again."
 TOO_LARGE = "The request is larger than {} MB, the limit. Send it in parts."
 TOO_LARGE_FILE = "The file is larger than {} MB, the limit. Split it, or ask for a higher limit."
@@ -35,10 +35,12 @@ class BodyLimits:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        uploads = UPLOADS.fullmatch(scope["path"]) is not None
-        most = (self.upload_mb() << 20) + OVERHEAD if uploads else JSON_BYTES
-        megabytes = most >> 20
-        sentence = (TOO_LARGE_FILE if uploads else TOO_LARGE).format(megabytes)
+        uploads = UPLOADS.fullmatch(scope["path"])
+        most, sentence = JSON_BYTES, TOO_LARGE.format(JSON_BYTES >> 20)
+        if uploads is not None:
+            limit = self.upload_mb()
+            sentence = TOO_LARGE_FILE.format(limit)
+            most = (limit << 20) * (4 if uploads[1] == "check" else 3) // 3 + OVERHEAD
         if _announced(scope) > most:
             await error_response(scope["path"], 413, sentence)(scope, receive, send)
             return

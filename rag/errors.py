@@ -30,6 +30,7 @@ FootnoteError
 ├── EntryRefused                  sign-in is refused; says why
 ├── KeyRefused                    a request to the HTTP interface shows no key that is known here
 ├── ScopeRefused                  a key does not allow what is asked
+├── ApiError                      a server's HTTP interface refused a request, or does not answer
 ├── LimitReached                  a person's quota is used up; says which
 └── Cancelled                     the user stopped it
 """
@@ -51,6 +52,14 @@ class KeyRefused(FootnoteError):
 
 class ScopeRefused(FootnoteError):
     """A key does not allow what is asked."""
+
+
+class ApiError(FootnoteError):
+    """A server's HTTP interface refused a request, or does not answer; `status` is the one it gave."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.status = status
 
 
 class LimitReached(FootnoteError):

@@ -9,8 +9,10 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from rag import backups
 from rag import settings as config
-from rag.chat import check_text
+from rag.backups import BackupSchedule
+from rag.chat import check_text, introduction
 from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
@@ -53,6 +55,7 @@ class Services:
         Raises SettingsError or StorageError.
         """
         make_store(settings)  # before anything is opened: a missing store is an error at once
+        backups.check(settings)
         self.settings, self._local = settings, local
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)
@@ -60,7 +63,14 @@ class Services:
         self.metrics = Metrics()
         self._models = SharedEmbedders(self.metrics.embedding)
         self._held: Embedder | None = None
-        lanes = {**ingest.LANES, **lab.LANES, **scheduler.LANES, **check_text.LANES}
+        lanes = {
+            **ingest.LANES,
+            **lab.LANES,
+            **scheduler.LANES,
+            **check_text.LANES,
+            **introduction.LANES,
+            **backups.LANES,
+        }
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
         self.people, self.audit_trail = People(self.database), AuditTrail(self.database)
@@ -70,6 +80,8 @@ class Services:
         self.local_token = new_token()
         """Token of this computer's own commands; see `announce`."""
         self._announced: LocalServer | None = None
+        server_log = AuditLog(self.database, SERVER)
+        self.backups = BackupSchedule(self.jobs, lambda: self.settings, server_log, self.metrics.backup)
         self.warm = False
         """True once background work has started and every open library is repaired."""
         self.looking = threading.Lock()
@@ -208,7 +220,8 @@ class Services:
     def _tick(self) -> None:
         owners = {*owners_with_sources(self.database), *self._in_step.copy()} - set(self.people.marked())
         expire = partial(self.audit_trail.expire, self.settings.audit_days)
-        run_all([*(partial(self._tend, owner) for owner in sorted(owners)), self.rest, expire])
+        others: list[Callable[[], object]] = [self.rest, self.backups.start_due, expire]
+        run_all([*(partial(self._tend, owner) for owner in sorted(owners)), *others])
 
     def _tend(self, owner: str) -> None:
         with self._lock:

@@ -317,6 +317,18 @@ class Settings(BaseSettings):
     user_tokens_a_day: int | None = Field(
         None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
     )
+    backup_folder: Path | None = Field(
+        None,
+        description="Folder for backups by the clock, one of its own. None makes none. See "
+        "[backup](backup.md#by-the-clock).",
+    )
+    backup_hours: float = Field(24.0, ge=0.1, description="Hours between two backups by the clock.")
+    backup_keep: int = Field(
+        7, ge=1, description="Backups by the clock that are kept; older ones are removed."
+    )
+    backup_passphrase: SecretStr = Field(
+        SecretStr(""), description="Passphrase that backups are encrypted with. Empty encrypts none."
+    )
     audit_days: int = Field(
         365,
         ge=30,

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -15,6 +15,7 @@ from rag.chat.answer import Done, Sources
 from rag.chat.check_text import CHECK, CheckedText, CheckProgress
 from rag.chat.conversation import Conversation, newest, turns_of
 from rag.chat.export import FORMS, FormName, export
+from rag.chat.introduction import INTRODUCE, Introduction, introduce
 from rag.chat.pipeline import RagPipeline, validated_question
 from rag.chat.scope import EVERYTHING, Scope, scope_among, scope_of, scope_of_attached
 from rag.connectors.base import Source
@@ -52,6 +53,7 @@ log = logging.getLogger(__name__)
 
 MOST_NAMED = 3  # attached files given by name in a refusal
 READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
+MOST_INTRODUCED = 100  # documents whose introduction is kept
 EVERY = 1_000_000  # messages of a conversation
 CHECKS = "check"  # kind of the jobs that have a model read for an answer's open statements
 SETTLING = 0.3  # seconds, far longer than from a turn's commit to the start of its job
@@ -74,6 +76,8 @@ class Workspace:
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
         self.standings, self.audit_log = Standings(database, owner), AuditLog(database, owner)
         self.tags, self.deletions = Tags(database, owner), Deletions()
+        self._introductions: dict[str, Job[Introduction]] = {}  # by document, oldest first
+        self._introducing = threading.Lock()
         self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
         current = self._metered(current)
         self.library = make_library(
@@ -141,6 +145,28 @@ class Workspace:
         """List the documents, newest first, without those whose deletion can still be undone."""
         hidden = self.deletions.hidden
         return [record for record in self.library.documents.list() if record.id not in hidden]
+
+    def introduction(self, document_id: str) -> Job[Introduction]:
+        """Return the job that makes the introduction of a document that was read; raises NotFound.
+
+        It searches without a language model. It is started once; the latest are kept with what they made.
+        """
+        self.library.documents.get(document_id)
+        with self._introducing:
+            job = self._introductions.get(document_id)
+            if job is None or (job.error is not None and job.latest is None):
+                work = partial(self._introduce, document_id)
+                job = self._jobs.start(self.owner, f"{INTRODUCE}:{document_id}", work, lane=INTRODUCE)
+                self._introductions[document_id] = job
+            while len(self._introductions) > MOST_INTRODUCED:
+                del self._introductions[next(iter(self._introductions))]
+            return job
+
+    def _introduce(self, document_id: str, cancelled: Cancel) -> Iterator[Introduction]:
+        record = self.library.documents.get(document_id)
+        scope = scope_of_attached([AttachedRecord(record.id, record.name)])
+        pipeline = make_pipeline(self._current()[0], self.library, None, scope=scope)
+        yield from introduce(self.library.documents.chunks(document_id), pipeline, cancelled)
 
     def read_again(self, document_id: str) -> None:
         """Read a document again that could not be read, or go on with one whose ingest has ended."""
@@ -229,11 +255,12 @@ class Workspace:
     ) -> str:
         """Begin a conversation that has these turns already, without evidence; return its id."""
         conversation_id = self.conversations.create().id
-        if any(searching):
-            self.choices.choose(conversation_id, *searching)
-        for question, answer in turns_of(history):
-            turn = self._conversation().begin(conversation_id, question)
-            self.conversations.finish(turn.answer_id, "complete", answer)
+        with self._deleted_if_refused(conversation_id):
+            if any(searching):
+                self.choices.choose(conversation_id, *searching)
+            for question, answer in turns_of(history):
+                turn = self._conversation().begin(conversation_id, question)
+                self.conversations.finish(turn.answer_id, "complete", answer)
         return conversation_id
 
     def reading(self, answer_id: str) -> Job[Any] | None:
@@ -367,11 +394,16 @@ class Workspace:
         self, question: str, searching: Sequence[Collection[str]], after: Collection[str]
     ) -> TurnRecord:
         conversation_id = self.conversations.create().id
-        try:
+        with self._deleted_if_refused(conversation_id):
             if any(searching):
                 self.choices.choose(conversation_id, *searching)
                 self.choices.add(conversation_id, after)
             return self._conversation().begin(conversation_id, question, self._attached(after))
+
+    @contextmanager
+    def _deleted_if_refused(self, conversation_id: str) -> Iterator[None]:
+        try:
+            yield
         except FootnoteError:
             with suppress(StorageError):  # the reason of the refusal matters more
                 self.conversations.delete(conversation_id)

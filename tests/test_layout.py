@@ -32,6 +32,8 @@ APPLICATION = {
     "rag.metrics",
     "rag.admission",
     "rag.local_server",
+    "rag.backups",
+    "rag.api_client",
     "rag.langchain",
     "rag.__init__",
     "rag.sample",
@@ -62,6 +64,8 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.metrics": APPLICATION,
     "rag.admission": set(),
     "rag.local_server": set(),
+    "rag.backups": {"rag.backups", "storage"},
+    "rag.api_client": set(),
     "rag.settings": {
         "storage.errors",
         "rag.connectors.ssrf",

@@ -7,6 +7,7 @@ import streamlit as st
 from rag.settings import LOCAL_OWNER
 from storage.audit_log import PAGE, SERVER, AuditEntry, Kind
 from storage.records import PersonRecord
+from ui.auth.identity import LocalUser
 from ui.components.markdown import label
 from ui.server.services import PageServices, services, workspace
 
@@ -34,14 +35,16 @@ _BEFORE = "activity-before"
 
 
 def show() -> None:
-    """Show the visitor's own activity, or everyone's where an administrator asks for it."""
+    """Show the visitor's own activity; everyone's to an administrator who asks, or where nobody signs in."""
     server = services()
     st.title("Activity")
     st.markdown(
         "Sign-ins, deletions, exports and changes of settings, newest first, without any content. Entries "
         f"cannot be changed, and are kept for {server.settings.audit_days:,} days."
     )
-    everyone = server.knows_people() and st.toggle("Everyone", key="activity-everyone", on_change=_to_newest)
+    everyone = isinstance(server.auth_mode, LocalUser) or (
+        server.knows_people() and st.toggle("Everyone", key="activity-everyone", on_change=_to_newest)
+    )
     mine = workspace().audit_log.list
     entries = _page(server.audit_trail.list if everyone else mine)
     if not entries:

@@ -15,11 +15,10 @@ from ui.chat.page_view import icon_button
 from ui.components.job_progress import STATES
 from ui.components.markdown import escape_text, highlight, label, safe_answer
 from ui.components.messages import action, show_refusal
-from ui.documents import about, selection
+from ui.documents import about, introduction, selection
 from ui.server.services import services
 
 PARAMETER, PAGE = "document", "page"
-SUMMARISE = "Summarise this document."
 PART = 4000  # characters of a document without pages that are shown at once
 MOST_HITS = 500
 PLAIN = (".txt", ".csv", ".pdf")  # whose text is not Markdown
@@ -70,8 +69,7 @@ def _show_head(record: DocumentRecord) -> None:
 def _show_actions(record: DocumentRecord, here: Workspace) -> None:
     with st.container(key="document-actions", horizontal=True, gap="small"):
         if record.chunks and st.button("Summarise", icon=":material/summarize:", key="document-summarise"):
-            turn = here.ask(None, SUMMARISE, searching=((), [record.id]))
-            st.switch_page(pages.CHAT, query_params={"chat": turn.conversation_id})
+            introduction.ask_about(record, introduction.SUMMARISE, here)
         if selection.show_chat([record], key="document"):
             st.switch_page(pages.CHAT)
         with st.popover("More", type="tertiary", key="document-more"):
@@ -95,6 +93,7 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
     text = here.library.documents.text(record.id)
     spans = here.library.documents.pages(record.id)
     parts = spans or text_parts(text)
+    _show_introduction(record, here)
     hits, hit = _find(record, text)
     number = _number(parts, hits[hit] if hits else None)
     _show_turning(record, parts, number, by_pages=bool(spans))
@@ -105,6 +104,14 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
         plain = record.name.lower().endswith(PLAIN)
         _show_text(text, span, hits[hit] if hits else None, plain=plain)
     about.show(record, here)
+
+
+def _show_introduction(record: DocumentRecord, here: Workspace) -> None:
+    key = f"introduction-{record.id}"
+    opened = st.expander("Summary and questions", type="compact", on_change="rerun", key=key)
+    if opened.open:
+        with opened:
+            introduction.show(record, here)
 
 
 def _find(record: DocumentRecord, text: str) -> tuple[list[Span], int]:

@@ -84,15 +84,11 @@ class Segment:
         self.glued = frozenset(glued)
         self.left = words[0].left
         self.right = words[-1].right
-
-    @cached_property
-    def text(self) -> str:
-        """Words joined by spaces where they were apart."""
-        if len(self.words) == 1:
-            return self.words[0].text
-        return "".join(
-            " " * (place > 0 and place not in self.glued) + word.text for place, word in enumerate(self.words)
-        )
+        self.text = " ".join([word.text for word in words])
+        if self.glued:
+            self.text = "".join(
+                " " * (place > 0 and place not in self.glued) + word.text for place, word in enumerate(words)
+            )
 
     @cached_property
     def is_figure(self) -> bool:
@@ -435,9 +431,10 @@ def _header_rows(
     number = region.first
     while number > floor and len(header) < _HEADER_ROWS and region.first - number < 2 * _HEADER_ROWS:
         row, below = rows[number - 1], rows[number]
-        ruled = not header or columns.has_rule_between(row, below)
-        widest = _HEADER_GAP if ruled else _HEADER_LEADING
-        if row.middle - below.middle > widest * below.size or row.size > _TITLE * below.size:
+        gap = (row.middle - below.middle) / below.size
+        if gap > _HEADER_GAP or row.size > _TITLE * below.size:
+            break
+        if header and gap > _HEADER_LEADING and not columns.has_rule_between(row, below):
             break
         kind = columns.header_kind(row)
         if kind is None and header and header[-1] == number and _is_stacked(row, below):

@@ -10,7 +10,7 @@ from storage.accounts import Account, People
 from storage.audit_log import KINDS, PAGE, AuditLog, pseudonym
 from tests.ui.conftest import words
 from ui.auth.activity_page import DONE
-from ui.auth.identity import Visitor
+from ui.auth.identity import OpenID, Visitor
 from ui.server import services
 
 SCRIPT = "from ui.auth.activity_page import show\nshow()"
@@ -23,6 +23,7 @@ def opened() -> AppTest:
 def signed_in(monkeypatch: pytest.MonkeyPatch, visitor: Visitor) -> None:
     """Let a visitor in, where people sign in."""
     server = services.services()
+    monkeypatch.setattr(server, "auth_mode", OpenID(("",)))
     monkeypatch.setattr(server, "visitor", lambda: visitor)
     monkeypatch.setattr(server, "knows_people", lambda: visitor.admin)
     Account(server.database, visitor.id).enter(datetime.now(UTC) - timedelta(minutes=1), visitor.name)
@@ -37,10 +38,10 @@ def test_what_one_did_is_shown_without_the_name_of_what_was_deleted(here: Worksp
     services.services().change({"llm_api_key": "sk-secret-0123456789", "k": 6})
     at = opened()
     assert [one.value for one in at.markdown[1:]] == [
-        "**Changed settings**",
-        "**Exported a chat**",
-        "**Deleted a document**",
-        "**Downloaded an original file**",
+        "**Changed settings** · This computer",
+        "**Exported a chat** · This computer",
+        "**Deleted a document** · This computer",
+        "**Downloaded an original file** · This computer",
     ]
     assert "llm api key" not in words(at) and "names llm_api_key" in words(at)
     assert "secret" not in words(at) and f"document {record.id}" in words(at)

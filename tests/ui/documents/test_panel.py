@@ -5,7 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
 from tests.ui.conftest import words
-from ui.documents.panel import MOST_HITS, SUMMARISE, find_words, text_parts
+from ui.documents.introduction import SUMMARISE
+from ui.documents.panel import MOST_HITS, find_words, text_parts
 
 Page = Callable[..., AppTest]
 TEXT = "# Castle\n\n" + "\n".join(f"Room {n} has {n * 7} candles and a chest of oak." for n in range(400))
