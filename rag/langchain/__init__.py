@@ -10,6 +10,7 @@ from rag.langchain.chains import (
     to_history,
     with_citations,
 )
+from rag.langchain.loaders import DirectoryLoader, TextLoader
 from rag.langchain.tool import conversation_tool
 
 __all__ = [
@@ -17,7 +18,9 @@ __all__ = [
     "BaseConversationalRetrievalChain",
     "ChatVectorDBChain",
     "ConversationalRetrievalChain",
+    "DirectoryLoader",
     "RetrievalQA",
+    "TextLoader",
     "chat_history_text",
     "conversation_tool",
     "to_history",
