@@ -10,6 +10,7 @@ from rag.langchain.chains import (
     to_history,
     with_citations,
 )
+from rag.langchain.loaders import DirectoryLoader, TextLoader
 from rag.langchain.retriever import FootnoteRetriever
 from rag.langchain.tool import conversation_tool
 
@@ -18,8 +19,10 @@ __all__ = [
     "BaseConversationalRetrievalChain",
     "ChatVectorDBChain",
     "ConversationalRetrievalChain",
+    "DirectoryLoader",
     "FootnoteRetriever",
     "RetrievalQA",
+    "TextLoader",
     "chat_history_text",
     "conversation_tool",
     "to_history",
