@@ -6,7 +6,7 @@ only; then `Done` with the whole text and the evidence of every sentence.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.embeddings import Embeddings
@@ -31,7 +31,7 @@ from rag.errors import Cancelled
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
-from rag.retrieval.sentences import extract
+from rag.retrieval.sentences import Pick, extract
 from rag.text.markers import MarkerFilter
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
@@ -130,6 +130,7 @@ def answer(
     outside: bool = False,
     turns: Sequence[PastTurn] = (),
     conversation_tokens: int = 0,
+    k: int | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
@@ -139,10 +140,10 @@ def answer(
     continues after them; an extractive answer starts again. `rarity` tells an extractive answer if the
     documents seem to answer at all. `judge` checks a model's text. `outside` has the prompt put the best
     passages first and last; their numbers stay. A model, unless it is small, is shown the newest `turns`
-    within `conversation_tokens` and a quarter of its context.
+    within `conversation_tokens` and a quarter of its context. An extractive answer shows `k` passages.
     """
     if llm is None or not passages:
-        yield from _extracted(question, passages, embedder, rarity, said, cancelled)
+        yield from _extracted(question, passages, embedder, rarity, said, k, cancelled)
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
         prompt = _prompt(question, passages, llm, before, outside=outside, kept=bool(whole_sentences(so_far)))
@@ -168,7 +169,7 @@ def rework(
     given = turns[-1].passages
     if llm is None:
         yield Sources(given)
-        yield from _written(quotes_again(request, turns[-1], kind), cancelled)
+        yield from written(quotes_again(request, turns[-1], kind), cancelled)
         return
     room = (
         SMALL_MODEL_REWORK_TOKENS if llm.settings.brief else llm.settings.context_tokens - longest_answer(llm)
@@ -183,25 +184,43 @@ def _extracted(
     embedder: Embeddings | None,
     rarity: Rarity | None,
     said: str,
+    k: int | None,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
-    yield Sources(tuple(passages))
-    picks = extract(question, passages, embedder=embedder, said=said)
+    """Yield the events of quotes from the passages; the quoted ones come first, then the others up to `k`."""
     scale = scale_of(embedder)
     middle = None if scale is None else scale.asked
-    doubtful = bool(picks) and not decide(question, passages, rarity, middle=middle).answered
-    yield from _written(write(question, passages, picks, doubtful=doubtful), cancelled)
+    decision = decide(question, passages, rarity, middle=middle)
+    picks = [] if decision.far else extract(question, passages, embedder=embedder, said=said)
+    shown, picks = _cited_first(passages, picks, k)
+    yield Sources(shown)
+    yield from written(write(question, shown, picks, doubtful=not decision.answered), cancelled)
 
 
-def _written(parts: Iterable[AnswerPart], cancelled: Callable[[], bool]) -> Iterator[Event]:
-    written: list[AnswerPart] = []
+def _cited_first(
+    passages: Sequence[Passage], picks: Sequence[Pick], k: int | None
+) -> tuple[tuple[Passage, ...], list[Pick]]:
+    """Return the passages that are picked from, then the others up to `k`; and the picks in their numbers."""
+    order = list(dict.fromkeys(pick.number for pick in picks))
+    rest = [number for number in range(1, len(passages) + 1) if number not in order]
+    numbers = [*order, *rest[: max(0, (len(passages) if k is None else k) - len(order))]]
+    at = {number: place for place, number in enumerate(numbers, 1)}
+    return (
+        tuple(passages[number - 1] for number in numbers),
+        [replace(pick, number=at[pick.number]) for pick in picks],
+    )
+
+
+def written(parts: Iterable[AnswerPart], cancelled: Callable[[], bool]) -> Iterator[Event]:
+    """Yield the parts of an answer without a model as tokens, then the whole; raises Cancelled."""
+    told: list[AnswerPart] = []
     for piece in parts:
         if cancelled():
             raise Cancelled("You stopped the answer.")
-        written.append(piece)
+        told.append(piece)
         yield Token(piece.text)
-    citations = tuple(piece.citation for piece in written if piece.citation)
-    yield Done("".join(piece.text for piece in written), citations, None)
+    citations = tuple(piece.citation for piece in told if piece.citation)
+    yield Done("".join(piece.text for piece in told), citations, None)
 
 
 @dataclass(frozen=True)

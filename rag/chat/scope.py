@@ -9,6 +9,7 @@ from pathlib import PurePath
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope
 from rag.errors import QuestionRefused
+from rag.index.chunks import to_document
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
 from storage.choices import Choices, Chosen
@@ -82,11 +83,22 @@ class LibraryView(Corpus):
 
     def named_by(self, question: str) -> QuestionScope | None:
         """Return the documents in scope that a question names; None where it names none or all of them."""
-        return read_scope(question, [one for one in self.profiles().values() if self.scope.has(one.id)])
+        return read_scope(question, self.documents_in_scope())
 
     def profile(self, document_id: str) -> DocumentProfile | None:
         """Return the profile of a document."""
         return self.profiles().get(document_id)
+
+    def documents_in_scope(self) -> list[DocumentProfile]:
+        """Return the documents in scope, with what they say of themselves."""
+        return [one for one in self.profiles().values() if self.scope.has(one.id)]
+
+    def all_passages(self, document_ids: frozenset[str] | None = None) -> Iterator[Passage]:
+        """Yield all passages of the documents in scope, or of some of them, in order."""
+        for record in self.documents.list():
+            if self.scope.has(record.id) and (document_ids is None or record.id in document_ids):
+                for batch in self.documents.chunk_batches(record.id):
+                    yield from (Passage.from_document(to_document(chunk)) for chunk in batch)
 
     def unsearched(self) -> list[Unsearched]:
         """Return the files that are not searched, and those that only word search finds."""
