@@ -173,7 +173,9 @@ def _short(text: str) -> str:
     return bare[:LONGEST].rstrip(".;,。 ")
 
 
-def _table_items(kind: frozenset[str], number: int, passage: Passage, *, of_kind: bool) -> Iterator[NamedItem]:
+def _table_items(
+    kind: frozenset[str], number: int, passage: Passage, *, of_kind: bool
+) -> Iterator[NamedItem]:
     """Yield cells of a column of the kind; the first cells of a table that is captioned with it."""
     for table in read_tables(passage.text):
         caption = passage.text[table.caption : table.start]
@@ -192,7 +194,9 @@ def _labelled_items(kind: frozenset[str], number: int, passage: Passage) -> Iter
     for at, line in _lines(passage.text):
         label = None if line.startswith("|") else _LABEL.match(line)
         if label and _is_label(kind, label["label"]):
-            yield NamedItem(number, at + len(line) - len(line.lstrip()), at + len(line.rstrip()), _value(label))
+            yield NamedItem(
+                number, at + len(line) - len(line.lstrip()), at + len(line.rstrip()), _value(label)
+            )
 
 
 def _is_label(kind: frozenset[str], label: str) -> bool:

@@ -13,11 +13,13 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from rag.chat.answer import Condensed, Sources, Token
+from rag.chat.coverage import Coverage
 from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reranking
+from rag.text.language import language
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import Message, TurnRecord
@@ -223,6 +225,8 @@ class _PartialAnswer:
                     self.query.caption(said)
             case SearchedIn() | NarrowedTo():
                 self.query.caption(scope.told(event))
+            case Coverage():
+                self.query.caption(f":material/menu_book: {event.said(language(self.question.content))}")
             case Reworked() | Reranking():
                 self.status.caption(_doing(event))
             case Degraded():
