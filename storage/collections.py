@@ -1,6 +1,5 @@
 """Collections of one owner: documents grouped under a name, and their chunk sizes."""
 
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
+from storage import audit_log
 from storage.database import OwnerStore
 from storage.documents import edition
 from storage.errors import NameRefused, NotFound
@@ -20,6 +20,7 @@ from storage.tables import (
     new_id,
     now,
     storable,
+    tidy_name,
     to_record,
 )
 
@@ -72,7 +73,9 @@ class Collections(OwnerStore):
     def named(self, name: str) -> CollectionRecord | None:
         """Find a collection by its name, whatever its case and width."""
         with self._database.reading() as session:
-            return _first(session, self._counted().where(CollectionRow.folded == fold(_tidy(name))))
+            return _first(
+                session, self._counted().where(CollectionRow.folded == fold(tidy_name(name, LONGEST_NAME)))
+            )
 
     def rename(self, collection_id: str, name: str) -> None:
         """Give a collection another name; NameRefused for one that is taken or empty."""
@@ -86,6 +89,7 @@ class Collections(OwnerStore):
             inside = update(Document).where(Document.collection_id == row.id)
             session.execute(inside.values(collection_id=None))
             session.delete(row)
+            audit_log.note(session, self._owner, "collection_removed", collection=collection_id)
 
     def put(self, document_ids: Iterable[str], collection_id: str | None) -> int:
         """Move documents to a collection, or out of any; return the number of those moved.
@@ -123,7 +127,7 @@ class Collections(OwnerStore):
             self._own(session, CollectionRow, collection_id).splitting = _as_dict(splitting)
 
     def instruct(self, collection_id: str, instructions: str) -> None:
-        """Set how answers from a collection's documents are written; at most LONGEST_INSTRUCTIONS are kept."""
+        """Set how answers from a collection's documents are written, cut to LONGEST_INSTRUCTIONS."""
         with self._database.writing() as session:
             row = self._own(session, CollectionRow, collection_id)
             row.instructions = storable(instructions.strip()[:LONGEST_INSTRUCTIONS])
@@ -157,7 +161,7 @@ class Collections(OwnerStore):
         return select(CollectionRow, count).where(CollectionRow.owner == self._owner)
 
     def _name(self, session: Session, row: CollectionRow, name: str) -> None:
-        tidy = _tidy(name)
+        tidy = tidy_name(name, LONGEST_NAME)
         if not tidy:
             raise NameRefused("A collection needs a name. Type one.")
         taken = select(CollectionRow.name).where(
@@ -173,11 +177,6 @@ class Collections(OwnerStore):
 def _first(session: Session, counted: Select[CollectionRow, int]) -> CollectionRecord | None:
     found = session.execute(counted).first()
     return None if found is None else to_record(CollectionRecord, found[0], documents=found[1])
-
-
-def _tidy(name: str) -> str:
-    """Return a name on one line: ``"  HR   2024 " -> "HR 2024"``."""
-    return " ".join(storable(unicodedata.normalize("NFC", name)).split())[:LONGEST_NAME].strip()
 
 
 def _as_dict(splitting: Splitting | None) -> dict[str, int] | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from storage import messages
+from storage import audit_log, messages
 from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
 from storage.errors import AnswerPending, NotUnfinished
@@ -66,6 +66,7 @@ class Conversations(OwnerStore):
         """Delete a conversation with its messages."""
         with self._database.writing() as session:
             session.delete(self._row(session, conversation_id))
+            audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
 
     def message(self, message_id: str) -> Message:
         """Return one message with its evidence; NotFound when this owner has no such one."""

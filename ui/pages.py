@@ -11,13 +11,14 @@ _bodies: dict[str, Callable[[], None]] = {}
 _ICONS = {
     "CHAT": ":material/forum:",
     "CHECK": ":material/fact_check:",
-    "DOCUMENTS": ":material/library_books:",
-    "SOURCES": ":material/sync:",
-    "TREES": ":material/account_tree:",
-    "LAB": ":material/science:",
+    "LIBRARY": ":material/library_books:",
     "SETTINGS": ":material/tune:",
+    "ACTIVITY": ":material/history:",
     "PEOPLE": ":material/group:",
+    "LAB": ":material/science:",
+    "TREES": ":material/account_tree:",
 }
+_ADVANCED = frozenset({"LAB", "TREES"})  # linked from the advanced settings, and not in the navigation
 _TITLES = {"CHECK": "Check a text"}
 
 
@@ -25,12 +26,23 @@ def __getattr__(name: str) -> st.Page:
     """Return a new page: Streamlit makes complete ones in a script run only, and keeps state in them."""
     if name not in _ICONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _page(name)
+
+
+def _page(name: str, *, listed: bool = True) -> st.Page:
     title, path = _TITLES.get(name, name.title()), name.lower()
 
     def show() -> None:
         _bodies[name]()
 
-    return st.Page(show, title=title, icon=_ICONS[name], url_path=path, default=name == "CHAT")
+    return st.Page(
+        show,
+        title=title,
+        icon=_ICONS[name],
+        url_path=path,
+        default=name == "CHAT",
+        visibility="visible" if listed and name not in _ADVANCED else "hidden",
+    )
 
 
 def register(**bodies: Callable[[], None]) -> None:
@@ -38,9 +50,13 @@ def register(**bodies: Callable[[], None]) -> None:
     _bodies.update(bodies)
 
 
-def for_visitor(*, people: bool) -> list[st.Page]:
-    """Return the pages of one run, with the People page or without it."""
-    return [__getattr__(name) for name in _ICONS if people or name != "PEOPLE"]
+def for_visitor(*, people: bool, signs_in: bool = True) -> list[st.Page]:
+    """Return the pages of one run, with the People page or without it.
+
+    Where nobody signs in the Activity page is not listed: Settings leads there.
+    """
+    shown = [name for name in _ICONS if people or name != "PEOPLE"]
+    return [_page(name, listed=signs_in or name != "ACTIVITY") for name in shown]
 
 
 MAX_TITLE = 60  # characters: browsers cut longer tab titles

@@ -122,6 +122,9 @@ class QuestionType:
             and not named
             and ("number" in self._asked or bool(periods) or self.thing != "")
         )
+        self.measures = (
+            frozenset(tokens(" ".join(_MEASURE.findall(question)))) if self.is_figure else frozenset()
+        )
         spoken = " ".join(_ORDINAL_QUARTERS.get(label[-2:], "") for label in self._periods)
         self._subject = frozenset(tokens(f"{question} {spoken}")) | _NEUTRAL
         counter = _COUNTED.search(question)
@@ -137,8 +140,7 @@ class QuestionType:
         1.0
         """
         fresh = bool(frozenset(numbers(sentence)) - self._numbers)
-        subject = self._subject_share(sentence) if self.is_figure else 0.0
-        amount = subject if sentence.startswith("|") else float(bool(_AMOUNT.search(sentence)))
+        is_figure = self.is_figure and not sentence.startswith("|")  # rows: rag/retrieval/table_rows.py
         named = len(frozenset(_NAME.findall(sentence[1:])) - self._names)
         return {
             "date": float("date" in self._asked and fresh and bool(_DATE.search(sentence))),
@@ -148,8 +150,8 @@ class QuestionType:
             "place": float("place" in self._asked and named > 0),
             "reason": float("reason" in self._asked and bool(_REASON.search(sentence))),
             "definition": float(self._defines is not None and bool(self._defines.match(sentence))),
-            "amount": amount if self.is_figure and fresh else 0.0,
-            "subject": subject,
+            "amount": float(is_figure and fresh and bool(_AMOUNT.search(sentence))),
+            "subject": self._subject_share(sentence) if is_figure else 0.0,
         }
 
     def period_share(self, *texts: str) -> float:
@@ -164,9 +166,8 @@ class QuestionType:
         return share**2 if len(self._periods) > 1 else 1.0
 
     def _subject_share(self, sentence: str) -> float:
-        """Return how far a sentence, or the label of a row, begins with nothing but what is asked for."""
-        begin = sentence.strip("| ").split("|")[0] if sentence.startswith("|") else sentence[:_BEGIN]
-        first = tokens(begin)[:_SUBJECT_WORDS]
+        """Return how far a sentence begins with nothing but what is asked for, squared."""
+        first = tokens(sentence[:_BEGIN])[:_SUBJECT_WORDS]
         return (sum(word in self._subject for word in first) / len(first)) ** 2 if first else 0.0
 
 

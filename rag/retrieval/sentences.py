@@ -17,6 +17,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
 from rag.retrieval.question_type import QuestionType, without_periods
+from rag.retrieval.table_rows import score_rows
 from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
@@ -92,15 +93,13 @@ WEIGHTS = {
     "name": 0.8,
     "place": 1.3,
     "reason": 1.4,
-    "label": 3.0,
     "definition": 6.0,
     "amount": 3.0,
     "subject": 6.0,
     "period": 3.0,
-    "elsewhere": -5.0,
+    "row": 15.0,
+    "elsewhere": -8.0,
 }
-LEAST_SUBJECT = 0.3
-"""Least share of a row's label, squared, that is asked for; a row of another measure answers nothing."""
 FIGURE_RANK = 0.5
 """Share of the rank's weight for a question for a figure: tables and text repeat one another."""
 TOGETHER = 3.5
@@ -144,10 +143,14 @@ class _Sentence:
     end: int
     text: str
     words: frozenset[str]
-    label: frozenset[str]  # words of the first cell of a table's row
     above: str  # caption and header of the table that it is a row of
     header: frozenset[str]  # their words
     above_rows: bool  # a caption, a header or a row with nothing but a name: it stands for rows under it
+
+    @property
+    def is_row(self) -> bool:
+        """True for a row of a table."""
+        return self.text.startswith("|")
 
     @property
     def said(self) -> frozenset[str]:
@@ -164,7 +167,7 @@ def extract(
     """
     found = (unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage))
     units = [unit for unit in found if not unit.above_rows]
-    scorer = _Scorer(question, units)
+    scorer = _Scorer(question, units, passages)
     if not units or not scorer.fits(passages):
         return []
     if scorer.no_shared_words and embedder is not None:
@@ -201,7 +204,7 @@ def sentence_words(passage: Passage) -> list[frozenset[str]]:
 def score_sentences(question: str, passages: Sequence[Passage]) -> list[Pick]:
     """Return the passages' sentences in their order, each with its score."""
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
-    scorer = _Scorer(question, units)
+    scorer = _Scorer(question, units, passages)
     return [
         Pick(unit.number, unit.start, unit.end, scorer.score(at, passages)) for at, unit in enumerate(units)
     ]
@@ -229,8 +232,7 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
             above = passage.heading.rpartition(" > ")[2]
         above = "" if above_rows else above
         header = frozenset(tokens(above))
-        label = frozenset(tokens(row[0])) if row else frozenset[str]()
-        yield _Sentence(number, start, end, text, words, label, above, header, above_rows)
+        yield _Sentence(number, start, end, text, words, above, header, above_rows)
 
 
 def _best(
@@ -240,8 +242,12 @@ def _best(
 
     One that stands in the document, or the passage, of earlier ones is taken later.
     """
-    best = max(scores, default=0.0)
-    left = {at for at in range(len(units)) if scores[at] >= best - BEHIND}
+    nearest = {
+        is_row: max((s for u, s in zip(units, scores, strict=True) if u.is_row is is_row), default=-inf)
+        for is_row in (True, False)
+    }
+    nearest[True] = max(nearest.values())  # text may follow a row as the best text, not a row as the best row
+    left = {at for at, unit in enumerate(units) if scores[at] >= nearest[unit.is_row] - BEHIND}
     taken: list[_Sentence] = []
     picked = 0
     while left and picked < MOST:
@@ -267,7 +273,7 @@ def _repetition(unit: _Sentence, taken: Sequence[_Sentence], passages: Sequence[
 
 def _joins(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
     one, other = units[at], units[near]
-    if one.text.startswith("|") or other.text.startswith("|"):  # rows explain nothing of each other
+    if one.is_row or other.is_row:  # rows explain nothing of each other
         return False
     short = width(one.text) + width(other.text) <= WIDEST
     return one.number == other.number and short and scores[near] >= scores[at] - TOGETHER
@@ -290,7 +296,7 @@ def substance(token: str) -> float:
 
 
 class _Scorer:
-    def __init__(self, question: str, units: Sequence[_Sentence]):
+    def __init__(self, question: str, units: Sequence[_Sentence], passages: Sequence[Passage]):
         self._units = units
         self._question = question
         self._asked = QuestionType(question)
@@ -310,6 +316,7 @@ class _Scorer:
         self._around: dict[int, frozenset[str]] = {}
         for unit in units:
             self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.said
+        self._row_scores = score_rows(question, passages)
         self._named = {unit.number for unit in units if unit.header and self._holds(unit.words)}
 
     @property
@@ -338,16 +345,15 @@ class _Scorer:
             "before": self._holds(self._beside(at, -1) - unit.said),
             "after": self._holds(self._beside(at, 1) - unit.said),
             "rank": 1 / unit.number,
-            "label": len(unit.label & self._held) / len(unit.label) if unit.label else 0.0,
-            "period": self._asked.period_share(unit.text, unit.above),
+            "row": self._row_scores.get((unit.number, unit.start), 0.0),
+            "period": 0.0 if unit.is_row else self._asked.period_share(unit.text),
             **self._asked.cues(unit.text),
         }
         if self._asked.is_figure:
             signs["subject"] *= self._asked.covered(signs["period"])
             signs["rank"] *= FIGURE_RANK
-            signs["elsewhere"] = float(
-                unit.text.startswith("|") and self._asked.cues(unit.text)["subject"] < LEAST_SUBJECT
-            )
+            measured = not self._asked.measures or bool(self._asked.measures & unit.said)
+            signs["elsewhere"] = float(unit.is_row and not measured)
         fragment = FRAGMENT if _is_fragment(unit.text) else 0.0
         other = unit.header and unit.number in self._named and not self._holds(unit.words)
         return fsum(WEIGHTS[name] * sign for name, sign in signs.items()) - (OTHER_ROW if other else fragment)

@@ -19,7 +19,6 @@ from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reranking
-from rag.text.language import language
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import Message, TurnRecord
@@ -223,10 +222,8 @@ class _PartialAnswer:
             case Condensed(standalone):
                 if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
-            case SearchedIn() | NarrowedTo():
+            case SearchedIn() | NarrowedTo() | Coverage():
                 self.query.caption(scope.told(event))
-            case Coverage():
-                self.query.caption(f":material/menu_book: {event.said(language(self.question.content))}")
             case Reworked() | Reranking():
                 self.status.caption(_doing(event))
             case Degraded():

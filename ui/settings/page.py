@@ -295,6 +295,7 @@ def show() -> None:
     with st.expander("Advanced: search, embeddings, reranking, summaries", expanded=busy, key="advanced"):
         _finding(server, fixed)
         st.page_link(pages.LAB, label="Compare search modes on your own questions", icon=":material/science:")
+        st.page_link(pages.ACTIVITY, label="See deletions, exports and changes", icon=":material/history:")
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
