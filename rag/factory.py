@@ -240,6 +240,7 @@ def make_pipeline(
             trees=library.forest.trees,
             scope=scope,
             profiles=library.profiles,
+            collections=library.collections,
         ),
         scope=scope,
         within=within,

@@ -132,6 +132,7 @@ def answer(
     turns: Sequence[PastTurn] = (),
     conversation_tokens: int = 0,
     k: int | None = None,
+    instructions: str = "",
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
@@ -142,13 +143,19 @@ def answer(
     documents seem to answer at all. `judge` checks a model's text. `outside` has the prompt put the best
     passages first and last; their numbers stay. A model, unless it is small, is shown the newest `turns`
     within `conversation_tokens` and a quarter of its context. An extractive answer shows `k` passages.
+    `instructions` reach the model, and nothing that checks what it wrote.
     """
     if llm is None or not passages:
         yield from _extracted(question, passages, embedder, rarity, said, k, cancelled)
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
         before += summaries_text(passages, llm.settings.context_tokens // 8)
-        prompt = _prompt(question, passages, llm, before, outside=outside, kept=bool(whole_sentences(so_far)))
+        ask = partial(answer_messages, outside=outside, conversation=before, instructions=instructions)
+        if llm.settings.brief:
+            ask = partial(small_model_messages, instructions=instructions)
+            before = ""
+        around = count_tokens(before + instructions)
+        prompt = _prompt(question, passages, llm, ask, around, kept=bool(whole_sentences(so_far)))
         yield from _generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
 
 
@@ -241,16 +248,22 @@ def longest_answer(llm: LanguageModel) -> int:
 
 
 def _prompt(
-    question: str, passages: Sequence[Passage], llm: LanguageModel, before: str, *, outside: bool, kept: bool
+    question: str,
+    passages: Sequence[Passage],
+    llm: LanguageModel,
+    ask: Callable[[str, Sequence[Passage]], list[dict[str, str]]],
+    around: int,
+    *,
+    kept: bool,
 ) -> Prompt:
-    """Return the prompt for an answer; one that is continued is `kept` to all of its passages."""
-    small = llm.settings.brief
-    room = llm.settings.context_tokens - longest_answer(llm) - (0 if small else count_tokens(before))
-    fit = fitting_excerpts if small else fitting
+    """Return the prompt for an answer that `ask` makes, with `around` tokens beside the passages.
+
+    One that is continued is `kept` to all of its passages.
+    """
+    room = llm.settings.context_tokens - longest_answer(llm) - around
+    fit = fitting_excerpts if llm.settings.brief else fitting
     given = tuple(passages) if kept else fit(question, passages, room)
-    ask = partial(answer_messages, outside=outside, conversation=before)
-    messages = small_model_messages(question, given) if small else ask(question, given)
-    return Prompt(given, messages, len(passages) - len(given))
+    return Prompt(given, ask(question, given), len(passages) - len(given))
 
 
 def _generated(

@@ -58,6 +58,10 @@ class Corpus:
         """Yield all passages of the documents in scope, or of some of them, in order; none if unknown."""
         yield from ()
 
+    def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:  # noqa: ARG002
+        """Return the name and the instructions of each collection of these documents that has some."""
+        return ()
+
     def still_valid(self, passages: Sequence[Passage]) -> Sequence[Passage]:
         """Keep earlier passages that are unchanged and in scope."""
         return passages

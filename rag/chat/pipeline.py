@@ -22,6 +22,7 @@ from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rewo
 from rag.chat.corpus import Corpus
 from rag.chat.coverage import Coverage
 from rag.chat.past_turns import PastTurn, answered, share_numbers
+from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
 from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued, without_reworks
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, MAX_NAMED, NarrowedTo, Scope, SearchedIn
@@ -421,8 +422,17 @@ class RagPipeline:
             turns=turn.turns,
             conversation_tokens=self.conversation_tokens,
             k=self.k,
+            instructions=self._instructions(passages),
             cancelled=turn.cancelled,
         )
+
+    def _instructions(self, passages: Sequence[Passage]) -> str:
+        """Return the instructions of the passages' collections for the model; a small one reads few."""
+        if self.llm is None or not passages:
+            return ""
+        given = self.corpus.instructions(frozenset(passage.document_id for passage in passages))
+        most = SMALL_MODEL_INSTRUCTION_TOKENS if self.llm.settings.brief else INSTRUCTION_TOKENS
+        return instructions_text(given, most)
 
     def _introduced(self, passage: Passage) -> Passage:
         """Return a passage with a line on its document."""

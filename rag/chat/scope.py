@@ -69,6 +69,7 @@ class LibraryView(Corpus):
     trees: Trees = field(kw_only=True)
     scope: Scope = field(kw_only=True)
     profiles: Callable[[], Mapping[str, DocumentProfile]] = field(kw_only=True, default=dict)
+    collections: Collections | None = field(kw_only=True, default=None)
 
     def status(self) -> CorpusStatus:
         """Return the status of the documents in scope."""
@@ -104,6 +105,10 @@ class LibraryView(Corpus):
             if self.scope.has(record.id) and (document_ids is None or record.id in document_ids):
                 for batch in self.documents.chunk_batches(record.id):
                     yield from (Passage.from_document(to_document(chunk)) for chunk in batch)
+
+    def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:
+        """Return the name and the instructions of each collection of these documents that has some."""
+        return self.collections.instructions_for(document_ids) if self.collections is not None else ()
 
     def unsearched(self) -> list[Unsearched]:
         """Return the files that are not searched, and those that only word search finds."""
