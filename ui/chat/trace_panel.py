@@ -36,6 +36,7 @@ _PURPOSES = {
 _SETTINGS = {
     "searched_in": "Searched in",
     "narrowed_to": "Documents named by the question",
+    "coverage": "Coverage",
     "retriever": "Search",
     "k": "Passages retrieved",
     "mixture": "Weights of words and meaning",
