@@ -3,7 +3,7 @@
 from alembic import op
 from sqlalchemy import Column, Text, text
 
-revision = "0018"
+revision = "0017"
 down_revision = "0016"
 
 
