@@ -217,7 +217,8 @@ def from_json(fields: Mapping[str, Any]) -> CheckedText:
 
 def _source_of(fields: Mapping[str, Any]) -> SourceWords:
     start, end, quote = fields["start"], fields["end"], fields["quote"]
-    passage = Passage("", "", fields["document"], "", fields["page"], fields["heading"], start, end, quote)
+    document_id, document = fields["document_id"], fields["document"]
+    passage = Passage("", document_id, document, "", fields["page"], fields["heading"], start, end, quote)
     return SourceWords(passage, start, end)
 
 
