@@ -1,4 +1,8 @@
+from dataclasses import replace
+
 import pytest
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda
 
 from rag.chat.answer import Sources
 from rag.chat.conversation import Conversation
@@ -40,6 +44,23 @@ def asked(library, question=QUESTION, scope=EVERYTHING, **options):
 def test_a_question_that_names_a_party_is_searched_in_its_documents(library):
     assert asked(library) == ({"0.md"}, ["Northwind Inc."])
     assert asked(library, "How deep is the moat?") == ({"0.md", "1.md"}, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "searched"),
+    [({}, "How deep is moat?"), ({"searched": QUESTION}, QUESTION)],
+    ids=["", "typed"],
+)
+def test_the_name_of_the_only_party_searched_is_not_searched_for(library, options, searched):
+    queries = []
+
+    def search(text, **_):
+        queries.append(text)
+        return [Document(id="1", page_content="It is 3 metres deep.")]
+
+    pipeline = replace(make_pipeline(Settings(), library, None), within=lambda _: RunnableLambda(search))
+    list(pipeline.ask(QUESTION, [], never, **options))
+    assert queries == [searched]
 
 
 def test_a_widened_question_is_searched_everywhere(library):
