@@ -5,6 +5,7 @@ press. So what is done here is done until its outcome is seen, and every test na
 that was not there before, and that a second press does not take away.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,9 +188,9 @@ class Visitor:
         return self.answers().last.filter(has_text=said)
 
     def finished(self, count: int = 1) -> None:
-        """Wait until so many answers are complete, with their sources."""
-        inside = self.page.locator(".stMain")  # the navigation has such a word, too
-        expect(inside.get_by_text("Sources", exact=True)).to_have_count(count)
+        """Wait until so many answers are complete, with their passages: those can be rated."""
+        rated = self.page.get_by_role("button", name=re.compile("^(?:Helpful|Marked helpful)$"))
+        expect(rated).to_have_count(count)
         expect(self.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
         self.rested()
 

@@ -301,7 +301,7 @@ def _show_place(message: Message, passage: PassageRecord, key: str) -> None:
     """Show the document and page of a quote, which open its source, and the heading it stands under."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(
-            label(place_name(passage), 60),
+            f"{passage.number} · {label(place_name(passage), 60)}",
             key=f"open-{key}",
             icon=":material/description:",
             on_click=evidence_panel.choose,

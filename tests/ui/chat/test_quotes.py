@@ -1,0 +1,35 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from storage.records import CitationRecord, Message
+from ui.chat.quotes import QuotePart, quote_parts
+
+
+def message(*parts: tuple[str, int | None]) -> Message:
+    """An answer of parts, each with the number of the passage that it quotes, if any."""
+    text, citations = "", []
+    for words, marker in parts:
+        start, text = len(text), text + words
+        if marker is not None:
+            citations.append(CitationRecord(marker, start, len(text), "verified", 0, 5, "words"))
+    empty = Message("m", "assistant", text, "complete", "q", None, None, None, {}, datetime.now(UTC))
+    return replace(empty, citations=tuple(citations))
+
+
+def told(answer: Message) -> list[tuple[str, int | None, bool]]:
+    return [(answer.content[p.start : p.end].strip(), p.marker, p.best) for p in quote_parts(answer)]
+
+
+def test_the_first_quote_is_the_best_and_the_others_are_cards():
+    answer = message(("**A.** [1]", 1), ("\n\nB. [2]", 2), ("\n\nC. [1]", 1))
+    assert told(answer) == [("**A.** [1]", 1, True), ("B. [2]", 2, False), ("C. [1]", 1, False)]
+
+
+def test_of_doubtful_quotes_none_is_the_best():
+    answer = message(("I found no clear answer.", None), ("\n\nB. [1]", 1))
+    assert told(answer) == [("I found no clear answer.", None, False), ("B. [1]", 1, False)]
+
+
+def test_a_list_stays_in_one_piece():
+    answer = message(("**2 found:**\n\n", None), ("- A [1]", 1), ("\n", None), ("- B [2]", 2))
+    assert quote_parts(answer) == [QuotePart(0, len(answer.content))]
