@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
@@ -25,8 +26,9 @@ from storage.tables import (
 
 LONGEST_NAME = 120  # characters
 
-Splitting = Mapping[str, int]
-"""Chunking of documents: "size", "overlap" and "minimum", in letters; see rag/text/chunking.py."""
+Splitting = Mapping[str, Any]
+"""Chunking of documents: "size", "overlap" and "minimum", in letters, and "splitter" where it is not the
+app's own; see rag/text/chunking.py."""
 
 
 @dataclass(frozen=True)
@@ -160,5 +162,5 @@ def _tidy(name: str) -> str:
     return " ".join(storable(unicodedata.normalize("NFC", name)).split())[:LONGEST_NAME].strip()
 
 
-def _as_dict(splitting: Splitting | None) -> dict[str, int] | None:
+def _as_dict(splitting: Splitting | None) -> dict[str, Any] | None:
     return None if splitting is None else dict(splitting)
