@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
@@ -27,8 +28,9 @@ from storage.tables import (
 LONGEST_NAME = 120  # characters
 LONGEST_INSTRUCTIONS = 1000  # characters
 
-Splitting = Mapping[str, int]
-"""Chunking of documents: "size", "overlap" and "minimum", in letters; see rag/text/chunking.py."""
+Splitting = Mapping[str, Any]
+"""Chunking of documents: "size", "overlap" and "minimum", in letters, and "splitter" where it is not the
+app's own; see rag/text/chunking.py."""
 
 
 @dataclass(frozen=True)
@@ -179,5 +181,5 @@ def _first(session: Session, counted: Select[CollectionRow, int]) -> CollectionR
     return None if found is None else to_record(CollectionRecord, found[0], documents=found[1])
 
 
-def _as_dict(splitting: Splitting | None) -> dict[str, int] | None:
+def _as_dict(splitting: Splitting | None) -> dict[str, Any] | None:
     return None if splitting is None else dict(splitting)

@@ -97,13 +97,16 @@ _BY_ID = Lookup(_CHUNKS.where(*_SEARCHED), Chunk.id)
 _NAMES = Lookup(select(Document.id, Document.edition, Document.name).where(*_SEARCHED), Document.id)
 
 
-def edition(splitting: Mapping[str, int] | None) -> str:
+def edition(splitting: Mapping[str, Any] | None) -> str:
     """Return the name of a chunking; the default has none.
 
     >>> edition({"size": 900, "overlap": 100, "minimum": 0}), edition(None)
     ('900.100.0', '')
+    >>> edition({"size": 900, "overlap": 100, "minimum": 0, "splitter": "recursive"})
+    '900.100.0.recursive'
     """
-    return ".".join(str(splitting[name]) for name in ("size", "overlap", "minimum")) if splitting else ""
+    named = ("size", "overlap", "minimum", "splitter")
+    return ".".join(str(splitting[name]) for name in named if name in splitting) if splitting else ""
 
 
 def chunk_id(document_id: str, edition: str, position: int) -> str:
@@ -137,7 +140,7 @@ def _chunk_rows(
 
 
 def chunk_records(
-    document: DocumentRecord, splitting: Mapping[str, int] | None, text: str, chunks: Sequence[ChunkSpan]
+    document: DocumentRecord, splitting: Mapping[str, Any] | None, text: str, chunks: Sequence[ChunkSpan]
 ) -> Iterator[list[ChunkRecord]]:
     """Yield the records that chunks will have once they are saved, CHUNKS_AT_ONCE together."""
     split, text = edition(splitting), storable(text)
@@ -296,7 +299,7 @@ class Documents(OwnerStore):
         pages: Sequence[PageSpan],
         chunks: Sequence[ChunkSpan],
         *,
-        splitting: Mapping[str, int] | None = None,
+        splitting: Mapping[str, Any] | None = None,
         note: str | None = None,
         facts: Sequence[DocumentFact] | None = None,
     ) -> None:

@@ -67,7 +67,7 @@ class ParsedDocument:
     text: str
     pages: Sequence[PageSpan]
     pieces: Sequence[ChunkSpan]
-    splitting: Mapping[str, int] | None
+    splitting: Mapping[str, Any] | None
     note: str | None
     facts: Sequence[DocumentFact] = ()
 

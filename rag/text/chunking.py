@@ -10,7 +10,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import islice, pairwise, takewhile
+from typing import Literal, get_args
 
 from rag.errors import DocumentRefused, SettingsError
 from rag.text.document import LoadedDocument
@@ -19,6 +20,9 @@ from rag.text.tables import BAR
 # About 200 tokens of multilingual-e5: 4.3 Latin letters a token, 1.6 of Hangul, Kana and Han.
 SIZE = 900
 OVERLAP = 100
+Splitter = Literal["sections", "recursive", "markdown"]
+"""Ways to split: the app's own, and langchain-text-splitters' RecursiveCharacterTextSplitter and
+MarkdownHeaderTextSplitter."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +30,20 @@ class Splitting:
     """Chunk sizes in Latin letters; a letter of Hangul, Kana or Han counts 2.7.
 
     A piece is at most `size` long and repeats about `overlap` of the one before it in its section; sections
-    shorter than `minimum` are joined with their neighbours on the page. Raises SettingsError where the three
-    contradict each other.
+    shorter than `minimum` are joined with their neighbours on the page. Another `splitter` counts characters,
+    and has no minimum. Raises SettingsError where these contradict each other.
     """
 
     size: int = SIZE
     overlap: int = OVERLAP
     minimum: int = 0
+    splitter: Splitter = "sections"
 
     def __post_init__(self) -> None:
+        if self.splitter not in get_args(Splitter):
+            raise SettingsError(
+                f"There is no splitter {self.splitter!r}. Choose one of: {', '.join(get_args(Splitter))}."
+            )
         if self.size < 1:
             raise SettingsError(f"Pieces of {self.size} letters hold nothing. Choose a size above 0.")
         if not 0 <= self.overlap < self.size:
@@ -332,6 +341,10 @@ def split(document: LoadedDocument, splitting: Splitting = _USUAL) -> list[Piece
 
     Every piece begins and ends with a visible character; nothing but white space is left out.
     """
+    if splitting.splitter != "sections":
+        pieces = _by_langchain(document, splitting)
+        check(document, pieces)
+        return pieces
     found, places = tables(document.text), separators(document.media_type)
     whole = [(table.start, table.end) for table in found]
     pieces = []
@@ -356,3 +369,88 @@ def check(document: LoadedDocument, pieces: Sequence[Piece]) -> None:
                 "The document could not be split into exact passages of its text, so nothing of it could be "
                 "cited. Save it in another format and add it again."
             )
+
+
+# LangChain's splitters
+_HEADERS = [("#" * level, f"Header {level}") for level in range(1, 7)]
+
+
+def _by_langchain(document: LoadedDocument, splitting: Splitting) -> list[Piece]:
+    """Return the chunks of a splitter of LangChain's, each at its place."""
+    find = _markdown_sections if splitting.splitter == "markdown" else _page_sections
+    return [
+        Piece(start, end, section.page, " > ".join(section.path or _path_at(document, start)))
+        for section in find(document)
+        for start, end in _recursive_spans(document.text, section, splitting)
+    ]
+
+
+def _recursive_spans(text: str, section: Section, splitting: Splitting) -> list[tuple[int, int]]:
+    """Return the spans of RecursiveCharacterTextSplitter's chunks.
+
+    Where text repeats itself, the place of a chunk that overlaps the last one is not certain; where words
+    would be left out for that, the chunks of a section do not overlap.
+    """
+    part = text[section.start : section.end]
+    spans = _located(part, splitting.size, splitting.overlap)
+    if not _covers(part, spans):
+        spans = _located(part, splitting.size, 0)
+    return [(section.start + start, section.start + end) for start, end in spans]
+
+
+def _located(part: str, size: int, overlap: int) -> list[tuple[int, int]]:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    cutter = RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=overlap, add_start_index=True)
+    found = [
+        (chunk.metadata["start_index"], chunk.metadata["start_index"] + len(chunk.page_content))
+        for chunk in cutter.create_documents([part])
+    ]
+    return [trimmed(part, start, end) for start, end in found if start >= 0]
+
+
+def _covers(part: str, spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether spans are in order, and leave out nothing but white space."""
+    ends = [(0, 0), *spans, (len(part), len(part))]
+    return all(a[0] <= b[0] and not part[a[1] : max(a[1], b[0])].strip() for a, b in pairwise(ends))
+
+
+def _page_sections(document: LoadedDocument) -> Iterator[Section]:
+    for number, start, end in document.pages or ((None, 0, len(document.text)),):
+        yield Section(start, end, number, ())
+
+
+def _markdown_sections(document: LoadedDocument) -> Iterator[Section]:
+    """Yield the sections of MarkdownHeaderTextSplitter, which keeps lines but neither places nor blanks."""
+    from langchain_text_splitters import MarkdownHeaderTextSplitter
+
+    splitter = MarkdownHeaderTextSplitter(_HEADERS, strip_headers=False)
+    for page in _page_sections(document):
+        part = document.text[page.start : page.end]
+        starts = iter([m.start() for m in re.finditer(r"[^\n]+", part) if _printable(m[0])])
+        found = []
+        for section in splitter.split_text(part):
+            lines = sum(1 for line in section.page_content.split("\n") if _printable(line))
+            places = list(islice(starts, lines))
+            if places:
+                path = tuple(str(section.metadata[name]) for _, name in _HEADERS if name in section.metadata)
+                found.append((places[0], path))
+        bounds = [0, *(place for place, _ in found[1:]), len(part)]
+        paths = [path for _, path in found] or [()]
+        for (start, end), path in zip(pairwise(bounds), paths, strict=True):
+            yield Section(page.start + start, page.start + end, page.page, path)
+
+
+def _printable(line: str) -> bool:
+    """Return whether MarkdownHeaderTextSplitter keeps anything of a line."""
+    return any(map(str.isprintable, line.strip()))
+
+
+def _path_at(document: LoadedDocument, place: int) -> tuple[str, ...]:
+    """Return the path of the headings that a place in the text is under."""
+    path: list[tuple[int, str]] = []
+    for start, level, text in document.headings:
+        if start > place:
+            break
+        path = [entry for entry in path if entry[0] < level] + [(level, text)]
+    return tuple(text for _, text in path)

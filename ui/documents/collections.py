@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import get_args
 
 import streamlit as st
 
 from rag.ingest.queue import Resplit
-from rag.text.chunking import Splitting
+from rag.text.chunking import Splitter, Splitting
 from rag.workspace import Workspace
 from storage.collections import LONGEST_INSTRUCTIONS, LONGEST_NAME, CollectionRecord
 from storage.documents import UNFINISHED
@@ -22,6 +23,15 @@ from ui.components.markdown import label, plain_line
 from ui.components.messages import confirm_deletion, flash, flash_errors, rename_action
 
 SMALLEST, LARGEST = 100, 8000  # letters of a passage
+_METHODS = {
+    "sections": "Sections and sentences",
+    "recursive": "RecursiveCharacterTextSplitter",
+    "markdown": "MarkdownHeaderTextSplitter",
+}
+_OF_METHODS = (
+    "The last two are LangChain's. They count every character alike and have no shortest section. The "
+    "Markdown one starts a passage at each heading."
+)
 _LETTERS = "In Latin letters. A Hangul, Kana or Han character counts as 2.7."
 
 
@@ -38,13 +48,22 @@ def _show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
         size = st.number_input("Longest passage", SMALLEST, LARGEST, now.size, 50, help=_LETTERS)
         overlap = st.number_input("Overlap", 0, LARGEST, now.overlap, 10, help=repeats)
         minimum = st.number_input("Shortest section", 0, LARGEST, now.minimum, 50, help=joined)
+        splitter = st.selectbox(
+            "Method",
+            get_args(Splitter),
+            index=get_args(Splitter).index(now.splitter),
+            format_func=_METHODS.__getitem__,
+            help=_OF_METHODS,
+        )
         st.caption(_consequence(chosen.documents))
         with st.container(horizontal=True, gap="small"):
             change = st.form_submit_button("Change", type="primary")
             usual = st.form_submit_button("Reset to default", disabled=chosen.splitting is None)
     if change or usual:
         _change(
-            here, chosen, Splitting if usual else lambda: Splitting(int(size), int(overlap), int(minimum))
+            here,
+            chosen,
+            Splitting if usual else lambda: Splitting(int(size), int(overlap), int(minimum), splitter),
         )
         st.rerun()
 
@@ -106,6 +125,8 @@ def _consequence(documents: int) -> str:
 def _change(here: Workspace, chosen: CollectionRecord, wanted: Callable[[], Splitting]) -> None:
     splitting = wanted()
     kept = None if splitting == Splitting() else asdict(splitting)
+    if kept is not None and splitting.splitter == Splitting().splitter:
+        del kept["splitter"]  # as it was stored before there was a choice
     here.library.collections.set_splitting(chosen.id, kept)
     here.ingest.split_if_due()
     flash("Saved.", ":material/check:")

@@ -188,6 +188,14 @@ def test_sizes_are_changed_and_documents_split_anew(page: Page, here: Workspace)
     assert len(here.library.documents.chunks(record.id)) > before
     at = page("documents")
     at.selectbox(key="documents-shown").set_value(castles.id).run()
+    next(box for box in at.selectbox if box.label == "Method").set_value("markdown")
+    at.button(key=f"FormSubmitter:splitting-{castles.id}-Change").click().run()
+    job = here.ingest.splitting()
+    assert job is None or job.wait(60)
+    assert here.library.collections.get(castles.id).splitting["splitter"] == "markdown"
+    assert ".200.0.0.markdown-" in here.library.documents.chunks(record.id)[0].id
+    at = page("documents")
+    at.selectbox(key="documents-shown").set_value(castles.id).run()
     at.button(key=f"FormSubmitter:splitting-{castles.id}-Reset to default").click().run()
     assert here.library.collections.get(castles.id).splitting is None
 
